@@ -1,0 +1,37 @@
+# `make demo` and `make test` set everything up themselves: a virtual environment in .venv, then the package in it.
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_WORKERS ?= 2
+
+.PHONY: demo test lint zoo clean
+
+demo: $(STAMP)
+	$(BIN)/python -m regard.zoo.demo
+
+test: lint
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Long checks: trains the systems of the zoo and holds them against their bars. ONLY="g2p translation" picks some.
+zoo: $(STAMP)
+	$(BIN)/python bench/zoo.py $(if $(ONLY),--only "$(ONLY)")
+
+$(STAMP): pyproject.toml constraints.txt
+	@python=; for candidate in python3.11 python3.12 python3.13; do \
+	    if $$candidate -c 'import venv, ensurepip' 2>/dev/null; then python=$$candidate; break; fi; done; \
+	if [ -z "$$python" ]; then \
+	    echo "regard needs Python 3.11, 3.12 or 3.13 with the venv module, and found none on the PATH." >&2; \
+	    echo "On Debian or Ubuntu: sudo apt-get install python3 python3-venv" >&2; exit 1; fi; \
+	echo "Making $(VENV) with $$($$python --version)"; \
+	$$python -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,61 @@
+"""What the columns of several rows become when they are put side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
+"""The first four ids of every vocabulary of a text column, in this order."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A batch of sequences of ids, padded on the right with PAD.
+
+    ids      (B, T) int64; the content alone: decoders add BEGIN and END themselves
+    lengths  (B,)   int64
+    """
+
+    ids: Tensor
+    lengths: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, T) bool, True where there is a token."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> Tokens:
+        return Tokens(self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows put side by side: one collated value per column, by the column's name.
+
+    A text or tags column gives `Tokens`, a label column a (B,) int64 tensor, an alignment a (B, T, S) float
+    tensor whose rows sum to one, or to zero where a target word is unaligned.
+
+    rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
+    cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)
+    """
+
+    columns: Mapping[str, Any]
+    rows: tuple[int, ...]
+    cost: int = field(default=0)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def to(self, device: torch.device | str) -> Batch:
+        return Batch({name: value.to(device) for name, value in self.columns.items()}, self.rows, self.cost)
