@@ -1,0 +1,28 @@
+"""How a decoder looks at a memory: score, select, read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from regard.spec.base import Count, Part, Size
+
+
+class AttentionSpec(Part):
+    score: Literal["additive", "dot", "scaled-dot", "general", "linear"] = "additive"
+    select: Literal["uniform", "softmax", "sigmoid", "local", "oracle"] = "softmax"
+    over: str | None = None
+    """The input to look at; the only one when absent."""
+    size: Size | None = None
+    """Width of the additive score's hidden layer; the decoder's size when absent."""
+    state: Literal["previous", "current"] = "previous"
+    """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
+    window: Count = 10
+    """Half width of the window of `select: local`."""
+    centre: Literal["predicted", "monotonic"] = "predicted"
+    """Where the window of `select: local` stands: predicted from the state, or at the step's own number."""
+    guide: Annotated[float, Field(ge=0.0)] = 0.0
+    """Weight of the loss between the selection and the true alignment."""
+    truth: str | None = None
+    """The truth column with the alignment; the only one when absent."""

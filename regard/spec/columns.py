@@ -1,0 +1,60 @@
+"""The typed fields of the data, as a spec names them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from regard.spec.base import Count, Part
+
+
+class TextSpec(Part):
+    """Text, cut into words, characters, bytes or subwords."""
+
+    type: Literal["text"]
+    unit: Literal["word", "char", "byte", "subword"] = "word"
+    field: str | None = None
+    """The field of the row to read; the column's own name when absent."""
+    vocabulary: Count | None = None
+    """Keep the most frequent so many units; for subwords the size of the model (8000 when absent)."""
+    min_count: Count = 1
+    normalize: Literal["NFC", "NFKC", "NFD", "NFKD"] | None = "NFC"
+    case: Literal["keep", "lower", "marked"] = "keep"
+    """marked: lower case with marks from which the case is restored."""
+    split: Literal["space", "punctuation"] = "space"
+    """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+    max_length: Count = 500
+    shared: str | None = None
+    """Take the vocabulary of this other column, learned on both."""
+
+
+class LabelSpec(Part):
+    """One of several classes."""
+
+    type: Literal["label"]
+    field: str | None = None
+    classes: tuple[str, ...] | None = None
+
+
+class TagsSpec(Part):
+    """One label for each token of another column."""
+
+    type: Literal["tags"]
+    of: str
+    field: str | None = None
+
+
+class AlignmentSpec(Part):
+    """Which target token was made from which source tokens: `0-0 1-2`, source-target, counted from 0."""
+
+    type: Literal["alignment"]
+    of: tuple[str, str] | None = None
+    """(input, output); the only input and the only output when absent."""
+    field: str | None = None
+
+
+InputSpec = Annotated[TextSpec, Field(discriminator=None)]
+OutputSpec = Annotated[TextSpec | LabelSpec | TagsSpec, Field(discriminator="type")]
+TruthSpec = Annotated[AlignmentSpec, Field(discriminator=None)]
+ColumnSpec = TextSpec | LabelSpec | TagsSpec | AlignmentSpec

@@ -1,0 +1,215 @@
+"""What no single part of a spec can know: whether the parts fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from regard.errors import RegardError
+from regard.spec.attention import AttentionSpec
+from regard.spec.columns import ColumnSpec, LabelSpec, TagsSpec, TextSpec
+from regard.spec.decoders import LabelDecoderSpec, RecurrentDecoderSpec, TagsDecoderSpec
+from regard.spec.messages import nearest
+from regard.spec.shorthand import DECODER_OF_COLUMN
+
+if TYPE_CHECKING:
+    from regard.spec.spec import Spec
+
+Where = Callable[..., str]
+
+WRITES = {RecurrentDecoderSpec: TextSpec, LabelDecoderSpec: LabelSpec, TagsDecoderSpec: TagsSpec}
+
+
+def check(spec: Spec, where: Where) -> None:
+    """Raise the first thing that cannot be, with what to choose instead."""
+    _names(spec, where)
+    for name, decoder in spec.decoder.items():
+        wanted = WRITES[type(decoder)]
+        if not isinstance(spec.outputs[name], wanted):
+            fitting = DECODER_OF_COLUMN[spec.outputs[name].type]
+            raise RegardError(
+                f"a {decoder.type} decoder cannot write a {spec.outputs[name].type} column.",
+                where=where("decoder", name, "type"),
+                fix=f"Use type: {fitting}.",
+            )
+        for over in decoder.over or ():
+            _known_input(spec, over, where("decoder", name, "over"))
+        for attention in attentions(decoder):
+            _attention(spec, name, attention, where)
+        if isinstance(decoder, RecurrentDecoderSpec):
+            _recurrent(spec, name, decoder, where)
+
+
+def attentions(decoder: object) -> tuple[AttentionSpec, ...]:
+    """The attentions of any decoder, as a tuple."""
+    value = getattr(decoder, "attention", None)
+    if value is None:
+        return ()
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _names(spec: Spec, where: Where) -> None:
+    parts: dict[str, Mapping[str, ColumnSpec]] = {
+        "inputs": spec.inputs,
+        "outputs": spec.outputs,
+        "truth": spec.truth,
+    }
+    seen: dict[str, str] = {}
+    for part, columns in parts.items():
+        for name in columns:
+            if not name.isidentifier():
+                raise RegardError(
+                    f"{name!r} cannot name a column.",
+                    where=where(part, name),
+                    fix="Use letters, digits and _.",
+                )
+            if name in seen:
+                raise RegardError(
+                    f"{name!r} is the name of a column in {seen[name]} and in {part}.",
+                    where=where(part, name),
+                    fix="Give each column a name of its own; `field:` says which field of the row it reads.",
+                )
+            seen[name] = part
+    for part, columns in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for name, column in columns.items():
+            shared = getattr(column, "shared", None)
+            texts = [other for other in (*spec.inputs, *spec.outputs) if other != name]
+            if shared is not None and shared not in texts:
+                raise RegardError(
+                    f"no column {shared!r} to share with.",
+                    where=where(part, name, "shared"),
+                    fix=nearest(shared, texts),
+                )
+            if isinstance(column, TagsSpec):
+                _known_input(spec, column.of, where(part, name, "of"))
+    for name, truth in spec.truth.items():
+        if truth.of is None and (len(spec.inputs) > 1 or len(spec.outputs) > 1):
+            raise RegardError(
+                "several inputs or outputs, and no word which of them this aligns.",
+                where=where("truth", name, "of"),
+                fix="Write  of: [INPUT, OUTPUT].",
+            )
+        if truth.of is not None:
+            _known_input(spec, truth.of[0], where("truth", name, "of"))
+            if truth.of[1] not in spec.outputs:
+                raise RegardError(
+                    f"no output {truth.of[1]!r}.",
+                    where=where("truth", name, "of"),
+                    fix=nearest(truth.of[1], list(spec.outputs)),
+                )
+
+
+def _known_input(spec: Spec, name: str, where: str) -> None:
+    if name not in spec.inputs:
+        raise RegardError(f"no input is named {name!r}.", where=where, fix=nearest(name, list(spec.inputs)))
+
+
+def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where) -> None:
+    place = ("decoder", decoder, "attention")
+    if attention.over is not None:
+        _known_input(spec, attention.over, where(*place, "over"))
+    elif len(spec.decoder[decoder].over or tuple(spec.inputs)) > 1:
+        raise RegardError(
+            f"there are several inputs ({', '.join(spec.inputs)}) to look at.",
+            where=where(*place),
+            fix="Say which:  over: " + next(iter(spec.inputs)),
+        )
+    needs_truth = "guide" if attention.guide else "select: oracle" if attention.select == "oracle" else None
+    if needs_truth:
+        if not spec.truth:
+            raise RegardError(
+                f"{needs_truth} needs the true alignment, and the spec names none.",
+                where=where(*place),
+                fix="Add  truth: {alignment: {type: alignment}}  and a field `alignment` to the data.",
+            )
+        if attention.truth is not None and attention.truth not in spec.truth:
+            raise RegardError(
+                f"no truth column {attention.truth!r}.",
+                where=where(*place, "truth"),
+                fix=nearest(attention.truth, list(spec.truth)),
+            )
+        if isinstance(spec.decoder[decoder], LabelDecoderSpec):
+            raise RegardError(
+                f"{needs_truth} aligns the tokens of two texts, and a label has none.",
+                where=where(*place),
+                fix="Leave it out.",
+            )
+
+
+def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Where) -> None:
+    place = ("decoder", name)
+    if decoder.condition is not None:
+        if not decoder.condition:
+            raise RegardError(
+                "the encoding reaches the decoder in no way.",
+                where=where(*place, "condition"),
+                fix="Choose from start, every-step, attention.",
+            )
+        if "attention" in decoder.condition and not decoder.attention:
+            raise RegardError(
+                "condition names attention, and there is no attention.",
+                where=where(*place, "condition"),
+                fix="Add  attention: {score: additive, select: softmax}.",
+            )
+        if decoder.attention and "attention" not in decoder.condition:
+            raise RegardError(
+                "there is an attention, and condition leaves it out.",
+                where=where(*place, "condition"),
+                fix="Add attention to condition, or remove the attention.",
+            )
+    overs = [attention.over or next(iter(spec.inputs)) for attention in decoder.attention]
+    if len(set(overs)) < len(overs):
+        raise RegardError(
+            "two attentions look at the same input.",
+            where=where(*place, "attention"),
+            fix="Keep one of them.",
+        )
+    if len({attention.state for attention in decoder.attention}) > 1:
+        raise RegardError(
+            "one attention asks from the previous state and one from the current.",
+            where=where(*place, "attention"),
+            fix="Give both the same `state`.",
+        )
+    dots = [attention for attention in decoder.attention if attention.score in ("dot", "scaled-dot")]
+    for attention in dots:
+        _same_width(spec, name, decoder, attention, where)
+    if decoder.tie != "none" and decoder.vectors and decoder.freeze_vectors:
+        raise RegardError(
+            "tied output weights cannot be frozen.", where=where(*place, "tie"), fix="Drop freeze_vectors."
+        )
+    if decoder.tie == "all":
+        target = spec.outputs[name]
+        for source_name, source in spec.inputs.items():
+            if source.shared != name and getattr(target, "shared", None) != source_name:
+                raise RegardError(
+                    f"tie: all needs one vocabulary for {source_name} and {name}.",
+                    where=where(*place, "tie"),
+                    fix=f"Add  shared: {source_name}  to the output {name}.",
+                )
+            if spec.encoder[source_name].embedding != decoder.embedding:
+                raise RegardError(
+                    f"tie: all needs embeddings of one width; {source_name} has {spec.encoder[source_name].embedding}, "
+                    f"{name} {decoder.embedding}.",
+                    where=where(*place, "tie"),
+                    fix="Make them equal.",
+                )
+
+
+def _same_width(
+    spec: Spec, name: str, decoder: RecurrentDecoderSpec, attention: AttentionSpec, where: Where
+) -> None:
+    source = attention.over or next(iter(spec.inputs))
+    encoder = spec.encoder[source]
+    if encoder.type == "recurrent":
+        width = encoder.size * (2 if encoder.bidirectional else 1)
+    elif encoder.type == "convolutional":
+        width = encoder.size
+    else:
+        width = encoder.embedding
+    if width != decoder.size:
+        raise RegardError(
+            f"a {attention.score} score compares vectors of one width; "
+            f"the memory of {source} has {width}, the decoder {decoder.size}.",
+            where=where("decoder", name, "attention", "score"),
+            fix=f"Use score: general, or make the decoder's size {width}.",
+        )

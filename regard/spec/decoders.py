@@ -1,0 +1,84 @@
+"""What writes an output from memories."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from regard.spec.attention import AttentionSpec
+from regard.spec.base import Count, Dropout, Part, Positive, Share, Size
+
+Condition = Literal["start", "every-step", "attention"]
+
+
+class DecoderPart(Part):
+    over: tuple[str, ...] | None = None
+    """The inputs this decoder is conditioned on; all of them when absent."""
+    weight: Positive = 1.0
+    """Of this output's loss in the sum."""
+    dropout: Dropout = 0.0
+
+    @field_validator("over", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+
+class ScheduledSamplingSpec(Part):
+    """With a rising probability a step reads the model's own last word instead of the true one."""
+
+    share: Share = 0.25
+    """The probability reached at the end of the rise."""
+    steps: Count = 10000
+    """Training steps over which it rises from 0."""
+
+
+class RecurrentDecoderSpec(DecoderPart):
+    """s_t = cell(s_{t−1}, [e(y_{t−1}); …]); p(y_t) = softmax(V s_t + b)."""
+
+    type: Literal["recurrent"]
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    size: Size = 256
+    layers: Count = 1
+    residual: bool = False
+    activation: Literal["tanh", "sigmoid", "relu", "identity"] = "tanh"
+    update: Literal["torch", "cho"] = "torch"
+    embedding: Size = 256
+    vectors: str | None = None
+    freeze_vectors: bool = False
+    condition: tuple[Condition, ...] | None = None
+    """How the encoding reaches the decoder; start and, where there is one, attention when absent."""
+    attention: tuple[AttentionSpec, ...] = ()
+    input_feeding: bool = True
+    """With attention from the current state: feed the attentional vector back as input (Luong)."""
+    tie: Literal["none", "output", "all"] = "none"
+    """output: the output weights are the target embeddings; all: and the source embeddings too."""
+    label_smoothing: Dropout = 0.0
+    scheduled_sampling: ScheduledSamplingSpec | None = None
+
+    @field_validator("attention", mode="before")
+    @classmethod
+    def _one_attention(cls, value: Any) -> Any:
+        return () if value is None else (value,) if isinstance(value, (dict, AttentionSpec)) else value
+
+
+class LabelDecoderSpec(DecoderPart):
+    """softmax(V s + b) of the summary, or of what an attention with a learned query reads."""
+
+    type: Literal["label"]
+    attention: AttentionSpec | None = None
+    class_weights: dict[str, Positive] | Literal["balanced"] | None = None
+    label_smoothing: Dropout = 0.0
+
+
+class TagsDecoderSpec(DecoderPart):
+    """One label per position: softmax(V h_t + b)."""
+
+    type: Literal["tags"]
+    class_weights: dict[str, Positive] | Literal["balanced"] | None = None
+
+
+DecoderSpec = Annotated[
+    RecurrentDecoderSpec | LabelDecoderSpec | TagsDecoderSpec, Field(discriminator="type")
+]

@@ -1,0 +1,99 @@
+"""YAML with places: the same data as PyYAML's safe loader, and the line of every path for error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from regard.errors import RegardError
+
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """Plain data, the name it came under, and the line (from 1) at which each path stands."""
+
+    data: dict[str, Any]
+    name: str = ""
+    lines: dict[Place, int] = field(default_factory=dict)
+    overrides: dict[Place, str] = field(default_factory=dict)
+    """The paths that were set from outside, and by which `key.path=value`."""
+
+    def where(self, place: Sequence[str | int]) -> str:
+        """`my.yaml:12: encoder.size`, or the nearest enclosing line that is known."""
+        dotted = ".".join(str(step) for step in place)
+        for length in range(len(place), 0, -1):
+            if tuple(place[:length]) in self.overrides:
+                return f"--set {self.overrides[tuple(place[:length])]}"
+        if not self.name:
+            return dotted
+        known = tuple(place)
+        while known and known not in self.lines:
+            known = known[:-1]
+        line = f":{self.lines[known]}" if known in self.lines else ""
+        return f"{self.name}{line}" + (f": {dotted}" if dotted else "")
+
+
+def parse(text: str, name: str) -> Document:
+    """Read one YAML mapping. Broken YAML and keys given twice are errors with their line."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        lines: dict[Place, int] = {}
+        if node is not None:
+            _walk(node, (), lines, name)
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise RegardError(
+            f"this is not valid YAML: {problem}.",
+            where=name + line,
+            fix="Check the indentation, the colons and the brackets of that line.",
+        ) from None
+    if not isinstance(data, dict):
+        raise RegardError(
+            f"a spec is a mapping with inputs, outputs, encoder, decoder; this is {_kind(data)}.",
+            where=name,
+            fix="See `regard init translation` for one to start from.",
+        )
+    return Document(data, name, lines)
+
+
+def parse_file(path: Path) -> Document:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RegardError(
+            f"byte {error.start} is not UTF-8.", where=str(path), fix="Save the spec as UTF-8."
+        ) from None
+    return parse(text, str(path))
+
+
+def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], name: str) -> None:
+    lines[place] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[Hashable, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if key.value in seen:
+                raise RegardError(
+                    f"the key {key.value!r} is given twice (first in line {seen[key.value]}).",
+                    where=f"{name}:{line}",
+                    fix="Remove one of the two.",
+                )
+            seen[key.value] = line
+            _walk(value, (*place, key.value), lines, name)
+            lines[(*place, key.value)] = line
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            _walk(value, (*place, index), lines, name)
+
+
+def _kind(value: object) -> str:
+    return {type(None): "empty", list: "a list", str: "a text"}.get(type(value), f"a {type(value).__name__}")

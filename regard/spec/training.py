@@ -1,0 +1,66 @@
+"""How a model is trained."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from regard.spec.base import Count, Part, Positive, Share
+
+
+class ScheduleSpec(Part):
+    type: Literal["constant", "plateau", "cosine", "inverse-sqrt"] = "constant"
+    warmup: Annotated[int, Field(ge=0)] = 0
+    """Steps over which the rate rises from 0 to `lr`."""
+    factor: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
+    """plateau: the rate is multiplied by it …"""
+    patience: Annotated[int, Field(ge=0)] = 2
+    """… after so many evaluations without a better metric."""
+    minimum: Annotated[float, Field(ge=0.0)] = 0.0
+    """The rate never falls below it."""
+
+
+class TrainingSpec(Part):
+    epochs: Count = 10
+    steps: Count | None = None
+    """Stop after so many updates, even inside an epoch."""
+    batch_tokens: Count | None = None
+    """Cut batches by cost (padded tokens); 4000 when neither this nor `batch_rows` is given."""
+    batch_rows: Count | None = None
+    """Cut batches by number of rows."""
+    accumulate: Count = 1
+    """Batches whose gradients make one update."""
+    optimizer: Literal["adam", "adamw", "sgd"] = "adam"
+    lr: Positive = 1e-3
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
+    momentum: Share = 0.0
+    betas: tuple[Share, Share] = (0.9, 0.999)
+    clip: Positive | None = 1.0
+    """Largest norm of the gradient."""
+    schedule: ScheduleSpec = ScheduleSpec()
+    evaluate_every: Count | None = None
+    """Steps between evaluations on dev; once an epoch when absent."""
+    metric: str = "loss"
+    """What early stopping, the plateau schedule and the best checkpoint look at."""
+    patience: Count | None = None
+    """Stop after so many evaluations without a better metric."""
+    average: Annotated[int, Field(ge=0)] = 0
+    """The finished model is the mean of the weights at the last so many evaluations up to the best."""
+    ema: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    """Evaluate and keep an exponential moving average of the weights with this decay."""
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    seed: int = 1
+    start_from: str | None = None
+    """A model folder whose weights are taken where names and shapes agree."""
+    checkpoint_every: Count | None = None
+    """Steps between checkpoints of the training state, besides those at every evaluation."""
+    tensorboard: bool = False
+
+    @model_validator(mode="after")
+    def _one_budget(self) -> TrainingSpec:
+        if self.batch_tokens is not None and self.batch_rows is not None:
+            raise ValueError(
+                "batch_tokens and batch_rows are both given; batches are cut by one of them. Remove one."
+            )
+        return self
