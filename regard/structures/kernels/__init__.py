@@ -1,0 +1,11 @@
+"""Fast paths: numba on the processor, Triton on CUDA, over one flat batch. Neither is imported before it is used."""
+
+from regard.structures.kernels.availability import available
+from regard.structures.kernels.chain import chain_log_partition, chain_marginals, chain_mode
+
+__all__ = [
+    "available",
+    "chain_log_partition",
+    "chain_marginals",
+    "chain_mode",
+]

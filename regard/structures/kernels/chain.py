@@ -1,0 +1,85 @@
+"""Linear chains through fast kernels: log-partition, marginals and best path over a flat batch.
+
+    score(z) = init[z_0] + Σ_n edges[n, z_n, z_{n+1}]
+
+init     (B, C) scores the first state
+edges    (B, N−1, C, C); edges[b, n, i, j] scores state i at n followed by j at n+1; what lies beyond the length is ignored
+lengths  (B,) int64, from 0 to N; a chain of length 0 has log-partition 0 and no parts
+
+Nothing is kept for the backward pass but the inputs or the marginals themselves: the gradient of the log-partition is the
+marginals M, and that of the marginals is M ⊙ (E[G-score | part] − E[G-score]), which M alone determines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.structures.kernels.batching import join_batch
+
+
+def chain_log_partition(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+    """log Σ_z exp score(z), (B,); −inf where no path is possible. Differentiable twice."""
+    return _LogPartition.apply(init, edges, lengths)
+
+
+def chain_marginals(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """p(z_0 = i), (B, C), and p(z_n = i, z_{n+1} = j), (B, N−1, C, C); zeros where no path is possible."""
+    return _Marginals.apply(init, edges, lengths)
+
+
+def chain_mode(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The best score (B,), without gradient, and its states (B, N) int64: −1 beyond the length and where no path is possible."""
+    return _backend(edges).mode(init, edges, lengths)
+
+
+def _backend(tensor: Tensor) -> Any:
+    if tensor.is_cuda:
+        from regard.structures.kernels.cuda import chain as on_cuda
+
+        return on_cuda
+    from regard.structures.kernels.cpu import chain as on_cpu
+
+    return on_cpu
+
+
+class _LogPartition(torch.autograd.Function):
+    @staticmethod
+    def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+        return _backend(edges).log_partition(init, edges, lengths)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        states, joints = _Marginals.apply(*ctx.saved_tensors)
+        return gradient[:, None] * states, gradient[:, None, None, None] * joints, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        return join_batch(_LogPartition.apply, info.batch_size, in_dims, arguments)
+
+
+class _Marginals(torch.autograd.Function):
+    @staticmethod
+    def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        return _backend(edges).marginals(init, edges, lengths)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(*output, inputs[2])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g_states: Tensor, g_edges: Tensor) -> tuple[Tensor, Tensor, None]:
+        states, joints, lengths = ctx.saved_tensors
+        return *_backend(joints).covariance(states, joints, lengths, g_states, g_edges), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        return join_batch(_Marginals.apply, info.batch_size, in_dims, arguments)

@@ -1,0 +1,33 @@
+"""How a kernel for the processor is compiled: released from the interpreter's lock, kept on disk where that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+# Contraction (a·b + c in one rounding) is the only liberty: reordering sums would undo the rounding trick in
+# `exponential`, and promising finite numbers would make −inf undefined.
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` at its first call, for the types it is called with.
+
+    The machine code is cached beside the source, else in the user's cache folder; where neither can be
+    written, numba refuses to cache and the function is compiled in memory.
+    """
+    return compiled(function, **_OPTIONS)
+
+
+def reduction(function: Callable[..., Any]) -> Any:
+    """As `kernel`, for short loops over a row whose order of summation may change, so that they use whole registers."""
+    return compiled(function, **{**_OPTIONS, "fastmath": {"contract", "reassoc", "nsz", "nnan"}})
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Any:
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:
+        return njit(**options)(function)
