@@ -1,0 +1,369 @@
+"""What every structure answers, derived from one dynamic program.
+
+A structure is a distribution p(z) ∝ exp(Σ of the potentials of the parts in z) over combinatorial objects z.
+Its value z is a 0/1 tensor of `event_shape`, the shape of its first potential (of a linear chain, that of its
+nodes), 1 where the part is in z, 0 beyond the length. Results are float64 for float64 potentials and float32
+for all others, also under autocast.
+
+A subclass gives its constructor the potentials, made ready by `potentials.py`, and writes `_inside`, its
+program over a semiring. Everything else is here; what a subclass can do faster, it overrides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, constraints, register_kl
+
+from regard.structures.counting import combine_residues, primes_for
+from regard.structures.paired_semirings import (
+    ContainsSemiring,
+    DivergenceSemiring,
+    ExpectationSemiring,
+    PartialSemiring,
+    SignedLogSemiring,
+)
+from regard.structures.semirings import (
+    NEGATIVE_INFINITY,
+    CountingSemiring,
+    KBestSemiring,
+    LogSemiring,
+    MaxSemiring,
+    SamplingSemiring,
+    Semiring,
+)
+
+Backend = Literal["auto", "reference"]
+Shape = Sequence[int]
+
+
+class Structure(Distribution):
+    """The queries common to all structures.
+
+    potentials   tensors (*batch_shape, *own axes), −inf where a part is not allowed; marginals have the first's shape
+    value_index  which of them has the shape of a value z
+    event_dims   how many trailing axes of each are not batch axes
+    options      whatever else tells two structures of this class apart: only equal options can be compared
+    lengths      None, or tensors that broadcast to the batch shape
+    backend      "auto": a fast path where one exists; "reference": always the semiring program
+    """
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+    has_rsample = True
+    has_enumerate_support = True
+    value_index: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        potentials: Sequence[Tensor],
+        batch_shape: Shape,
+        event_dims: Sequence[int],
+        *,
+        lengths: tuple[Tensor | None, ...] = (),
+        options: tuple[object, ...] = (),
+        backend: Backend = "auto",
+    ) -> None:
+        if backend not in ("auto", "reference"):
+            raise ValueError(f'backend must be "auto" or "reference", not {backend!r}.')
+        self.potentials = tuple(potentials)
+        self.event_dims = tuple(event_dims)
+        self.backend: Backend = backend
+        self.options = options
+        self._lengths = lengths
+        value = self.potentials[self.value_index]
+        event_shape = value.shape[value.dim() - self.event_dims[self.value_index] :]
+        super().__init__(torch.Size(batch_shape), event_shape, validate_args=False)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch_shape={tuple(self.batch_shape)}, event_shape={tuple(self.event_shape)})"
+
+    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
+        """The sum over all structures of the product of their parts, indexing `parts` (lifted potentials)
+        from the right.
+        """
+        raise NotImplementedError
+
+    def _run(self, semiring: Semiring, potentials: Sequence[Tensor] | None = None) -> Tensor:
+        potentials = self.potentials if potentials is None else potentials
+        with torch.autocast(self.potentials[0].device.type, enabled=False):
+            return self._inside(
+                semiring, *(semiring.lift(i, potential) for i, potential in enumerate(potentials))
+            )
+
+    def _with_respect_to(self, index: int, semiring: Semiring) -> Callable[[Tensor], Tensor]:
+        """The program as a function of one potential."""
+        before, after = self.potentials[:index], self.potentials[index + 1 :]
+        return lambda potential: self._run(semiring, [*before, potential, *after])
+
+    def _fast_log_partition(self) -> Tensor | None:
+        """The log-partition from a kernel, or None where there is none for this device, type and size."""
+        return None
+
+    def _fast_marginals(self) -> Tensor | None:
+        """The marginals from a kernel, or None."""
+        return None
+
+    def _fast_mode(self) -> Tensor | None:
+        """The mode from a kernel, or None."""
+        return None
+
+    @property
+    def log_partition(self) -> Tensor:
+        """log Σ_z exp score(z), shape `batch_shape`; −inf on an empty support, 0 at length 0."""
+        fast = self._fast_log_partition() if self.backend == "auto" else None
+        return self._run(LogSemiring()) if fast is None else fast
+
+    @property
+    def marginals(self) -> Tensor:
+        """p(part ∈ z) in the shape of the first potential; differentiable, zero on an empty support."""
+        fast = self._fast_marginals() if self.backend == "auto" else None
+        return self._marginals_of(0) if fast is None else fast
+
+    @property
+    def mean(self) -> Tensor:
+        """E[z], in the shape of a value."""
+        return self.marginals if self.value_index == 0 else self._marginals_of(self.value_index)
+
+    @property
+    def variance(self) -> Tensor:
+        """Var[z] of each entry by itself."""
+        mean = self.mean
+        return mean * (1 - mean)
+
+    @property
+    def mode(self) -> Tensor:
+        """The best structure, ties broken to one of them; all zero on an empty support."""
+        fast = self._fast_mode() if self.backend == "auto" else None
+        return self._indicator(MaxSemiring()) if fast is None else fast
+
+    @property
+    def mode_score(self) -> Tensor:
+        """The score of the mode, max_z score(z): unnormalised, differentiable; its gradient is the mode."""
+        return self._run(MaxSemiring())
+
+    def _marginals_of(self, index: int) -> Tensor:
+        inside = self._with_respect_to(index, LogSemiring())
+        gradient: Tensor = torch.func.grad(lambda potential: inside(potential).sum())(self.potentials[index])
+        return gradient
+
+    def _indicator(self, semiring: Semiring, sample_shape: Shape = ()) -> Tensor:
+        """The value that a path-tracing semiring's gradient marks, one for each entry of `sample_shape`."""
+        inside = self._with_respect_to(self.value_index, semiring)
+        potential = self.potentials[self.value_index].detach()
+        with torch.no_grad():
+            value: Tensor = torch.func.grad(lambda x: inside(x).sum())(
+                potential.expand(*sample_shape, *potential.shape)
+            )
+        return value
+
+    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+        """The k best structures (k, *batch_shape, *event_shape) and their scores (k, *batch_shape), best
+        first.
+
+        All are different. Where fewer than k exist, the rest have score −inf and are all zero. Scores are
+        differentiable.
+        """
+        if k < 1:
+            raise ValueError(f"topk needs k of at least 1, not {k}.")
+        scores = self._run(KBestSemiring(k))
+        inside = self._with_respect_to(self.value_index, KBestSemiring(k))
+        with torch.no_grad():
+            pull_back = torch.func.vjp(inside, self.potentials[self.value_index].detach())[1]
+            each = torch.eye(k, dtype=scores.dtype, device=scores.device).view(
+                k, k, *[1] * (scores.dim() - 1)
+            )
+            (values,) = torch.func.vmap(pull_back, chunk_size=256)(each.expand(k, *scores.shape))
+        exists = (scores.detach() > NEGATIVE_INFINITY).view(*scores.shape, *[1] * len(self.event_shape))
+        return torch.where(exists, values, 0.0), scores
+
+    def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
+        """Exact independent samples (*sample_shape, *batch_shape, *event_shape), without gradient."""
+        return self._indicator(SamplingSemiring(generator), sample_shape)
+
+    def rsample(
+        self, sample_shape: Shape = (), *, temperature: float = 1.0, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Perturb-and-MAP with a straight-through gradient: relaxed, not exact, except for `Categorical` and
+        `Bernoulli`.
+
+        Forwards it is the mode after adding independent Gumbel noise to the value's potentials (for parts
+        that may each be absent, the difference of two: logistic noise). Backwards it is the gradient of the
+        marginals of the same perturbed potentials, all divided by `temperature`: z + m − stop(m). The closer
+        to 0, the closer the gradient comes to that of the mode, and the larger its variance.
+        """
+        if temperature <= 0:
+            raise ValueError(f"rsample needs a temperature above 0, not {temperature}.")
+        value = self.potentials[self.value_index]
+        noise = self._perturbation(value.detach().expand(*sample_shape, *value.shape), generator)
+        perturbed = self._with_potentials(value + noise, sample_shape)
+        relaxed = perturbed._tempered(temperature).mean
+        return perturbed.mode + (relaxed - relaxed.detach())
+
+    def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
+        return -torch.empty_like(like).exponential_(generator=generator).log()
+
+    def _with_potentials(self, value: Tensor, sample_shape: Shape = ()) -> Structure:
+        """The same structure with another value potential, in a batch `sample_shape` larger."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._batch_shape = torch.Size([*sample_shape, *self.batch_shape])
+        copy.potentials = (
+            *self.potentials[: self.value_index],
+            value,
+            *self.potentials[self.value_index + 1 :],
+        )
+        return copy
+
+    def _tempered(self, temperature: float) -> Structure:
+        copy = self._with_potentials(self.potentials[self.value_index])
+        copy._batch_shape = self.batch_shape
+        copy.potentials = tuple(potential / temperature for potential in self.potentials)
+        return copy
+
+    def entropy(self) -> Tensor:
+        """−E[log p(z)]; 0 on an empty support."""
+        return self._divergence(self, relative=False)
+
+    def cross_entropy(self, other: Structure) -> Tensor:
+        """−E_p[log q(z)] with p this structure and q the other; inf where p reaches what q excludes."""
+        return self._divergence(other, relative=False)
+
+    def _divergence(self, other: Structure, *, relative: bool) -> Tensor:
+        self._check_comparable(other)
+        divergence: Tensor = self._run(DivergenceSemiring(other.potentials, relative=relative))[2]
+        return divergence
+
+    def _check_comparable(self, other: Structure) -> None:
+        same = (
+            type(self) is type(other)
+            and self.event_shape == other.event_shape
+            and self.options == other.options
+        )
+        if not same:
+            raise ValueError(
+                f"Only structures of one class, size and options can be compared, not {self} {self.options} "
+                f"and {other} {other.options}."
+            )
+        for mine, theirs in zip(self._lengths, other._lengths, strict=True):
+            alike = (mine is None) == (theirs is None) and (
+                mine is None or theirs is None or bool((mine == theirs).all())
+            )
+            if not alike:
+                raise ValueError(
+                    "Only structures of equal lengths can be compared: give both the same lengths=."
+                )
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """log p(z) of values (*sample_shape, *batch_shape, *event_shape), 0/1 or Boolean; −inf for what is no
+        structure.
+        """
+        present = self._as_parts("value", value)
+        return self._normalise(self._partial_score(present, ~present))
+
+    def log_prob_partial(self, required: Tensor | None = None, forbidden: Tensor | None = None) -> Tensor:
+        """log p(z has every required part and no forbidden one); both 0/1 or Boolean in the shape of a value."""
+        nothing = torch.zeros(self.event_shape, dtype=torch.bool, device=self.potentials[0].device)
+        needed = nothing if required is None else self._as_parts("required", required)
+        excluded = nothing if forbidden is None else self._as_parts("forbidden", forbidden)
+        return self._normalise(self._partial_score(needed, excluded))
+
+    def _as_parts(self, name: str, value: Tensor) -> Tensor:
+        dims = len(self.event_shape)
+        if value.shape[value.dim() - dims :] != self.event_shape or value.dim() < dims:
+            wanted = ", ".join(["...", *map(str, self.event_shape)])
+            raise ValueError(
+                f"{name} must have shape ({wanted}), the shape of a value, but has {tuple(value.shape)}."
+            )
+        return value != 0
+
+    def _partial_score(self, required: Tensor, forbidden: Tensor) -> Tensor:
+        """log of the total weight of the structures with all required and no forbidden parts."""
+        value = torch.where(forbidden, NEGATIVE_INFINITY, self.potentials[self.value_index])
+        run = self._with_respect_to(self.value_index, PartialSemiring(self.value_index, required))
+        present, log_weight = run(value)
+        needed = (
+            required.flatten(required.dim() - len(self.event_shape)).sum(-1) if self.event_shape else required
+        )
+        return torch.where(present == needed, log_weight, NEGATIVE_INFINITY)
+
+    def _normalise(self, score: Tensor) -> Tensor:
+        log_partition = self.log_partition
+        some = log_partition > NEGATIVE_INFINITY
+        return torch.where(some, score - torch.where(some, log_partition, 0.0), NEGATIVE_INFINITY)
+
+    def expectation(self, weights: Tensor) -> Tensor:
+        """E[Σ_{part ∈ z} weights[part]], with weights of either sign in the shape of the first potential.
+
+        Its gradient in the potentials is the product of `weights` with the Jacobian of the marginals.
+        """
+        mean: Tensor = self._run(ExpectationSemiring(0, weights.to(self.potentials[0].dtype)))[1]
+        return mean
+
+    def expected_product(self, factors: Tensor) -> Tensor:
+        """E[Π_{part ∈ z} factors[part]], with factors of either sign in the shape of the first potential."""
+        size, sign = self._run(SignedLogSemiring(0, factors.to(self.potentials[0].dtype)))
+        mean: Tensor = sign * self._normalise(size).exp()
+        return mean
+
+    def max_marginals(self) -> Tensor:
+        """The best score of any structure with the part, in the shape of the first potential; −inf where none
+        has it.
+        """
+        dims = self.event_dims[0]
+        potential = self.potentials[0]
+        batch, event = potential.shape[: potential.dim() - dims], potential.shape[potential.dim() - dims :]
+        parts = math.prod(event)
+        if parts == 0:
+            return potential
+        chunk = max(1, 2**22 // max(1, potential.numel()))
+        scores = []
+        for start in range(0, parts, chunk):
+            asked = torch.arange(start, min(start + chunk, parts), device=potential.device)
+            one_hot = asked.unsqueeze(-1) == torch.arange(parts, device=potential.device)
+            one_hot = one_hot.view(len(asked), *[1] * len(batch), *event)
+            scores.append(self._run(ContainsSemiring(0, one_hot))[1])
+        return torch.cat(scores).movedim(0, -1).reshape(*batch, *event)
+
+    def count(self) -> Any:
+        """The number of structures with non-zero probability: an exact int, or nested lists of them in the
+        batch shape.
+        """
+        counted = [
+            torch.where(p.detach() > NEGATIVE_INFINITY, 0.0, NEGATIVE_INFINITY).double()
+            for p in self.potentials
+        ]
+        log_count = self._run(LogSemiring(), counted)
+        primes = primes_for(float(log_count.max()) if log_count.numel() else 0.0)
+        return combine_residues(self._run(CountingSemiring(primes), counted), primes)
+
+    def enumerate_support(self, expand: bool = True, *, limit: int = 4096) -> Tensor:
+        """Every structure (count, *batch_shape, *event_shape), best first, all zero past the end where a
+        batch's counts differ.
+
+        `expand` is there for `torch.distributions`; the batch dimensions are always expanded. Refuses more
+        than `limit`.
+        """
+        largest = _largest(self.count())
+        if largest > limit:
+            raise ValueError(
+                f"enumerate_support would list {largest} structures, more than limit={limit}; sample instead."
+            )
+        if largest == 0:
+            return self.potentials[0].new_zeros(0, *self.batch_shape, *self.event_shape)
+        return self.topk(largest)[0]
+
+
+def _largest(count: Any) -> int:
+    return count if isinstance(count, int) else max(map(_largest, count), default=0)
+
+
+def _kl_divergence(p: Structure, q: Structure) -> Tensor:
+    """E_p[log p(z) − log q(z)], behind `torch.distributions.kl_divergence`."""
+    return p._divergence(q, relative=True)
+
+
+register_kl(Structure, Structure)(_kl_divergence)

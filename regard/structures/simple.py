@@ -1,0 +1,81 @@
+"""The two selections without structure between their parts, in the interface of the structured ones."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.structures.base import Backend, Structure
+from regard.structures.potentials import (
+    Lengths,
+    apply_mask,
+    as_floats,
+    as_lengths,
+    check_axes,
+    expand_batch,
+    joint_batch,
+)
+from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
+
+
+class _Positions(Structure):
+    """What both share: scores (..., S) over positions, of which the first `lengths` count.
+
+    scores[..., s]   the score of choosing position s
+    lengths          (...,) how many positions there are
+    mask             broadcastable to scores, True where a position may be chosen
+    """
+
+    def __init__(
+        self,
+        scores: Tensor,
+        *,
+        lengths: Lengths = None,
+        mask: Tensor | None = None,
+        backend: Backend = "auto",
+    ) -> None:
+        (potential,) = as_floats(scores=scores)
+        if potential is None:
+            raise ValueError("scores must be a tensor, not None.")
+        check_axes("scores", potential, "S", [None])
+        potential = apply_mask(potential, mask, 1)
+        size = potential.shape[-1]
+        self.lengths = as_lengths(lengths, size, potential.device)
+        batch = joint_batch(
+            scores=potential.shape[:-1], lengths=() if self.lengths is None else self.lengths.shape
+        )
+        if self.lengths is not None:
+            inside = torch.arange(size, device=potential.device) < self.lengths.unsqueeze(-1)
+            potential = torch.where(inside, potential, NEGATIVE_INFINITY)
+        super().__init__(
+            [expand_batch(potential, batch, 1)], batch, [1], lengths=(self.lengths,), backend=backend
+        )
+
+
+class Categorical(_Positions):
+    """One position of S: p(z = s) ∝ exp scores[..., s]; a value is one-hot. Length 0 has the empty choice.
+    Cost O(S).
+    """
+
+    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
+        (scores,) = parts
+        if scores.shape[-1] == 0:
+            return semiring.one(scores, 1)
+        total = semiring.sum(scores, -1)
+        return (
+            total
+            if self.lengths is None
+            else torch.where(self.lengths == 0, semiring.ones_like(total), total)
+        )
+
+
+class Bernoulli(_Positions):
+    """Any subset of S positions, each by itself: p(s ∈ z) = σ(scores[..., s]); a value is 0/1. Cost O(S)."""
+
+    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
+        (scores,) = parts
+        return semiring.product(semiring.plus(semiring.ones_like(scores), scores))
+
+    def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
+        chosen, left = super()._perturbation(like, generator), super()._perturbation(like, generator)
+        return chosen - left
