@@ -1,0 +1,47 @@
+"""Encoder-decoder models you can look inside.
+
+    import regard
+    model = regard.fit("words.tsv")
+    model.predict("attention").trace.print()
+
+Names are loaded when first used, so that `import regard` itself is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from regard.version import __version__
+
+if TYPE_CHECKING:
+    from regard.errors import RegardError
+    from regard.experiment import fit
+    from regard.model import Model, load
+    from regard.prediction import Prediction, Trace
+    from regard.spec import Spec
+
+_HOMES = {
+    "Model": "regard.model",
+    "Prediction": "regard.prediction",
+    "RegardError": "regard.errors",
+    "Spec": "regard.spec",
+    "Trace": "regard.prediction",
+    "fit": "regard.experiment",
+    "load": "regard.model",
+}
+_ROOMS = ("data", "inspect", "metrics", "model", "nn", "spec", "structures", "training", "zoo")
+
+__all__ = ["Model", "Prediction", "RegardError", "Spec", "Trace", "__version__", "fit", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"regard.{name}")
+    raise AttributeError(f"module 'regard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

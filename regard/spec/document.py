@@ -27,9 +27,12 @@ class Document:
     def where(self, place: Sequence[str | int]) -> str:
         """`my.yaml:12: encoder.size`, or the nearest enclosing line that is known."""
         dotted = ".".join(str(step) for step in place)
-        for length in range(len(place), 0, -1):
-            if tuple(place[:length]) in self.overrides:
-                return f"--set {self.overrides[tuple(place[:length])]}"
+        for path, override in self.overrides.items():
+            shorter = min(len(path), len(place))
+            if shorter and path[:shorter] == tuple(place[:shorter]) and tuple(place) not in self.lines:
+                return f"--set {override}"
+            if path == tuple(place[: len(path)]):
+                return f"--set {override}"
         if not self.name:
             return dotted
         known = tuple(place)

@@ -1,0 +1,5 @@
+"""The command line: one thin file a command. Nothing here imports torch until a command runs."""
+
+from regard.cli.main import main
+
+__all__ = ["main"]

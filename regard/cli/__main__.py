@@ -1,0 +1,3 @@
+from regard.cli.main import main
+
+main()

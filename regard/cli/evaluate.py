@@ -1,0 +1,74 @@
+"""`regard evaluate`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import BadRows, Beam, Device, Overrides, Seed, search_overrides
+
+
+def evaluate(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of trained models.", show_default=False)
+    ],
+    data: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--data", metavar="FILE", help="Measure on this file instead of the spec's data."),
+    ] = None,
+    split: Annotated[
+        str, typer.Option("--split", help="Which part of the spec's data: dev, test, …")
+    ] = "test",
+    metrics: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--metric", metavar="NAME", help="Measure this; may be given many times. The spec's when absent."
+        ),
+    ] = None,
+    by_length: Annotated[bool, typer.Option("--by-length", help="Also by the length of the input.")] = False,
+    plot: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the first metric by input length (.svg .png .pdf .html)."
+        ),
+    ] = None,
+    json_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--json", metavar="FILE", help="Write the figures here as JSON."),
+    ] = None,
+    predictions: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--predictions", metavar="FILE", help="Write inputs, outputs and references here (TSV)."
+        ),
+    ] = None,
+    together: Annotated[
+        bool, typer.Option("--ensemble", help="The runs as one ensemble, instead of one by one.")
+    ] = False,
+    beam: Beam = None,
+    overrides: Overrides = None,
+    device: Device = None,
+    seed: Seed = None,
+    bad_rows: BadRows = None,
+) -> None:
+    """Measure one or several models on data they have not seen."""
+    from regard.cli.measuring import measure
+
+    changes = search_overrides(beam, seed, overrides)
+    if bad_rows is not None:
+        changes.append(f"data.bad_rows={bad_rows}")
+    measure(
+        runs,
+        files=data or [],
+        split=split,
+        metrics=metrics or [],
+        overrides=changes,
+        device=device,
+        by_length=by_length,
+        plot=plot,
+        json_file=json_file,
+        predictions=predictions,
+        together=together,
+    )

@@ -1,0 +1,81 @@
+"""The application: its commands, its version, and how mistakes are told."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from regard.cli.describe import describe
+from regard.cli.evaluate import evaluate
+from regard.cli.predict import predict
+from regard.cli.score import score
+from regard.cli.show import show
+from regard.cli.train import train
+from regard.cli.zoo import init, list_systems
+from regard.errors import RegardError
+from regard.version import __version__
+
+app = typer.Typer(
+    name="regard",
+    help="Encoder-decoder models you can look inside.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with:  regard train reverse   then   regard show runs/reverse 'a b c'",
+)
+app.command()(train)
+app.command()(evaluate)
+app.command()(predict)
+app.command()(score)
+app.command()(show)
+app.command()(describe)
+app.command("list")(list_systems)
+app.command()(init)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"regard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; a mistake is told in one line and exits with 2, an interruption with 130."""
+    try:
+        app()
+    except RegardError as error:
+        _tell(error)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader of our output, `head` say, has seen enough
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _tell(error: RegardError) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    line = Text("error: ", style="bold red")
+    if error.where:
+        line.append(f"{error.where}: ", style="bold")
+    line.append(error.what, style="default")
+    if error.fix:
+        line.append(f"\n       {error.fix}", style="cyan")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(line)

@@ -1,0 +1,52 @@
+"""Options that several commands share, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+Overrides = Annotated[
+    Optional[list[str]],  # noqa: UP045  (typer reads this form on every supported Python)
+    typer.Option(
+        "--set", metavar="KEY.PATH=VALUE", help="Change one value of the spec; may be given many times."
+    ),
+]
+Device = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps; the best there is when absent."),
+]
+Seed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--seed", help="Seed of everything random; the spec's when absent."),
+]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained model.", show_default=False)]
+Output = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("-o", "--output", metavar="FILE", help="Write here instead of to the terminal."),
+]
+Beam = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--beam", min=1, help="Beam search of this size; 1 is greedy. The spec's search when absent."
+    ),
+]
+BadRows = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--bad-rows",
+        metavar="stop|skip",
+        help="stop at a row that cannot be used, or skip it into rejected.tsv with its reason. The spec's when absent.",
+    ),
+]
+
+
+def search_overrides(beam: int | None, seed: int | None, overrides: list[str] | None) -> list[str]:
+    """The options above as `key.path=value`."""
+    changes = []
+    if beam is not None:
+        changes += ["search.method=greedy"] if beam == 1 else ["search.method=beam", f"search.beam={beam}"]
+    if seed is not None:
+        changes.append(f"training.seed={seed}")
+    return [*changes, *(overrides or [])]

@@ -1,0 +1,59 @@
+"""`regard predict`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, search_overrides
+
+
+def predict(
+    run: Run,
+    texts: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="[TEXT]...", help="What to read; from --file or standard input when absent."),
+    ] = None,
+    file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Read inputs from here: one a line, or JSON lines by name."
+        ),
+    ] = None,
+    output: Output = None,
+    json_lines: Annotated[bool, typer.Option("--json", help="JSON lines, with scores.")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="With --json: where the model looked, too.")] = False,
+    n_best: Annotated[int, typer.Option("--n-best", min=1, help="So many answers for each input.")] = 1,
+    beam: Beam = None,
+    others: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            "--with", metavar="RUN", help="Another model to decide together with; may be given many times."
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    device: Device = None,
+    seed: Seed = None,
+) -> None:
+    """Use a model: texts, a file or standard input → texts or JSON lines, in the order they came.
+
+    regard predict runs/g2p attention · regard predict runs/g2p -f words.txt --json > out.jsonl
+    """
+    from regard.cli.answering import answer
+
+    changes = search_overrides(beam, seed, overrides)
+    if n_best > 1:
+        changes.append(f"search.n_best={n_best}")
+    answer(
+        run,
+        texts=texts or [],
+        file=file,
+        output=output,
+        json_lines=json_lines,
+        trace=trace,
+        others=others or [],
+        overrides=changes,
+        device=device,
+    )

@@ -1,0 +1,41 @@
+"""`regard score`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import Device, Output, Overrides, Run, Seed, search_overrides
+
+
+def score(
+    run: Run,
+    texts: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="[SOURCE TARGET]", help="One pair; from --file when absent."),
+    ] = None,
+    file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--file", "-f", metavar="FILE", help="Pairs, in any format `train` reads."),
+    ] = None,
+    output: Output = None,
+    overrides: Overrides = None,
+    device: Device = None,
+    seed: Seed = None,
+) -> None:
+    """Log-probability a model gives to outputs you name, and the perplexity per token.
+
+    regard score runs/g2p attention 'AH T EH N SH AH N' · regard score runs/g2p -f pairs.tsv
+    """
+    from regard.cli.answering import score_pairs
+
+    score_pairs(
+        run,
+        texts=texts or [],
+        file=file,
+        output=output,
+        overrides=search_overrides(None, seed, overrides),
+        device=device,
+    )

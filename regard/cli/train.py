@@ -1,0 +1,61 @@
+"""`regard train`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import BadRows, Device, Overrides, Seed
+
+
+def train(
+    what: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(
+            metavar="[NAME | SPEC.yaml | PAIRS.tsv]", help="A system of the zoo, a spec, or a file of pairs."
+        ),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("-o", "--output", metavar="RUN", help="Folder of the run; runs/NAME when absent."),
+    ] = None,
+    resume: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--resume", metavar="RUN", help="Go on with a run that was interrupted."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a run that is already there.")
+    ] = False,
+    overrides: Overrides = None,
+    device: Device = None,
+    seed: Seed = None,
+    bad_rows: BadRows = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Train a model.
+
+    regard train reverse · regard train my.yaml --set training.epochs=20 · regard train words.tsv ·
+    regard train --resume runs/my
+    """
+    from regard.errors import RegardError
+    from regard.experiment import Experiment
+
+    if (what is None) == (resume is None):
+        raise RegardError(
+            "name what to train, or a run to resume.",
+            fix="regard train NAME   or   regard train --resume RUN",
+        )
+    changes = list(overrides or [])
+    if seed is not None:
+        changes.append(f"training.seed={seed}")
+    if bad_rows is not None:
+        changes.append(f"data.bad_rows={bad_rows}")
+    if resume is not None:
+        experiment = Experiment.resume(resume, overrides=changes, device=device, quiet=quiet)
+    else:
+        experiment = Experiment.start(
+            str(what), run=output, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
+        )
+    experiment.train()

@@ -1,0 +1,54 @@
+"""The systems by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.spec import Spec
+
+SHELF = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """All systems of the zoo, in alphabetical order."""
+    return sorted(path.stem for path in SHELF.glob("*.yaml"))
+
+
+def text(name: str) -> str:
+    """The YAML of a system, comments and all."""
+    if name not in names():
+        near = difflib.get_close_matches(name, names(), n=1)
+        hint = f"Did you mean {near[0]}?" if near else "`regard list` shows them all."
+        raise RegardError(f"the zoo has no system {name!r}.", fix=hint)
+    return (SHELF / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def find(name_or_path: str, overrides: Sequence[str] = ()) -> Spec:
+    """The spec of a zoo name, of a YAML file, or of a trained model's folder."""
+    from regard.spec import Spec
+    from regard.spec.document import parse
+
+    path = Path(name_or_path)
+    if path.is_dir() and (path / "spec.yaml").is_file():
+        return Spec.load(path / "spec.yaml", overrides)
+    if path.suffix in (".yaml", ".yml"):
+        if not path.is_file():
+            raise RegardError(
+                "no such file.",
+                where=name_or_path,
+                fix="`regard init NAME > my.yaml` writes one to start from.",
+            )
+        return Spec.load(path, overrides)
+    if path.is_dir():
+        raise RegardError(
+            "this folder holds no trained model: spec.yaml is missing.",
+            where=name_or_path,
+            fix="Name a run's folder.",
+        )
+    return Spec.parse(parse(text(name_or_path), f"{name_or_path}.yaml"), overrides)

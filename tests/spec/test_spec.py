@@ -1,0 +1,243 @@
+"""Specs: what a person may write, what it means, and what they are told when it cannot be."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard import RegardError, Spec
+from regard.spec import RecurrentDecoderSpec
+from regard.spec.document import parse
+
+PAIRS = """
+inputs: {source: {type: text, unit: word}}
+outputs: {target: {type: text, unit: char}}
+encoder: {cell: gru, size: 128}
+attention: {score: additive}
+decoder: {size: 256, condition: [start, attention]}
+training: {lr: 1e-3, epochs: 3}
+data: {train: pairs.tsv}
+"""
+
+
+def spec_with(*lines: str) -> str:
+    """PAIRS, with the parts of the same name replaced."""
+    parts = {line.split(":")[0]: line for line in PAIRS.strip().splitlines()}
+    parts |= {line.split(":")[0]: line for each in lines for line in each.splitlines()}
+    return "\n".join(parts.values())
+
+
+def message(text: str, *overrides: str) -> str:
+    with pytest.raises(RegardError) as caught:
+        Spec.parse(parse(text, "my.yaml"), overrides)
+    return str(caught.value)
+
+
+def test_shorthands_become_the_full_form() -> None:
+    spec = Spec.parse(parse(PAIRS, "my.yaml"))
+    assert spec.encoder["source"].type == "recurrent"
+    assert spec.encoder["source"].size == 128  # type: ignore[union-attr]
+    decoder = spec.decoder["target"]
+    assert isinstance(decoder, RecurrentDecoderSpec)
+    assert [attention.score for attention in decoder.attention] == ["additive"]
+    assert spec.training.lr == 1e-3
+    assert spec.data.train == ("pairs.tsv",)
+
+
+def test_full_and_short_forms_mean_the_same() -> None:
+    full = spec_with(
+        "encoder: {source: {type: recurrent, cell: gru, size: 128}}",
+        "attention: null",
+        "decoder: {target: {size: 256, condition: [start, attention], attention: [{score: additive}]}}",
+    )
+    assert Spec.parse(parse(full, "a")) == Spec.parse(parse(PAIRS, "b"))
+
+
+def test_decoder_follows_the_type_of_its_output() -> None:
+    text = """
+    inputs: {source: {type: text}}
+    outputs: {topic: {type: label}, tags: {type: tags, of: source}}
+    """
+    spec = Spec.parse(parse(text, "my.yaml"))
+    assert {name: decoder.type for name, decoder in spec.decoder.items()} == {
+        "topic": "label",
+        "tags": "tags",
+    }
+
+
+def test_written_spec_reads_back_equal_with_overrides_in_it() -> None:
+    spec = Spec.parse(
+        parse(PAIRS, "my.yaml"), ["encoder.size=64", "training.schedule.warmup=10", "search.method=beam"]
+    )
+    again = Spec.parse(parse(spec.to_yaml(), "again.yaml"))
+    assert again == spec
+    assert again.encoder["source"].size == 64  # type: ignore[union-attr]
+    assert again.training.schedule.warmup == 10
+
+
+def test_overrides_leave_the_original_alone() -> None:
+    data = yaml.safe_load(PAIRS)
+    before = yaml.safe_dump(data)
+    Spec.parse(data, ["encoder.size=64"])
+    assert yaml.safe_dump(data) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("encoder: {cel: gru}", "my.yaml:3: encoder.cel: unknown key 'cel'. Did you mean cell?"),
+        (
+            "encoder: {cell: grru}",
+            "my.yaml:3: encoder.cell: 'grru' is not one of rnn, gru, lstm. Did you mean gru?",
+        ),
+        ("attention: {score: aditive}", "attention.score: 'aditive' is not one of additive, dot"),
+        ("encoder: {size: -1}", "encoder.size: expected greater than or equal to 1, received -1."),
+        ("encoder: {size: big}", "encoder.size: expected a valid integer"),
+        ("encoder: [1]", "encoder: expected a mapping of options, received [1]"),
+        (
+            "encoder: {src: {size: 3}}",
+            "encoder.src: 'src' is not the name of an input. The names here are source.",
+        ),
+        ("encoder: {dropout: 1.0}", "encoder.dropout: expected less than 1"),
+        ("training: {lr: fast}", "training.lr: expected a valid number"),
+        ("training: {lr: .nan}", "training.lr: expected a finite number"),
+        (
+            "training: {schedule: {warmupp: 3}}",
+            "training.schedule.warmupp: unknown key 'warmupp'. Did you mean warmup?",
+        ),
+        ("training: {batch_rows: 3, batch_tokens: 4}", "batch_tokens and batch_rows are both given"),
+        (
+            "decoder: {condition: [start]}",
+            "decoder.condition: there is an attention, and condition leaves it out",
+        ),
+        (
+            "decoder: {condition: []}",
+            "the encoding reaches the decoder in no way. Choose from start, every-step",
+        ),
+        ("decoder: {tie: all}", "tie: all needs one vocabulary for source and target"),
+        ("decoder: {type: label}", "a label decoder cannot write a text column. Use type: recurrent."),
+        ("decoder: {target: {sise: 2}}", "decoder.target.sise: unknown key 'sise'. Did you mean size?"),
+        ("decoder: {scheduled_sampling: {shre: 1}}", "decoder.scheduled_sampling.shre: unknown key"),
+        ("attention: {guide: 0.5}", "guide needs the true alignment, and the spec names none. Add  truth:"),
+        ("attention: {select: oracle}", "select: oracle needs the true alignment"),
+        ("attention: {over: picture}", "attention.over: no input is named 'picture'"),
+        (
+            "decoder: {size: 64}\nattention: {score: dot}",
+            "the memory of source has 256, the decoder 64. Use score: general",
+        ),
+        ("data: {world: a, package: b}", "data names world and package; rows come from one of them"),
+        ("data: {train: a.tsv, options: {x: 1}}", "options belong to a world or a package"),
+        ("inputs: 3", "inputs: expected a mapping from names to columns, received 3"),
+        ("inputs: {source: {type: txt}}", "inputs.source.type: 'txt' is not one of text"),
+        ("inputs: {source: {unit: word}}", "the key 'type' is missing"),
+        ("inputs: {target: {type: text}}", "'target' is the name of a column in inputs and in outputs"),
+        ("outputs: {target: {type: label}}", "unknown key 'size'"),
+        (
+            "outputs: {'my target': {type: text}}",
+            "'my target' cannot name a column. Use letters, digits and _.",
+        ),
+        ("truth: {alignment: {type: alignment, of: [source, goal]}}", "no output 'goal'"),
+        ("search: {beam: 0}", "search.beam: expected greater than or equal to 1"),
+        ("optimiser: adam", "unknown key 'optimiser'"),
+    ],
+)
+def test_each_mistake_has_its_own_message(line: str, expected: str) -> None:
+    assert expected in message(spec_with(line))
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("encoder.size", "--set: expected key.path=value, received 'encoder.size'"),
+        ("encoder.size=x", "--set encoder.size=x: expected a valid integer"),
+        ("enc.size=3", "--set enc.size=3: unknown key 'enc'. Did you mean encoder?"),
+        ("encoder.size.x=3", "--set encoder.size.x=3: 'size' is 128, which has no keys below it"),
+        ("encoder.size=[", "not valid YAML"),
+    ],
+)
+def test_bad_overrides_are_named(override: str, expected: str) -> None:
+    assert expected in message(PAIRS, override)
+
+
+def test_yaml_mistakes_have_their_line() -> None:
+    assert "my.yaml:4" in message(
+        "inputs: {a: {type: text}}\noutputs: {b: {type: text}}\nencoder: {size: 3\n"
+    )
+    assert "my.yaml:3: the key 'inputs' is given twice (first in line 1)" in message(
+        "inputs: {a: {type: text}}\noutputs: {b: {type: text}}\ninputs: {c: {type: text}}\n"
+    )
+    assert "a spec is a mapping" in message("- a\n- b\n")
+    assert "a spec is a mapping" in message("")
+
+
+def test_several_outputs_need_named_decoders() -> None:
+    text = "inputs: {source: {type: text}}\noutputs: {a: {type: text}, b: {type: label}}\n"
+    assert "there are 2 outputs (a, b) and one decoder without a name" in message(text + "decoder: {size: 3}")
+    assert "attention belongs to one" in message(text + "attention: {score: dot}")
+
+
+def test_several_inputs_need_a_named_attention() -> None:
+    text = "inputs: {left: {type: text}, right: {type: text}}\noutputs: {target: {type: text}}\n"
+    assert "Say which:  over: left" in message(text + "attention: {score: general}")
+    spec = Spec.parse(parse(text + "attention: {score: general, over: right}", "my.yaml"))
+    decoder = spec.decoder["target"]
+    assert isinstance(decoder, RecurrentDecoderSpec)
+    assert decoder.attention[0].over == "right"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    part=st.sampled_from(["encoder", "decoder", "attention", "training", "search", "data"]),
+    key=st.text(string.ascii_lowercase, min_size=3, max_size=12),
+)
+def test_any_unknown_key_is_refused_by_name_and_place(part: str, key: str) -> None:
+    data = yaml.safe_load(PAIRS)
+    data.setdefault(part, {})
+    models = {"encoder": "encoder.source", "decoder": "decoder.target"}
+    known = set(_known_keys(part))
+    if key in known:
+        return
+    data[part][key] = 1
+    with pytest.raises(RegardError) as caught:
+        Spec.parse(data)
+    assert caught.value.where in (f"{part}.{key}", f"{models.get(part, part)}.{key}")
+    assert f"unknown key {key!r}" in caught.value.what
+
+
+def _known_keys(part: str) -> list[str]:
+    from regard import spec as parts
+
+    classes = {
+        "encoder": parts.RecurrentEncoderSpec,
+        "decoder": parts.RecurrentDecoderSpec,
+        "attention": parts.AttentionSpec,
+        "training": parts.TrainingSpec,
+        "search": parts.SearchSpec,
+        "data": parts.DataSpec,
+    }
+    return list(classes[part].model_fields)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    key=st.sampled_from(
+        ["size", "layers", "embedding", "dropout", "cell", "bidirectional", "residual", "update"]
+    ),
+    value=st.one_of(
+        st.text(min_size=1, max_size=5), st.lists(st.integers(), max_size=2), st.floats(-5, -1), st.none()
+    ),
+)
+def test_any_bad_value_is_refused_at_its_place(key: str, value: object) -> None:
+    data = yaml.safe_load(PAIRS)
+    data["encoder"][key] = value
+    try:
+        Spec.parse(data)
+    except RegardError as error:
+        assert error.where == f"encoder.{key}"
+    else:
+        # what passed is one of the few texts that say a number or a truth value
+        assert isinstance(value, str)
