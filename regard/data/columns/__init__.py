@@ -1,0 +1,21 @@
+"""Columns: typed fields of the data, each with its own encode, decode and collate."""
+
+from regard.data.columns.alignment import AlignmentColumn
+from regard.data.columns.column import Column
+from regard.data.columns.label import LabelColumn
+from regard.data.columns.restore import KINDS, column_from_state
+from regard.data.columns.tags import TagsColumn
+from regard.data.columns.text import TextColumn
+from regard.data.columns.vocabulary import SPECIAL, Vocabulary
+
+__all__ = [
+    "KINDS",
+    "SPECIAL",
+    "AlignmentColumn",
+    "Column",
+    "LabelColumn",
+    "TagsColumn",
+    "TextColumn",
+    "Vocabulary",
+    "column_from_state",
+]

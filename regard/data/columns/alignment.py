@@ -1,0 +1,86 @@
+"""True alignments: which pieces of the source each piece of the target came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.columns.column import Column
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+
+_LINK = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
+
+
+class AlignmentColumn(Column):
+    """Links in the Pharaoh form "0-0 1-2": place in the source, dash, place in the target, both from 0.
+
+    Places count the pieces of the two columns it is `of` (source, target), as encoded. A text without links is
+    allowed. The encoding is flat: s₁ t₁ s₂ t₂ …
+    """
+
+    type = "alignment"
+
+    def __init__(self, name: str, *, of: Sequence[str], field: str | None = None) -> None:
+        super().__init__(name, field=field, of=of)
+        if len(self.of) != 2:
+            raise RegardError(
+                f"of names {len(self.of)} columns, expected two: source and target.", where=name
+            )
+
+    def learn(self, values: Iterable[str]) -> None:
+        """Nothing to learn."""
+
+    def check_value(self, value: str | None) -> str | None:
+        if value is None:
+            return "is missing"
+        wrong = next((link for link in value.split() if not _LINK.fullmatch(link)), None)
+        return None if wrong is None else f"has {wrong!r}, expected source-target places such as 0-0 1-2"
+
+    def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
+        links = encoded.reshape(-1, 2)  # (links, 2)
+        for side, name in enumerate(self.of):
+            length = len(beside[name])
+            if len(links) and int(links[:, side].max()) >= length:
+                source, target = links[int(links[:, side].argmax())]
+                return f"has the link {source}-{target}, but {name} has {length} tokens (0 to {length - 1})"
+        return None
+
+    def encode(self, value: str) -> Array:
+        reason = self.check_value(value)
+        if reason:
+            raise RegardError(f"the alignment {reason}.", where=self.name)
+        places = [int(place) for link in value.split() for place in link.split("-")]
+        return np.array(places, dtype=np.int32)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(f"{source}-{target}" for source, target in np.reshape(ids, (-1, 2)))
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        return (value if isinstance(value, str) else self.decode(value)).split()
+
+    def cost(self, encoded: Array) -> int:
+        """Nothing of its own: its table is as large as the texts make it."""
+        return 0
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
+        """(B, T, S) float; row t of b spreads one evenly over the places t is linked to, or is zero without any."""
+        rows = Ragged.of(encoded)
+        links = rows.values.astype(np.int64).reshape(-1, 2)  # (links, 2)
+        example = np.repeat(np.arange(len(rows)), rows.lengths // 2)  # (links,)
+        if beside is None:
+            sources, targets = (int(links[:, side].max(initial=-1)) + 1 for side in (0, 1))
+        else:
+            sources, targets = (beside[name].ids.shape[1] for name in self.of)
+        table = np.zeros((len(rows), targets, sources), dtype=np.float32)
+        table[example, links[:, 1], links[:, 0]] = 1.0
+        table /= np.maximum(table.sum(axis=2, keepdims=True), 1.0)
+        return torch.from_numpy(table)
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field, "of": list(self.of)}

@@ -1,0 +1,100 @@
+"""A column: one typed field of the data, with its own way in (encode), out (decode) and side by side (collate)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from regard.data.batch import Tokens
+from regard.data.ragged import Array, Ragged
+
+
+class Column(ABC):
+    """The contract every kind of column keeps.
+
+    name    its name in the spec and in a batch
+    field   the field of the row it reads; the name, unless told otherwise
+    of      the columns it is about: their encodings come first, and `check_beside` compares with them
+    """
+
+    type: ClassVar[str]
+    cached: ClassVar[bool] = True
+    """Whether encodings are made once and kept in the cache (text), or made anew for every batch (pictures)."""
+    scalar: ClassVar[bool] = False
+    """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
+
+    def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
+        self.name, self.field, self.of = name, field or name, tuple(of)
+
+    @abstractmethod
+    def learn(self, values: Iterable[str]) -> None:
+        """Take from the values of the training data what encoding needs: a vocabulary, classes, a subword model."""
+
+    def check(self, value: str | None) -> str | None:
+        """Why this value cannot be used, to be read after the field's name ("is empty"); None when it can."""
+        reason = self.check_value(value)
+        if reason or value is None:
+            return reason
+        return self.check_encoded(self.encode(value))
+
+    def check_value(self, value: str | None) -> str | None:
+        """The part of `check` that needs no encoding."""
+        if value is None:
+            return "is missing"
+        return None if value.strip() else "is empty"
+
+    def check_encoded(self, encoded: Array) -> str | None:
+        """The part of `check` that looks at the encoding, so that nothing is encoded twice."""
+        return None
+
+    def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
+        """Why the encoding does not fit those of the columns it is `of`."""
+        return None
+
+    @abstractmethod
+    def encode(self, value: str) -> Array:
+        """Numbers, int32: a sequence, or a scalar of shape ()."""
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """Back to what a person reads."""
+
+    @abstractmethod
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        """The readable pieces of a text or of its ids: labels for the axes of a figure."""
+
+    def cost(self, encoded: Array) -> int:
+        """What a row costs in a batch; the cost of a batch is rows times the dearest of them."""
+        return int(np.size(encoded))
+
+    @abstractmethod
+    def collate(
+        self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
+    ) -> Tensor | Tokens:
+        """Encodings side by side; `beside` holds the collated columns this one is `of`."""
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """What the constructor was given besides the name, as JSON."""
+
+    def learned(self) -> dict[str, Any]:
+        """What `learn` left behind, as JSON."""
+        return {}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        """The inverse of `learned`; a column that learns nothing has nothing to do."""
+        return
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to make this column again, as JSON; `column_from_state` is the inverse."""
+        return {"type": self.type, "name": self.name, "options": self.options(), "learned": self.learned()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Column:
+        column = cls(state["name"], **state["options"])
+        column.relearn(state["learned"])
+        return column

@@ -1,0 +1,90 @@
+"""A label: one of a few classes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.columns.column import Column
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+
+
+class LabelColumn(Column):
+    """A class as its number; classes are numbered from 0, in the order given or else sorted.
+
+    counts   how often each class came in the training data, for class weights
+    """
+
+    type = "label"
+    scalar = True
+
+    def __init__(self, name: str, *, field: str | None = None, classes: Sequence[str] | None = None) -> None:
+        super().__init__(name, field=field)
+        self._given = None if classes is None else [str(value).strip() for value in classes]
+        if self._given is not None and len(set(self._given)) < len(self._given):
+            raise RegardError("the classes given are not all different.", where=name)
+        self.counts: list[int] = []
+        self._set_classes(self._given or [])
+
+    def _set_classes(self, classes: Sequence[str]) -> None:
+        self.classes = list(classes)
+        self._numbers = {value: number for number, value in enumerate(self.classes)}
+
+    @property
+    def size(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    def learn(self, values: Iterable[str]) -> None:
+        counts = Counter(value.strip() for value in values)
+        self._set_classes(self._given if self._given is not None else sorted(counts))
+        self.counts = [counts[value] for value in self.classes]
+
+    def check_value(self, value: str | None) -> str | None:
+        reason = super().check_value(value)
+        if reason or value is None or value.strip() in self._numbers:
+            return reason
+        return f"has {unknown_class(value.strip(), self.classes, 'class')}"
+
+    def encode(self, value: str) -> Array:
+        try:
+            return np.array(self._numbers[value.strip()], dtype=np.int32)
+        except KeyError:
+            what = unknown_class(value.strip(), self.classes, "class")
+            raise RegardError(f"this is {what}.", where=self.name) from None
+
+    def decode(self, ids: Sequence[int] | int) -> str:
+        """The class of a number, or of a sequence of one number."""
+        return self.classes[int(np.reshape(ids, -1)[0])]
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        return [value.strip() if isinstance(value, str) else self.decode(value)]
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
+        """(B,) int64"""
+        return torch.from_numpy(Ragged.of(encoded).values.astype(np.int64))
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field, "classes": self._given}
+
+    def learned(self) -> dict[str, Any]:
+        return {"classes": self.classes, "counts": self.counts}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self._set_classes(learned["classes"])
+        self.counts = list(learned["counts"])
+
+
+def unknown_class(value: str, classes: Sequence[str], kind: str) -> str:
+    """The {kind} 'x', not among the 3 known …, with the nearest of them."""
+    nearest = get_close_matches(value, classes, n=1)
+    shown = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return f"the {kind} {value!r}, not among the {len(classes)} known ({shown}){hint}"

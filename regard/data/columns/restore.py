@@ -1,0 +1,29 @@
+"""Columns from their states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.data.columns.alignment import AlignmentColumn
+from regard.data.columns.column import Column
+from regard.data.columns.label import LabelColumn
+from regard.data.columns.tags import TagsColumn
+from regard.data.columns.text import TextColumn
+from regard.errors import RegardError
+
+KINDS: Mapping[str, type[Column]] = {
+    kind.type: kind for kind in (TextColumn, LabelColumn, TagsColumn, AlignmentColumn)
+}
+"""Every kind of column by the `type` a spec names it with."""
+
+
+def column_from_state(state: Mapping[str, Any]) -> Column:
+    """The column whose `state()` this is."""
+    kind = KINDS.get(state.get("type", ""))
+    if kind is None:
+        raise RegardError(
+            f"the type of a column is {state.get('type')!r}, expected one of {', '.join(KINDS)}.",
+            fix="The model may have been saved by a later version.",
+        )
+    return kind.from_state(state)

@@ -1,0 +1,90 @@
+"""Tags: one label for each piece of a text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.data.batch import Tokens
+from regard.data.columns.column import Column
+from regard.data.columns.label import unknown_class
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+
+
+class TagsColumn(Column):
+    """Tags between spaces, as many as the column `of` has pieces.
+
+    Tags are numbered from 0, sorted; there are no special ids, so padding (0) is told from the first tag by the
+    lengths alone.
+    """
+
+    type = "tags"
+
+    def __init__(self, name: str, *, of: str, field: str | None = None) -> None:
+        super().__init__(name, field=field, of=(of,))
+        self.counts: list[int] = []
+        self._set_tags([])
+
+    def _set_tags(self, tags: Sequence[str]) -> None:
+        self.classes = list(tags)
+        self._numbers = {tag: number for number, tag in enumerate(self.classes)}
+
+    @property
+    def size(self) -> int:
+        """Number of tags."""
+        return len(self.classes)
+
+    def learn(self, values: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+        for value in values:
+            counts.update(value.split())
+        self._set_tags(sorted(counts))
+        self.counts = [counts[tag] for tag in self.classes]
+
+    def check_value(self, value: str | None) -> str | None:
+        reason = super().check_value(value)
+        if reason or value is None:
+            return reason
+        unknown = next((tag for tag in value.split() if tag not in self._numbers), None)
+        return None if unknown is None else f"has {unknown_class(unknown, self.classes, 'tag')}"
+
+    def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
+        expected = len(beside[self.of[0]])
+        return (
+            None
+            if len(encoded) == expected
+            else f"has {len(encoded)} tags for {expected} tokens of {self.of[0]}"
+        )
+
+    def encode(self, value: str) -> Array:
+        try:
+            return np.array([self._numbers[tag] for tag in value.split()], dtype=np.int32)
+        except KeyError as error:
+            what = unknown_class(error.args[0], self.classes, "tag")
+            raise RegardError(f"this is {what}.", where=self.name) from None
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.tokens(ids))
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        return value.split() if isinstance(value, str) else [self.classes[int(number)] for number in value]
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tokens:
+        """ids (B, T), lengths (B,)"""
+        rows = Ragged.of(encoded)
+        return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field, "of": self.of[0]}
+
+    def learned(self) -> dict[str, Any]:
+        return {"classes": self.classes, "counts": self.counts}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self._set_tags(learned["classes"])
+        self.counts = list(learned["counts"])

@@ -1,0 +1,209 @@
+"""Text in words, characters, bytes or subwords."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from regard.data.batch import UNKNOWN, Tokens
+from regard.data.columns.column import Column
+from regard.data.columns.subword import Algorithm, Subwords
+from regard.data.columns.units import Bytes, Characters, Unit, Words
+from regard.data.columns.vocabulary import SPECIAL, Vocabulary
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+
+UnitName = Literal["word", "char", "byte", "subword"]
+NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
+Case = Literal["keep", "lower", "marked"]
+Split = Literal["space", "punctuation"]
+
+DEFAULT_SUBWORDS = 8000
+
+
+class TextColumn(Column):
+    """A text as the ids of its pieces.
+
+    unit         what a piece is
+    vocabulary   at most this many entries, the four special ones included; None: all (8,000 for subwords)
+    min_count    rarer words or characters are unknown
+    normalize    Unicode normal form applied first
+    case         keep; lower (lost for good); marked (lower case with marks before it, restored by `decode`)
+    split        words only: between spaces, or apart from punctuation too, with joiners that `decode` resolves
+    max_length   longest text allowed, in pieces; None: no limit
+    algorithm    subwords only: how they are learned
+
+    The promise is decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary, which for bytes is
+    every x. `normalize` applies the normal form and case: lower, and for words and subwords makes each run of
+    white space one space, with none at either end; nothing else is lost.
+    """
+
+    type = "text"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        unit: UnitName = "word",
+        vocabulary: int | None = None,
+        min_count: int = 1,
+        normalize: NormalForm | None = "NFC",
+        case: Case = "keep",
+        split: Split = "space",
+        max_length: int | None = None,
+        algorithm: Algorithm = "bpe",
+    ) -> None:
+        super().__init__(name, field=field)
+        self.unit, self.limit, self.min_count, self.form = unit, vocabulary, min_count, normalize
+        self.case, self.split, self.max_length, self.algorithm = case, split, max_length, algorithm
+        self._refuse_contradictions()
+        self._cutter: Unit | None = None
+        self._vocabulary: Vocabulary | None = None
+        if unit == "byte":
+            self._cutter, self._vocabulary = Bytes(), Vocabulary(Bytes.spellings)
+        elif unit == "char":
+            self._cutter = Characters(marked=case == "marked")
+        elif unit == "word":
+            self._cutter = Words(punctuation=split == "punctuation", marked=case == "marked")
+
+    def _refuse_contradictions(self) -> None:
+        known = {
+            "unit": ("word", "char", "byte", "subword"),
+            "form": ("NFC", "NFKC", "NFD", "NFKD", None),
+            "case": ("keep", "lower", "marked"),
+            "split": ("space", "punctuation"),
+            "algorithm": ("bpe", "unigram"),
+        }
+        for option, choices in known.items():
+            if getattr(self, option) not in choices:
+                option_name = "normalize" if option == "form" else option
+                raise RegardError(
+                    f"{option_name} is {getattr(self, option)!r}, expected one of {', '.join(map(str, choices))}.",
+                    where=self.name,
+                )
+        if self.split == "punctuation" and self.unit != "word":
+            what = f"split: punctuation is for unit: word, but the unit is {self.unit}."
+            raise RegardError(what, where=self.name, fix="Leave it out.")
+        if self.case == "marked" and self.unit == "byte":
+            what = "case: marked needs letters, but the unit is byte."
+            raise RegardError(what, where=self.name, fix="Use unit: char.")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        if self._vocabulary is None:
+            raise RegardError(
+                "there is no vocabulary yet.", where=self.name, fix="Call learn with the training texts."
+            )
+        return self._vocabulary
+
+    @property
+    def cutter(self) -> Unit:
+        if self._cutter is None:
+            what = "there is no subword model yet."
+            raise RegardError(what, where=self.name, fix="Call learn with the training texts.")
+        return self._cutter
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return len(self.vocabulary)
+
+    def learn(self, values: Iterable[str]) -> None:
+        texts = (self._compose(value) for value in values)
+        if self.unit == "subword":
+            subwords = Subwords.train(
+                texts,
+                size=self.limit or DEFAULT_SUBWORDS,
+                algorithm=self.algorithm,
+                marked=self.case == "marked",
+            )
+            self._cutter, self._vocabulary = subwords, subwords.vocabulary
+        elif self.unit != "byte":
+            counts: Counter[str] = Counter()
+            for text in texts:
+                counts.update(self.cutter.cut(text))
+            self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
+
+    def _compose(self, text: str) -> str:
+        if self.form is not None:
+            text = unicodedata.normalize(self.form, text)
+        if self.case == "lower":
+            text = text.lower()
+            # Lower case can undo composition: "İ" becomes two characters.
+            text = text if self.form is None else unicodedata.normalize(self.form, text)
+        return text
+
+    def normalize(self, text: str) -> str:
+        """The text as `decode` can give it back."""
+        return self.cutter.plain(self._compose(text))
+
+    def check_encoded(self, encoded: Array) -> str | None:
+        if self.max_length is not None and len(encoded) > self.max_length:
+            return f"has {len(encoded)} tokens, more than max_length {self.max_length}"
+        return None if len(encoded) else "is empty"
+
+    def pieces(self, text: str) -> list[str]:
+        """The pieces as cut, those outside the vocabulary too."""
+        return self.cutter.cut(self._compose(text))
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """The text of some pieces: the inverse of `pieces`."""
+        return self.cutter.join(pieces)
+
+    def spell(self, ids: Sequence[int]) -> list[str]:
+        """The pieces of ids, up to the first END; unknown ones as the unit shows them."""
+        vocabulary, unknown = self.vocabulary, self.cutter.unknown
+        return [
+            unknown if number == UNKNOWN else vocabulary.piece(number) for number in vocabulary.content(ids)
+        ]
+
+    def encode(self, value: str) -> Array:
+        vocabulary = self.vocabulary
+        return np.array(vocabulary.ids(self.pieces(value)), dtype=np.int32)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self.join(self.spell(ids))
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        if isinstance(value, str):
+            return [self.cutter.show(piece) for piece in self.pieces(value)]
+        return [
+            SPECIAL[number] if number < len(SPECIAL) else self.cutter.show(self.vocabulary.piece(number))
+            for number in map(int, value)
+        ]
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tokens:
+        """ids (B, T), lengths (B,)"""
+        rows = Ragged.of(encoded)
+        return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "field": self.field,
+            "unit": self.unit,
+            "vocabulary": self.limit,
+            "min_count": self.min_count,
+            "normalize": self.form,
+            "case": self.case,
+            "split": self.split,
+            "max_length": self.max_length,
+            "algorithm": self.algorithm,
+        }
+
+    def learned(self) -> dict[str, Any]:
+        if isinstance(self._cutter, Subwords):
+            return self._cutter.learned()
+        return {} if self._vocabulary is None or self.unit == "byte" else {"pieces": self._vocabulary.pieces}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        if "model" in learned:
+            subwords = Subwords.relearn(dict(learned), marked=self.case == "marked")
+            self._cutter, self._vocabulary = subwords, subwords.vocabulary
+        elif "pieces" in learned:
+            self._vocabulary = Vocabulary(learned["pieces"])

@@ -1,0 +1,140 @@
+"""How text is cut into pieces: words, characters or bytes. (Subwords, which are learned, have a file of their own.)
+
+Every unit keeps one promise, `join(cut(text)) == plain(text)`, where `plain` says exactly what is lost.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import ClassVar
+from unicodedata import category
+
+from regard.data.columns.casing import mark_case, restore_case
+from regard.data.columns.marks import JOINER, escape, unescape
+
+
+class Unit(ABC):
+    """Cuts text into pieces and joins them again."""
+
+    unknown: ClassVar[str]
+    """What a person reads where a piece is not in the vocabulary."""
+
+    @abstractmethod
+    def cut(self, text: str) -> list[str]: ...
+
+    @abstractmethod
+    def join(self, pieces: Sequence[str]) -> str:
+        """Total: any pieces in any order give some text, since a model may write anything."""
+
+    def plain(self, text: str) -> str:
+        """What remains of the text after cutting and joining."""
+        return text
+
+    def show(self, piece: str) -> str:
+        """A piece as the label of an axis."""
+        return piece
+
+
+class Words(Unit):
+    """Words between spaces; with `punctuation`, also apart from the punctuation that touches them.
+
+    Runs of white space become one space, and none remains at either end; everything else comes back exactly. A
+    piece that touched its neighbour carries a joiner: "Stop, now!" → "Stop", "￭,", "now", "￭!". With `marked`,
+    capitals become marks: "⇧", "stop", "￭,", "now", "￭!". Joiners and marks in the text itself are escaped.
+    """
+
+    unknown = "<unk>"
+
+    def __init__(self, *, punctuation: bool = False, marked: bool = False) -> None:
+        self.punctuation, self.marked = punctuation, marked
+
+    def cut(self, text: str) -> list[str]:
+        if self.punctuation:
+            pieces = [piece for chunk in escape_chunks(text) for piece in separate(chunk)]
+        elif self.marked:
+            pieces = escape_chunks(text)
+        else:
+            return text.split()
+        return [part for piece in pieces for part in mark_case(piece)] if self.marked else pieces
+
+    def join(self, pieces: Sequence[str]) -> str:
+        if self.marked:
+            pieces = restore_case(pieces)
+        if not self.punctuation:
+            text = " ".join(pieces)
+            return unescape(text) if self.marked else text
+        text, open_end = "", True
+        for piece in pieces:
+            start, end = piece.startswith(JOINER), piece.endswith(JOINER)
+            text += ("" if open_end or start else " ") + piece.strip(JOINER)
+            open_end = end
+        return unescape(text)
+
+    def plain(self, text: str) -> str:
+        return " ".join(text.split())
+
+
+def escape_chunks(text: str) -> list[str]:
+    return escape(text).split()
+
+
+@lru_cache(maxsize=1 << 16)
+def belongs_to_word(character: str) -> bool:
+    """Letters, their combining marks, digits, and the two joining controls that Indic and Persian words contain."""
+    return character.isalnum() or category(character)[0] == "M" or character in "\u200c\u200d"
+
+
+def separate(chunk: str) -> list[str]:
+    """One stretch without spaces as words and single signs, the signs carrying the joiners."""
+    if chunk.isalnum():
+        return [chunk]
+    pieces: list[str] = []
+    for is_word, run in groupby(chunk, belongs_to_word):
+        characters = list(run)
+        pieces += ["".join(characters)] if is_word else characters
+    for place in range(1, len(pieces)):
+        if not belongs_to_word(pieces[place][0]):
+            pieces[place] = JOINER + pieces[place]
+        else:
+            pieces[place - 1] += JOINER
+    return pieces
+
+
+class Characters(Unit):
+    """Unicode characters, spaces included: nothing is lost. With `marked`, a capital is a mark and its small letter."""
+
+    unknown = "\ufffd"
+
+    def __init__(self, *, marked: bool = False) -> None:
+        self.marked = marked
+
+    def cut(self, text: str) -> list[str]:
+        if not self.marked:
+            return list(text)
+        return [part for character in text for part in mark_case(escape(character))]
+
+    def join(self, pieces: Sequence[str]) -> str:
+        return "".join(unescape(piece) for piece in restore_case(pieces)) if self.marked else "".join(pieces)
+
+    def show(self, piece: str) -> str:
+        return "␣" if piece == " " else piece
+
+
+class Bytes(Unit):
+    """The bytes of UTF-8, spelled as two hexadecimal digits: nothing is lost, and nothing is ever unknown."""
+
+    unknown = "\ufffd"
+    spellings: ClassVar[list[str]] = [f"{byte:02x}" for byte in range(256)]
+
+    def cut(self, text: str) -> list[str]:
+        return [self.spellings[byte] for byte in text.encode("utf-8")]
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """Sequences that are not UTF-8, as a model may write them, show as U+FFFD."""
+        return bytes(int(piece, 16) for piece in pieces if len(piece) == 2).decode("utf-8", errors="replace")
+
+    def show(self, piece: str) -> str:
+        return chr(int(piece, 16)) if len(piece) == 2 and 0x21 <= int(piece, 16) <= 0x7E else piece

@@ -1,0 +1,72 @@
+"""Pieces and their numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from regard.data.batch import BEGIN, END, PAD, UNKNOWN
+
+SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
+"""How the four special ids show, in the order of their numbers."""
+
+
+class Vocabulary:
+    """Ids 0 to 3 are PAD, UNKNOWN, BEGIN and END; the pieces follow in the order given.
+
+    The special ids have no spelling that text could contain: a piece spelled "</s>" in the data is an ordinary piece.
+    """
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self.pieces = list(pieces)
+        self._numbers = {piece: number for number, piece in enumerate(self.pieces, start=len(SPECIAL))}
+        if len(self._numbers) != len(self.pieces):
+            twice = next(piece for piece, count in Counter(self.pieces).items() if count > 1)
+            raise ValueError(f"a vocabulary holds each piece once, but {twice!r} came twice")
+
+    @classmethod
+    def counted(cls, pieces: Counter[str], *, size: int | None = None, min_count: int = 1) -> Vocabulary:
+        """The most frequent pieces first, ties in the order of their characters: the order of the data plays no part.
+
+        size   at most this many entries, the four special ones included
+        """
+        kept = sorted(
+            (piece for piece, count in pieces.items() if count >= min_count), key=lambda p: (-pieces[p], p)
+        )
+        return cls(kept if size is None else kept[: max(0, size - len(SPECIAL))])
+
+    def __len__(self) -> int:
+        return len(SPECIAL) + len(self.pieces)
+
+    def __contains__(self, piece: str) -> bool:
+        return piece in self._numbers
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.pieces == other.pieces
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} entries: {', '.join(self.pieces[:5])}{', …' if len(self.pieces) > 5 else ''})"
+
+    def id(self, piece: str) -> int:
+        """Its number, or UNKNOWN."""
+        return self._numbers.get(piece, UNKNOWN)
+
+    def ids(self, pieces: Iterable[str]) -> list[int]:
+        get = self._numbers.get
+        return [get(piece, UNKNOWN) for piece in pieces]
+
+    def piece(self, number: int) -> str:
+        """The piece of a number; special ids as they show."""
+        return SPECIAL[number] if number < len(SPECIAL) else self.pieces[number - len(SPECIAL)]
+
+    def content(self, numbers: Sequence[int]) -> list[int]:
+        """What lies before the first END, without PAD and BEGIN."""
+        kept = []
+        for number in map(int, numbers):
+            if number == END:
+                break
+            if number not in (PAD, BEGIN):
+                kept.append(number)
+        return kept
