@@ -1,0 +1,118 @@
+"""What a group of marks shows, as data: enough to draw it again in a terminal, or to read it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from regard.inspect.writing import runs_right_to_left
+from regard.prediction import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A number for every pair of a row and a column.
+
+    values   (R, C); `limit` is the value that gets the full shade
+    truth    (R, C) or None; cells where it is above zero are outlined
+    margin   (R,) or None: a number between 0 and 1 beside each row, named by `margin_name`
+    numbers  whether the values are printed in the cells; None: only where there is room and they matter
+    digits   how a value is printed, as a format ("{:.2f}")
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Array
+    truth: Array | None = None
+    margin: Array | None = None
+    margin_name: str = "p"
+    title: str = ""
+    row_name: str = ""
+    column_name: str = ""
+    limit: float = 1.0
+    numbers: bool | None = None
+    digits: str = "{:.2f}"
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the first column stands on the right, because the columns read from right to left."""
+        return runs_right_to_left(self.columns)
+
+    @property
+    def order(self) -> list[int]:
+        """The columns from left to right."""
+        places = list(range(len(self.columns)))
+        return places[::-1] if self.mirrored else places
+
+    def share(self, row: int, column: int) -> float:
+        """The value as a share of the limit, between 0 and 1."""
+        value = float(self.values[row, column])
+        return 0.0 if np.isnan(value) or self.limit <= 0 else min(1.0, max(0.0, value / self.limit))
+
+    def is_true(self, row: int, column: int) -> bool:
+        return self.truth is not None and bool(self.truth[row, column] > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Text whose words carry weights, and perhaps a note each (a tag, a probability)."""
+
+    words: tuple[str, ...]
+    weights: Array  # (S,)
+    limit: float = 1.0
+    notes: tuple[str, ...] = ()
+    title: str = ""
+    heading: str = ""
+
+    def share(self, place: int) -> float:
+        value = float(self.weights[place])
+        return 0.0 if np.isnan(value) or self.limit <= 0 else min(1.0, max(0.0, value / self.limit))
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Values of several series over the same places: categories, or numbers along an axis.
+
+    series   name → values, NaN where there is none
+    counts   how many things each category stands for, or empty
+    """
+
+    style: Literal["bars", "lines"]
+    places: tuple[str, ...] | tuple[float, ...]
+    series: Mapping[str, Array]
+    counts: tuple[int, ...] = ()
+    title: str = ""
+    x_name: str = ""
+    y_name: str = ""
+    digits: str = "{:.1f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Two lines of words and the weight of the tie between each pair: weights (T, S), targets by sources."""
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    weights: Array
+    truth: Array | None = None
+    threshold: float = 0.1
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Texts with a score and a share (0 to 1) each, best first; `chosen` is the place of the one taken."""
+
+    texts: tuple[str, ...]
+    scores: tuple[float, ...]
+    shares: tuple[float, ...]
+    chosen: int | None = 0
+    title: str = ""
+    score_name: str = "score"
+    notes: tuple[str, ...] = field(default=())
+
+
+Content = Matrix | Words | Chart | Links | Ranking

@@ -1,0 +1,163 @@
+"""How a matrix is laid out: row labels on the left, column labels above, numbers beside the rows on the right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from regard.inspect.content import Matrix
+from regard.inspect.layout import Block
+from regard.inspect.palette import Over, Shade
+from regard.inspect.scene import Group, Mark, Rect, Text
+from regard.inspect.writing import is_special, text_width, visible
+
+BAR = 44.0
+"""Width of a full bar in the margin."""
+
+NUMBERS_FROM = 0.1
+"""Weights smaller than this share of the limit are left to the colour and the tooltip."""
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    cell: float
+    gap: float
+    font: float
+    radius: float
+
+    @property
+    def pitch(self) -> float:
+        return self.cell + self.gap
+
+
+def _sizes(matrix: Matrix) -> _Sizes:
+    """Cells that shrink as they become many: a word fills a page of a talk, a paragraph still fits on a screen."""
+    most = max(len(matrix.rows), len(matrix.columns))
+    for limit, sizes in (
+        (14, _Sizes(32, 2, 14, 3)),
+        (24, _Sizes(24, 1.5, 12.5, 2)),
+        (45, _Sizes(17, 1, 11, 1.5)),
+        (90, _Sizes(11, 0.5, 9, 0)),
+    ):
+        if most <= limit:
+            return sizes
+    return _Sizes(7, 0, 6.5, 0)
+
+
+def draw_matrix(matrix: Matrix, *, row_labels: bool = True, margin: bool = True) -> Block:
+    """The matrix as a block; its baseline is the upper edge of the cells, so that several can share their rows."""
+    sizes = _sizes(matrix)
+    rows = [visible(row) for row in matrix.rows]
+    left = max((text_width(row, sizes.font) for row in rows), default=0.0) + 10 if row_labels else 0.0
+    header, top, overhang = _column_labels(matrix, sizes, left)
+    if matrix.title:
+        header.append(Text(left, 12, matrix.title, size=13, bold=True))
+        overhang = max(
+            overhang, left + text_width(matrix.title, 13) * 1.05 - left - len(matrix.columns) * sizes.pitch
+        )
+    show_margin = margin and matrix.margin is not None
+    marks: list[Mark] = [Group(tuple(header), kind="columns")]
+    body = [
+        _row(matrix, row, left, top, sizes, rows[row] if row_labels else "", show_margin)
+        for row in range(len(rows))
+    ]
+    marks.append(Group(tuple(body), kind="rows"))
+    right = left + len(matrix.columns) * sizes.pitch
+    width = right + max(0.0, overhang)
+    if show_margin:
+        marks.append(
+            Text(right + 10 + BAR + 6, top - 8, matrix.margin_name, size=11, colour="muted", italic=True)
+        )
+        width = max(width, right + 10 + BAR + 34)
+    if not matrix.rows or not matrix.columns:
+        marks.append(Text(left, top + 16, "nothing to show", size=13, colour="muted", italic=True))
+        width, height = max(width, left + 110), top + 26.0
+    else:
+        height = top + len(rows) * sizes.pitch
+    return Block((Group(tuple(marks), kind="matrix", content=matrix),), width, height, baseline=top)
+
+
+def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mark], float, float]:
+    """The labels above the cells, the height they take, and how far the last one leans out to the right."""
+    labels = [visible(column) for column in matrix.columns]
+    widest = max((text_width(label, sizes.font) for label in labels), default=0.0)
+    upright = widest <= sizes.pitch * 1.0
+    title = 24.0 if matrix.title else 0.0
+    angle = 0.0 if upright else -50.0 if sizes.cell > 11 else -90.0
+    rise, run = -math.sin(math.radians(angle)), math.cos(math.radians(angle))
+    top = title + (sizes.font + 8 if upright else widest * rise + sizes.font * max(0.6, run) + 6)
+    marks: list[Mark] = []
+    overhang = 0.0
+    for place, column in enumerate(matrix.order):
+        middle = left + (place + 0.5) * sizes.pitch - sizes.gap / 2
+        # A turned label stands with the middle of its first letter over the middle of the column.
+        x = middle if upright else middle + sizes.font * 0.33 * rise
+        marks.append(
+            Text(x, top - 7, labels[column], size=sizes.font, anchor="middle" if upright else "start", rotate=angle,
+                 colour="muted" if is_special(matrix.columns[column]) else "ink", tags=(("column", str(column)),))
+        )  # fmt: skip
+        if not upright:
+            overhang = max(overhang, x + text_width(labels[column], sizes.font) * run - left)
+    return marks, top, overhang - len(matrix.columns) * sizes.pitch
+
+
+def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label: str, margin: bool) -> Group:
+    y = top + row * sizes.pitch
+    middle = y + sizes.cell / 2 + sizes.font * 0.35
+    marks: list[Mark] = []
+    outlines: list[Mark] = []
+    if label:
+        colour = "muted" if is_special(matrix.rows[row]) else "ink"
+        marks.append(Text(left - 9, middle, label, size=sizes.font, anchor="end", colour=colour))
+    for place, column in enumerate(matrix.order):
+        x = left + place * sizes.pitch
+        marks += _cell(matrix, row, column, x, y, sizes)
+        if matrix.is_true(row, column):
+            inset = 0.75 if sizes.cell > 11 else 0.0
+            side = sizes.cell - 2 * inset
+            outlines.append(
+                Rect(x + inset, y + inset, side, side, stroke="truth", radius=sizes.radius,
+                     stroke_width=min(2.25, sizes.cell / 9), tags=(("truth", "1"),))
+            )  # fmt: skip
+    if margin and matrix.margin is not None:
+        outlines += _margin(
+            float(matrix.margin[row]), left + len(matrix.columns) * sizes.pitch + 10, y, sizes
+        )
+    tags = (("row", str(row)), ("label", matrix.rows[row]))
+    return Group((*marks, *outlines), kind="row", tags=tags)
+
+
+def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Sizes) -> list[Mark]:
+    value = float(matrix.values[row, column])
+    shade = Shade(matrix.share(row, column))
+    number = matrix.digits.format(value)
+    tip = f"{visible(matrix.rows[row])} ← {visible(matrix.columns[column])}  {number}"
+    if matrix.is_true(row, column):
+        tip += "\ntrue place"
+    tags = (("column", str(column)), ("value", f"{value:.6g}"))
+    marks: list[Mark] = [
+        Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags)
+    ]
+    wanted = matrix.numbers if matrix.numbers is not None else shade.value >= NUMBERS_FROM
+    if wanted and sizes.cell >= 24:
+        short = number.lstrip("0") if number.startswith("0.") else number
+        size = min(sizes.cell / 2.9, 0.9 * sizes.cell / max(1.0, text_width(short, 1.0)))
+        marks.append(
+            Text(x + sizes.cell / 2, y + sizes.cell / 2 + size * 0.36, short, size=round(size, 1), anchor="middle",
+                 colour=Over(shade))
+        )  # fmt: skip
+    return marks
+
+
+def _margin(value: float, x: float, y: float, sizes: _Sizes) -> list[Mark]:
+    """A bar as long as the number is large, and the number."""
+    share = min(1.0, max(0.0, 0.0 if math.isnan(value) else value))
+    thick = max(2.0, sizes.cell * 0.22)
+    middle = y + sizes.cell / 2
+    size = min(11.0, sizes.cell * 0.8)
+    return [
+        Rect(x, middle - thick / 2, BAR, thick, fill="faint", radius=thick / 2),
+        Rect(x, middle - thick / 2, max(thick, BAR * share), thick, fill="accent", radius=thick / 2,
+             tip=f"probability {value:.3f}"),
+        Text(x + BAR + 6, middle + size * 0.36, f"{value:.2f}", size=size, colour="muted"),
+    ]  # fmt: skip

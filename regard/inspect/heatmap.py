@@ -1,0 +1,129 @@
+"""Attention as a heatmap: the source across, the output down, each row where one output piece looked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from regard.errors import RegardError
+from regard.inspect.content import Matrix
+from regard.inspect.grid import draw_matrix
+from regard.inspect.layout import Block, below, beside, colour_scale, frame
+from regard.inspect.scene import Scene
+from regard.inspect.writing import right_to_left, visible
+from regard.prediction import Trace
+
+
+def matrices(trace: Trace) -> list[Matrix]:
+    """One matrix for each input that was attended to, in the order of the trace."""
+    several = len(trace.attention) > 1
+    return [
+        Matrix(
+            rows=tuple(trace.output),
+            columns=tuple(trace.input[name]),
+            values=weights,
+            truth=trace.truth.get(name),
+            margin=trace.probabilities,
+            title=name if several else "",
+            row_name="output",
+            column_name=name,
+        )
+        for name, weights in trace.attention.items()
+    ]
+
+
+def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
+    """The attention of one prediction: source across, target down, probabilities of the output pieces on the right.
+
+    Cells where the truth is known are outlined; several attended inputs stand side by side and share their rows.
+    """
+    if not trace.attention:
+        raise RegardError(
+            "this trace has no attention to draw: the model's decoder looks at nothing.",
+            fix="Use regard.inspect.figure(trace), which draws what there is.",
+        )
+    shown = matrices(trace)
+    last = len(shown) - 1
+    blocks = [draw_matrix(matrix, row_labels=i == 0, margin=i == last) for i, matrix in enumerate(shown)]
+    known = any(matrix.truth is not None for matrix in shown)
+    legend = colour_scale(name="weight", truth=known)
+    return frame(
+        below([beside(blocks, gap=18), legend], gap=16),
+        title=reading(trace) if title is None else title,
+        description=describe(trace),
+    )
+
+
+def panels(
+    figures: Sequence[tuple[str, Trace | Matrix]], *, title: str = "", across: int | None = None
+) -> Scene:
+    """Several heatmaps with a title each, in a row, or `across` to a row: truth, simple, sigmoid and structured.
+
+    Those of one row share the labels of the first where their rows are the same.
+    """
+    if not figures:
+        raise RegardError("there are no panels to draw.", fix="Give at least one (title, trace).")
+    shown = [replace(_single(figure), title=name, margin=None) for name, figure in figures]
+    across = across or len(shown)
+    lines = [shown[i : i + across] for i in range(0, len(shown), across)]
+    known = any(matrix.truth is not None for matrix in shown)
+    rows = [beside(_share_labels(line), gap=24) for line in lines]
+    legend = colour_scale(name="weight", limit=shown[0].limit, truth=known)
+    names = ", ".join(matrix.title for matrix in shown)
+    return frame(below([*rows, legend], gap=20), title=title, description=f"{len(shown)} heatmaps: {names}.")
+
+
+def _single(figure: Trace | Matrix) -> Matrix:
+    if isinstance(figure, Matrix):
+        return figure
+    found = matrices(figure)
+    if len(found) != 1:
+        names = ", ".join(figure.attention) or "none"
+        raise RegardError(
+            f"a panel shows the attention over one input, this trace has {len(found)} ({names})."
+        )
+    return found[0]
+
+
+def _share_labels(line: Sequence[Matrix]) -> list[Block]:
+    return [
+        draw_matrix(matrix, row_labels=i == 0 or matrix.rows != line[0].rows) for i, matrix in enumerate(line)
+    ]
+
+
+def reading(trace: Trace) -> str:
+    """The inputs and the output as one line: attention → AH T EH N SH AH N."""
+    sources = [join(trace.input[name]) for name in (trace.attention or trace.input)]
+    arrow = "→"
+    line = f"{' + '.join(sources)} {arrow} {join(trace.output)}"
+    # A right-to-left source must not turn the whole line around: the mark pins its direction.
+    return "\u200e" + line.replace(arrow, f"\u200e{arrow}") if right_to_left(line) else line
+
+
+def join(pieces: Sequence[str], *, longest: int = 60) -> str:
+    """Pieces as a reader would write them, cut when long: letters run together, words get spaces."""
+    kept = [piece for piece in pieces if piece not in ("</s>", "<s>", "<pad>")]
+    if any("▁" in piece for piece in kept):
+        text = "".join(kept).replace("▁", " ").strip()
+    elif kept and all(len(piece) <= 1 or not piece[0].isalnum() for piece in kept):
+        text = "".join(kept)
+    else:
+        text = " ".join(map(visible, kept))
+    text = " ".join(text.split()) or "∅"
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def describe(trace: Trace) -> str:
+    """Where each output piece looked most, in words."""
+    parts = []
+    for name, weights in trace.attention.items():
+        pieces = trace.input[name]
+        if not len(pieces):
+            continue
+        best = weights.argmax(axis=1) if len(weights) else []
+        looks = "; ".join(
+            f"{visible(piece)} looks at {visible(pieces[s])} ({weights[t, s]:.2f})"
+            for t, (piece, s) in enumerate(zip(trace.output, best, strict=True))
+        )
+        parts.append(f"Attention over {name}: {looks or 'nothing was written'}.")
+    return " ".join(parts)

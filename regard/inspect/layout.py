@@ -1,0 +1,106 @@
+"""Blocks: marks with a size, which can be put beside and below each other and framed as a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from regard.inspect.palette import LEVELS, Shade
+from regard.inspect.scene import Group, Mark, Rect, Scene, Text
+from regard.inspect.writing import text_width, wrap
+
+PADDING = 20.0
+TITLE_SIZE = 17.0
+BOLDER = 1.06
+"""How much wider bold letters are than `text_width` takes them to be."""
+NARROWEST = 320.0
+"""A title is not wrapped to less than this, however small the figure under it."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Marks that fill (0, 0) to (width, height). `baseline` is the y on which blocks side by side are aligned."""
+
+    marks: tuple[Mark, ...]
+    width: float
+    height: float
+    baseline: float = 0.0
+
+    def moved(self, dx: float, dy: float) -> Group:
+        return Group(self.marks, dx=dx, dy=dy)
+
+
+def beside(blocks: Sequence[Block], *, gap: float = 28.0) -> Block:
+    """Blocks in a row, their baselines at one height."""
+    baseline = max((block.baseline for block in blocks), default=0.0)
+    groups, x, height = [], 0.0, 0.0
+    for block in blocks:
+        drop = baseline - block.baseline
+        groups.append(block.moved(x, drop))
+        x += block.width + gap
+        height = max(height, drop + block.height)
+    return Block(tuple(groups), max(0.0, x - gap), height, baseline)
+
+
+def below(blocks: Sequence[Block], *, gap: float = 22.0) -> Block:
+    """Blocks in a column, left aligned."""
+    groups, y = [], 0.0
+    for block in blocks:
+        groups.append(block.moved(0, y))
+        y += block.height + gap
+    width = max((block.width for block in blocks), default=0.0)
+    return Block(tuple(groups), width, max(0.0, y - gap), blocks[0].baseline if blocks else 0.0)
+
+
+def frame(block: Block, *, title: str = "", subtitle: str = "", description: str = "") -> Scene:
+    """The block with air around it and its title above."""
+    marks: list[Mark] = []
+    y = PADDING
+    width = block.width
+    for written in wrap(title, max(width, NARROWEST), TITLE_SIZE * BOLDER) if title else ():
+        marks.append(Text(PADDING, y + TITLE_SIZE * 0.8, written, size=TITLE_SIZE, bold=True))
+        width = max(width, text_width(written, TITLE_SIZE * BOLDER))
+        y += TITLE_SIZE + 6
+    if subtitle:
+        marks.append(Text(PADDING, y + 11, subtitle, size=13, colour="muted"))
+        width = max(width, text_width(subtitle, 13))
+        y += 20
+    if title or subtitle:
+        y += 8
+    marks.append(block.moved(PADDING, y))
+    return Scene(
+        round(width + 2 * PADDING),
+        round(y + block.height + PADDING),
+        tuple(marks),
+        title or subtitle,
+        description,
+    )
+
+
+def colour_scale(*, name: str, limit: float = 1.0, truth: bool = False, width: float = 120.0) -> Block:
+    """The legend of a sequential scale, and of the outline of truth where there is one."""
+    size, high, steps = 11.0, 8.0, 40
+    caption = f"{name} 0"
+    x = text_width(caption, size) + 6
+    marks: list[Mark] = [Text(0, 9, caption, size=size, colour="muted")]
+    step = width / steps
+    for i in range(steps):
+        level = Shade(round(LEVELS * (i + 0.5) / steps) / LEVELS)
+        # Each strip reaches under the next one, so that no hairline shows between them.
+        marks.append(Rect(x + i * step, 1, step + (0.6 if i < steps - 1 else 0), high, fill=level))
+    marks.append(Rect(x, 1, width, high, stroke="faint", stroke_width=0.75))
+    end = f"{limit:g}"
+    x += width + 6
+    marks.append(Text(x, 9, end, size=size, colour="muted"))
+    x += text_width(end, size)
+    if truth:
+        x += 18
+        marks.append(Rect(x + 1, 0, 10, 10, stroke="truth", stroke_width=1.75, radius=2))
+        marks.append(Text(x + 17, 9, "true place", size=size, colour="muted"))
+        x += 17 + text_width("true place", size)
+    return Block(tuple(marks), x, 11.0)
+
+
+def with_content(block: Block, group: Group) -> Block:
+    """The block as one group that says what it shows."""
+    return replace(block, marks=(replace(group, marks=block.marks),))

@@ -1,0 +1,199 @@
+"""The scene: a figure as a list of marks, before anyone decides what draws it.
+
+Coordinates are those of a screen: x to the right, y downwards, the origin at the top left, one unit a CSS pixel.
+Marks are painted in order. Nothing here knows SVG, the terminal or matplotlib, and marks know nothing of attention:
+figures (heatmap, chart, …) are functions that place marks.
+
+A terminal has no pixels to place marks in. A `Group` can therefore carry `content`: what its marks show (a matrix, a
+chart, shaded words), for renderers that draw in cells of characters, and for readers who cannot see the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Literal
+
+from regard.inspect.palette import Colour
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+    from regard.inspect.content import Content
+
+Anchor = Literal["start", "middle", "end"]
+Tags = tuple[tuple[str, str], ...]
+"""Names and values that stay with a mark (row, column, value): `data-…` attributes in SVG."""
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A filled or outlined box; (x, y) is its top left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: Colour | None = None
+    stroke: Colour | None = None
+    stroke_width: float = 1.0
+    radius: float = 0.0
+    opacity: float = 1.0
+    tip: str = ""
+    tags: Tags = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """One line of text. (x, y) is on its baseline, at its start, middle or end in *visual* left-to-right terms,
+    whichever way the script runs. `rotate` turns it about (x, y), in degrees clockwise."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 13.0
+    colour: Colour = "ink"
+    anchor: Anchor = "start"
+    rotate: float = 0.0
+    bold: bool = False
+    italic: bool = False
+    mono: bool = False
+    opacity: float = 1.0
+    tip: str = ""
+    tags: Tags = ()
+
+
+Step = tuple[Literal["M", "L", "Q", "C", "Z"], tuple[float, ...]]
+"""One command of a path, in absolute coordinates: move, line, quadratic and cubic curve, close."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """Lines and curves, open or closed, stroked and filled as asked."""
+
+    steps: tuple[Step, ...]
+    stroke: Colour | None = "ink"
+    width: float = 1.5
+    fill: Colour | None = None
+    opacity: float = 1.0
+    dashes: tuple[float, ...] = ()
+    tip: str = ""
+    tags: Tags = ()
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A filled or outlined disc about (x, y)."""
+
+    x: float
+    y: float
+    radius: float
+    fill: Colour | None = "ink"
+    stroke: Colour | None = None
+    stroke_width: float = 1.0
+    opacity: float = 1.0
+    tip: str = ""
+    tags: Tags = ()
+
+
+@dataclass(frozen=True)
+class Image:
+    """A PNG stretched over a box; `smooth` interpolates between its pixels, otherwise they stay sharp squares."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    png: bytes = field(repr=False)
+    opacity: float = 1.0
+    smooth: bool = True
+    tip: str = ""
+    tags: Tags = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Marks that belong together, moved by (dx, dy). `kind` names what they are ("row", "matrix")."""
+
+    marks: tuple[Mark, ...]
+    dx: float = 0.0
+    dy: float = 0.0
+    kind: str = ""
+    content: Content | None = None
+    tip: str = ""
+    tags: Tags = ()
+
+
+Mark = Rect | Text | Path | Circle | Image | Group
+
+
+def line(x1: float, y1: float, x2: float, y2: float, *, colour: Colour = "faint", width: float = 1.0,
+         dashes: tuple[float, ...] = ()) -> Path:  # fmt: skip
+    """A straight line."""
+    return Path((("M", (x1, y1)), ("L", (x2, y2))), stroke=colour, width=width, dashes=dashes)
+
+
+def polyline(points: Sequence[tuple[float, float]], *, colour: Colour = "ink", width: float = 1.5) -> Path:
+    """Straight lines from point to point."""
+    moves: tuple[Step, ...] = tuple(("L" if i else "M", point) for i, point in enumerate(points))
+    return Path(moves, stroke=colour, width=width)
+
+
+def arc(x1: float, x2: float, y: float, height: float, *, colour: Colour = "ink", width: float = 1.5,
+        opacity: float = 1.0, tip: str = "") -> Path:  # fmt: skip
+    """A bow from (x1, y) to (x2, y) whose crown is `height` above them (below, if negative)."""
+    top = y - height * 4 / 3  # a cubic reaches three quarters of the way to its handles
+    return Path(
+        (("M", (x1, y)), ("C", (x1, top, x2, top, x2, y))),
+        stroke=colour,
+        width=width,
+        opacity=opacity,
+        tip=tip,
+    )
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A figure: its size, its marks, what it is called and what it shows, in words, for those who cannot see it."""
+
+    width: float
+    height: float
+    marks: tuple[Mark, ...]
+    title: str = ""
+    description: str = ""
+
+    def walk(self) -> Iterator[Mark]:
+        """Every mark, groups before their members, in painting order."""
+        return _walk(self.marks)
+
+    def contents(self) -> Iterator[Content]:
+        """What the groups say they show, in painting order."""
+        return (mark.content for mark in self.walk() if isinstance(mark, Group) and mark.content is not None)
+
+    def svg(self) -> str:
+        """The figure as an SVG document."""
+        from regard.inspect.svg import svg
+
+        return svg(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it as .svg, .html, .png or .pdf, by the ending of the name."""
+        from regard.inspect.saving import save
+
+        save(self, path)
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow-x:auto">{self.svg()}</div>'
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from regard.inspect.terminal import render
+
+        yield from render(self, console, options)
+
+
+def _walk(marks: Sequence[Mark]) -> Iterator[Mark]:
+    for mark in marks:
+        yield mark
+        if isinstance(mark, Group):
+            yield from _walk(mark.marks)

@@ -1,0 +1,215 @@
+"""Scene → SVG, written by hand: no library, no external resource, one file that any browser opens.
+
+Every colour is written twice: as an attribute for light paper, which every program that reads SVG understands, and,
+by class, in a style sheet for dark screens, which browsers do.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from regard.inspect.palette import DARK, LIGHT, Colour, Over, Shade
+from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Scene, Tags, Text
+from regard.inspect.writing import printable, right_to_left
+
+SANS = (
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', 'Nirmala UI', "
+    "'Kohinoor Devanagari', 'Noto Sans Devanagari', 'Noto Sans Arabic', 'Noto Sans Hebrew', 'Hiragino Sans', "
+    "'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Sans CJK JP', 'Apple Color Emoji', "
+    "'Segoe UI Emoji', 'Noto Color Emoji', sans-serif"
+)
+MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono', monospace"
+
+
+def svg(scene: Scene, *, standalone: bool = True) -> str:
+    """The scene as an SVG element.
+
+    standalone   with paper behind it and its own style sheet; without, it takes both from the page it stands in
+                 (see `stylesheet`)
+    """
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="regard" role="img" width="{_number(scene.width)}" '
+        f'height="{_number(scene.height)}" viewBox="0 0 {_number(scene.width)} {_number(scene.height)}" '
+        f'font-family="{_attribute(SANS)}">'
+    ]
+    if scene.title:
+        lines.append(f"<title>{_content(scene.title)}</title>")
+    if scene.description:
+        lines.append(f"<desc>{_content(scene.description)}</desc>")
+    if standalone:
+        lines.append(f"<style>{stylesheet([scene])}</style>")
+        paper = Rect(0, 0, scene.width, scene.height, fill="paper")
+        lines.append(_element(paper))
+    lines += map(_element, scene.marks)
+    lines.append("</svg>")
+    return "\n".join(lines)
+
+
+def stylesheet(scenes: Iterable[Scene]) -> str:
+    """How scenes change on dark screens, and when a pointer rests on a row of a matrix."""
+    colours = {"paper": "paper", **{role: role for role in DARK.roles}}
+    rules = [f".f-{role}{{fill:{DARK.hex(role)}}}.s-{role}{{stroke:{DARK.hex(role)}}}" for role in colours]
+    used = {colour for scene in scenes for mark in scene.walk() for colour in _colours(mark)}
+    for colour in sorted((c for c in used if not isinstance(c, str)), key=_class):
+        rules.append(
+            f".f-{_class(colour)}{{fill:{DARK.hex(colour)}}}.s-{_class(colour)}{{stroke:{DARK.hex(colour)}}}"
+        )
+    return (
+        ".regard text{white-space:pre}.regard .row{transition:opacity .12s}"
+        ".regard .rows:hover .row{opacity:.28}.regard .rows .row:hover{opacity:1}"
+        f"@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}"
+    )
+
+
+def _colours(mark: Mark) -> list[Colour]:
+    match mark:
+        case Text():
+            return [mark.colour]
+        case Rect() | Path() | Circle():
+            return [colour for colour in (mark.fill, mark.stroke) if colour is not None]
+    return []
+
+
+def _class(colour: Colour) -> str:
+    if isinstance(colour, Shade):
+        return f"v{colour.level}"
+    if isinstance(colour, Over):
+        return f"o{colour.shade.level}"
+    return colour
+
+
+def _element(mark: Mark) -> str:
+    match mark:
+        case Rect():
+            return _rect(mark)
+        case Text():
+            return _text(mark)
+        case Path():
+            return _path(mark)
+        case Circle():
+            return _circle(mark)
+        case Image():
+            return _image(mark)
+        case Group():
+            return _group(mark)
+
+
+def _rect(mark: Rect) -> str:
+    corner = f' rx="{_number(mark.radius)}"' if mark.radius else ""
+    return _close(
+        f'<rect x="{_number(mark.x)}" y="{_number(mark.y)}" width="{_number(mark.width)}" '
+        f'height="{_number(mark.height)}"{corner}{_paint(mark.fill, mark.stroke, mark.stroke_width)}'
+        f"{_rest(mark.opacity, mark.tags)}",
+        "rect",
+        mark.tip,
+    )
+
+
+def _circle(mark: Circle) -> str:
+    return _close(
+        f'<circle cx="{_number(mark.x)}" cy="{_number(mark.y)}" r="{_number(mark.radius)}"'
+        f"{_paint(mark.fill, mark.stroke, mark.stroke_width)}{_rest(mark.opacity, mark.tags)}",
+        "circle",
+        mark.tip,
+    )
+
+
+def _path(mark: Path) -> str:
+    steps = "".join(letter + " ".join(map(_number, numbers)) for letter, numbers in mark.steps)
+    dashes = f' stroke-dasharray="{" ".join(map(_number, mark.dashes))}"' if mark.dashes else ""
+    return _close(
+        f'<path d="{steps}"{_paint(mark.fill, mark.stroke, mark.width)}{dashes} stroke-linejoin="round" '
+        f'stroke-linecap="round"{_rest(mark.opacity, mark.tags)}',
+        "path",
+        mark.tip,
+    )
+
+
+def _text(mark: Text) -> str:
+    anchor, direction = mark.anchor, ""
+    if right_to_left(mark.text):
+        # In SVG, "start" is where reading starts: for these scripts the right end. A mark's anchor is visual.
+        anchor = {"start": "end", "end": "start", "middle": "middle"}[anchor]  # type: ignore[assignment]
+        direction = ' direction="rtl" unicode-bidi="embed"'
+    attributes = f'<text x="{_number(mark.x)}" y="{_number(mark.y)}" font-size="{_number(mark.size)}"'
+    if anchor != "start":
+        attributes += f' text-anchor="{anchor}"'
+    attributes += direction
+    if mark.rotate:
+        attributes += f' transform="rotate({_number(mark.rotate)} {_number(mark.x)} {_number(mark.y)})"'
+    if mark.bold:
+        attributes += ' font-weight="600"'
+    if mark.italic:
+        attributes += ' font-style="italic"'
+    if mark.mono:
+        attributes += f' font-family="{_attribute(MONO)}"'
+    tip = f"<title>{_content(mark.tip)}</title>" if mark.tip else ""
+    return (
+        f"{attributes}{_paint(mark.colour, None, 0)}{_rest(mark.opacity, mark.tags)}>"
+        f"{tip}{_content(mark.text)}</text>"
+    )
+
+
+def _image(mark: Image) -> str:
+    data = base64.b64encode(mark.png).decode("ascii")
+    sharp = "" if mark.smooth else ' style="image-rendering:pixelated"'
+    return _close(
+        f'<image x="{_number(mark.x)}" y="{_number(mark.y)}" width="{_number(mark.width)}" '
+        f'height="{_number(mark.height)}" preserveAspectRatio="none"{sharp} '
+        f'href="data:image/png;base64,{data}"{_rest(mark.opacity, mark.tags)}',
+        "image",
+        mark.tip,
+    )
+
+
+def _group(mark: Group) -> str:
+    kind = f' class="{_attribute(mark.kind)}"' if mark.kind else ""
+    move = f' transform="translate({_number(mark.dx)} {_number(mark.dy)})"' if mark.dx or mark.dy else ""
+    tip = f"<title>{_content(mark.tip)}</title>" if mark.tip else ""
+    return f"<g{kind}{move}{_rest(1.0, mark.tags)}>{tip}{''.join(map(_element, mark.marks))}</g>"
+
+
+def _paint(fill: Colour | None, stroke: Colour | None, width: float) -> str:
+    classes, attributes = [], ""
+    if fill is None:
+        attributes += ' fill="none"'
+    else:
+        classes.append(f"f-{_class(fill)}")
+        attributes += f' fill="{LIGHT.hex(fill)}"'
+    if stroke is not None:
+        classes.append(f"s-{_class(stroke)}")
+        attributes += f' stroke="{LIGHT.hex(stroke)}" stroke-width="{_number(width)}"'
+    named = " ".join(name for name in classes if "#" not in name)
+    return (f' class="{named}"' if named else "") + attributes
+
+
+def _rest(opacity: float, tags: Tags) -> str:
+    data = "".join(f' data-{name}="{_attribute(value)}"' for name, value in tags)
+    return (f' opacity="{_number(opacity)}"' if opacity < 1 else "") + data
+
+
+def _close(opened: str, name: str, tip: str) -> str:
+    return f"{opened}><title>{_content(tip)}</title></{name}>" if tip else f"{opened}/>"
+
+
+def _number(value: float) -> str:
+    """Two decimals are finer than any screen, and keep files small."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value % 1 else str(int(value))
+
+
+def _content(text: str) -> str:
+    return escape(_lines(text), quote=False)
+
+
+def _attribute(text: str) -> str:
+    return escape(_lines(text), quote=True)
+
+
+def _lines(text: str) -> str:
+    """Tooltips may have several lines; every other control character is refused by XML."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+__all__: Sequence[str] = ["MONO", "SANS", "stylesheet", "svg"]

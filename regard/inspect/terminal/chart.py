@@ -1,0 +1,76 @@
+"""Charts in character cells: bars for categories, one line of blocks for a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from rich.cells import cell_len
+from rich.text import Text
+
+from regard.inspect.content import Chart
+from regard.inspect.palette import series_colour
+from regard.inspect.terminal.ink import Ink, fit
+from regard.inspect.writing import shorten
+from regard.prediction import Array
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def draw_chart(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
+    """A chart over categories as grouped bars; over numbers as one curve a line."""
+    if chart.title or chart.y_name:
+        title = " · ".join(filter(None, (chart.title, chart.y_name)))
+        yield Text(shorten(title, width), style=ink.style("ink", bold=True))
+    if any(isinstance(place, str) for place in chart.places):
+        yield from _bars(chart, width, ink)
+    else:
+        yield from _curves(chart, width, ink)
+
+
+def _bars(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
+    finite = [float(v) for values in chart.series.values() for v in values if math.isfinite(v)]
+    top = max(finite, default=1.0) or 1.0
+    places = [
+        f"{place}" + (f"  n={chart.counts[i]}" if chart.counts else "")
+        for i, place in enumerate(chart.places)
+    ]
+    place_width = min(max(map(cell_len, places), default=1), max(1, width // 3))
+    name_width = min(max(map(cell_len, chart.series), default=1), max(1, width // 4))
+    number_width = max((len(chart.digits.format(v)) for v in finite), default=1)
+    bar = max(1, width - place_width - name_width - number_width - 4)
+    for i, place in enumerate(places):
+        for order, (name, values) in enumerate(chart.series.items()):
+            value = float(values[i])
+            line = Text(fit(place if order == 0 else "", place_width), no_wrap=True, overflow="crop")
+            line.append("  " + fit(name, name_width) + " ", style=ink.style(series_colour(order)))
+            number = chart.digits.format(value) if math.isfinite(value) else "–"
+            line.append(number.rjust(number_width) + " ", style=ink.style("ink"))
+            share = value / top if math.isfinite(value) else 0.0
+            line.append(ink.bar(share, bar, series_colour(order)))
+            line.truncate(width)
+            yield line
+
+
+def _curves(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
+    name_width = min(max(map(cell_len, chart.series), default=1), max(1, width // 4))
+    for order, (name, values) in enumerate(chart.series.items()):
+        finite = values[np.isfinite(values)]
+        line = Text(
+            fit(name, name_width) + " ", style=ink.style(series_colour(order)), no_wrap=True, overflow="crop"
+        )
+        if len(finite):
+            ends = f" {chart.digits.format(finite[0])} → {chart.digits.format(finite[-1])}"
+            line.append(_sparkline(finite, max(1, width - name_width - 1 - len(ends))))
+            line.append(ends, style=ink.style("muted"))
+        line.truncate(width)
+        yield line
+
+
+def _sparkline(values: Array, width: int) -> str:
+    """The values as blocks of eight heights, averaged where there are more of them than cells."""
+    means = [float(part.mean()) for part in np.array_split(values, min(width, len(values)))]
+    low, high = min(means), max(means)
+    span = (high - low) or 1.0
+    return "".join(_BLOCKS[min(7, int(8 * (value - low) / span))] for value in means)

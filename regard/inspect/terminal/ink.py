@@ -1,0 +1,57 @@
+"""What a terminal can show: colours or not, on a dark ground or a light one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from regard.inspect.palette import DARK, LIGHT, Colour, Over, Shade, Theme
+from regard.inspect.writing import right_to_left, shorten
+
+LEFT_TO_RIGHT_MARK = "\u200e"
+
+
+@dataclass(frozen=True)
+class Ink:
+    """How to write: with or without colour, and in which theme."""
+
+    colour: bool
+    theme: Theme = DARK
+
+    @classmethod
+    def of(cls, console: Console) -> Ink:
+        """Colour where the console has it (it has none in a pipe or under NO_COLOR); the theme from COLORFGBG,
+        which light terminals set to "0;15" or the like, and dark otherwise."""
+        colour = console.color_system is not None and not console.no_color
+        ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+        return cls(colour, LIGHT if ground in ("7", "15") else DARK)
+
+    def on(self, share: float, *, bold: bool = False) -> Style:
+        """Text on a cell shaded by a share of the scale."""
+        if not self.colour:
+            return Style.null()
+        shade = Shade(share)
+        return Style(bgcolor=self.theme.hex(shade), color=self.theme.hex(Over(shade)), bold=bold)
+
+    def style(self, colour: Colour, *, bold: bool = False) -> Style:
+        return Style(color=self.theme.hex(colour), bold=bold) if self.colour else Style(bold=bold)
+
+    def bar(self, share: float, width: int, colour: Colour = "accent") -> Text:
+        """A bar of at most `width` cells, drawn to half a cell."""
+        full, half = divmod(round(2 * width * min(1.0, max(0.0, share))), 2)
+        return Text(("━" * full + "╸" * half).ljust(width), style=self.style(colour))
+
+
+def fit(text: str, width: int, align: str = "left") -> str:
+    """The text in exactly `width` cells: cut or padded, aligned left, right or centre."""
+    text = shorten(text, width)
+    room = width - cell_len(text)
+    # Without the mark, a terminal that reorders would read neighbouring right-to-left labels as one sentence.
+    mark = LEFT_TO_RIGHT_MARK if right_to_left(text) else ""
+    before = {"left": 0, "right": room, "centre": room // 2}[align]
+    return " " * before + text + mark + " " * (room - before)

@@ -1,0 +1,160 @@
+"""A matrix in character cells: a coloured field per cell, or a digit where there is no colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from regard.inspect.content import Matrix
+from regard.inspect.terminal.ink import Ink, fit
+from regard.inspect.writing import clusters, is_special, visible
+
+FAINT = 0.1
+"""Shares below this are drawn without a number."""
+TALLEST = 12
+"""Letters of a column label that is written downwards."""
+MARGIN = 13
+"""Cells taken by the numbers beside the rows: a blank, 0.97, a blank, and a bar of seven."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How wide everything is: `label` and `cell` in characters, and which columns stand in each band."""
+
+    label: int
+    cell: int
+    numbers: bool
+    margin: bool
+    downwards: bool
+    bands: tuple[tuple[int, ...], ...]
+
+
+def draw_matrix(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
+    """The matrix in lines of at most `width` cells; columns that do not fit continue in a further band below."""
+    if matrix.title:
+        yield Text(fit(matrix.title, min(width, cell_len(matrix.title))), style=ink.style("ink", bold=True))
+    if not matrix.rows or not matrix.columns:
+        yield Text(fit("(nothing to show)", min(width, 17)), style=ink.style("muted"))
+        return
+    plan = _plan(matrix, width, ink)
+    for number, band in enumerate(plan.bands):
+        if number:
+            yield Text()
+        last = number == len(plan.bands) - 1
+        yield from _header(matrix, band, plan, ink, last)
+        for row in range(len(matrix.rows)):
+            yield _row(matrix, row, band, plan, ink, last)
+
+
+def legend(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
+    """What the shades, or the digits, and the brackets mean."""
+    line = Text(no_wrap=True, overflow="crop")
+    if ink.colour:
+        line.append("0 ", style=ink.style("muted"))
+        for step in range(12):
+            line.append(" ", style=ink.on((step + 0.5) / 12))
+        line.append(f" {matrix.limit:g}", style=ink.style("muted"))
+    else:
+        line.append(f"· under {FAINT * matrix.limit:g}")
+        if matrix.limit == 1 and not _plan(matrix, width, ink).numbers:
+            line.append(", 1 from 0.1, … 9 from 0.9")
+    if matrix.truth is not None:
+        line.append("   [ ] true place", style=ink.style("muted"))
+    line.truncate(width)
+    yield line
+
+
+def _plan(matrix: Matrix, width: int, ink: Ink) -> _Plan:
+    labels = [cell_len(visible(row)) for row in matrix.rows]
+    label = min(max(labels), max(1, width // 3))
+    brackets = 2 if matrix.truth is not None else 0
+    margin = matrix.margin is not None and width - label - MARGIN >= 16
+    room = max(1, width - label - 1 - (MARGIN if margin else 0))
+    widest = max(cell_len(visible(column)) for column in matrix.columns)
+    number = max(
+        len(_number(matrix, row, c)) for row in range(len(matrix.rows)) for c in range(len(matrix.columns))
+    )
+    # From the roomiest to the tightest: labels written across, then numbers in the cells, then colour or digits.
+    tightest = 2 if ink.colour else 2 + brackets // 2
+    choices = [(max(widest, number + brackets) + 1, True), (number + brackets + 1, True), (tightest, False)]
+    fitting = [
+        (cell, numbers) for cell, numbers in choices if cell * len(matrix.columns) <= room and cell <= 11
+    ]
+    cell, numbers = fitting[0] if fitting else choices[-1]
+    cell = min(cell, room)
+    order = matrix.order
+    count = max(1, room // cell)
+    count = math.ceil(
+        len(order) / math.ceil(len(order) / count)
+    )  # bands of equal size, not a full one and a stub
+    bands = tuple(tuple(order[i : i + count]) for i in range(0, len(order), count))
+    return _Plan(label, cell, numbers, margin, widest > max(1, cell - 1), bands)
+
+
+def _header(matrix: Matrix, band: Sequence[int], plan: _Plan, ink: Ink, last: bool) -> Iterator[Text]:
+    names = [visible(matrix.columns[column]) for column in band]
+    indent = " " * (plan.label + 1)
+    if not plan.downwards:
+        lines = [[fit(name, plan.cell, "centre") for name in names]]
+    else:
+        stacks = [_stack(name) for name in names]
+        height = max(map(len, stacks))
+        stacks = [[""] * (height - len(stack)) + stack for stack in stacks]  # they stand on the cells
+        lines = [[fit(stack[i], plan.cell, "centre") for stack in stacks] for i in range(height)]
+    for i, cells in enumerate(lines):
+        line = Text(indent, no_wrap=True, overflow="crop")
+        for column, cell in zip(band, cells, strict=True):
+            line.append(
+                cell, style=ink.style("muted" if is_special(matrix.columns[column]) else "ink", bold=True)
+            )
+        if last and plan.margin and i == len(lines) - 1:
+            line.append("  " + fit(matrix.margin_name, 4), style=ink.style("muted"))
+        line.rstrip()
+        yield line
+
+
+def _stack(name: str) -> list[str]:
+    """The letters of a label from top to bottom."""
+    letters = clusters(name)
+    return letters if len(letters) <= TALLEST else [*letters[: TALLEST - 1], "…"]
+
+
+def _row(matrix: Matrix, row: int, band: Sequence[int], plan: _Plan, ink: Ink, last: bool) -> Text:
+    name = matrix.rows[row]
+    line = Text(no_wrap=True, overflow="crop")
+    line.append(
+        fit(visible(name), plan.label, "right") + " ", style=ink.style("muted" if is_special(name) else "ink")
+    )
+    for column in band:
+        share = matrix.share(row, column)
+        true = matrix.is_true(row, column)
+        text = _cell_text(matrix, row, column, plan, ink)
+        if true:
+            text = f"[{text or ' ' * (plan.cell > 2)}]"
+        line.append(fit(text, plan.cell, "centre"), style=ink.on(share, bold=true))
+    if last and plan.margin and matrix.margin is not None:
+        value = float(matrix.margin[row])
+        line.append(f"  {value:.2f} ", style=ink.style("muted"))
+        line.append(ink.bar(value, MARGIN - 7))
+    if not ink.colour:
+        line.rstrip()
+    return line
+
+
+def _cell_text(matrix: Matrix, row: int, column: int, plan: _Plan, ink: Ink) -> str:
+    share = matrix.share(row, column)
+    faint = share < FAINT and not matrix.numbers
+    if faint:
+        return "" if ink.colour else "·"
+    if plan.numbers:
+        return _number(matrix, row, column)
+    return "" if ink.colour else str(min(9, int(10 * share)))
+
+
+def _number(matrix: Matrix, row: int, column: int) -> str:
+    number = matrix.digits.format(float(matrix.values[row, column]))
+    return number[1:] if number.startswith("0.") else number

@@ -1,0 +1,65 @@
+"""`console.print(scene)`: the title, then what the scene's groups show, from top to bottom.
+
+Marks have no pixels in a terminal, so what a group says it shows (`Group.content`) is drawn anew in character cells;
+pictures become half blocks. Other marks are left out: they label or decorate what is drawn here with labels of its
+own. Without colour, weights become digits, so that a log file or a screen reader gets the same figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+from regard.inspect.content import Chart, Content, Links, Matrix, Ranking, Words
+from regard.inspect.scene import Group, Image, Mark, Scene
+from regard.inspect.terminal.chart import draw_chart
+from regard.inspect.terminal.ink import Ink
+from regard.inspect.terminal.matrix import draw_matrix, legend
+from regard.inspect.terminal.picture import draw_picture
+from regard.inspect.terminal.words import draw_links, draw_ranking, draw_words
+from regard.inspect.writing import printable
+
+
+def render(scene: Scene, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+    """The lines of a scene, none wider than the console."""
+    ink, width = Ink.of(console), options.max_width
+    if scene.title:
+        yield Text(printable(scene.title), style=ink.style("ink", bold=True), overflow="fold")
+        yield Text()
+    parts = list(_parts(scene.marks))
+    for number, part in enumerate(parts):
+        if number:
+            yield Text()
+        yield from draw_picture(part, width, ink) if isinstance(part, Image) else _draw(part, width, ink)
+    matrices = [part for part in parts if isinstance(part, Matrix) and part.rows and part.columns]
+    if matrices and not all(matrix.numbers for matrix in matrices):
+        yield Text()
+        yield from legend(matrices[0], width, ink)
+
+
+def _parts(marks: Sequence[Mark]) -> Iterator[Content | Image]:
+    """What a terminal can draw, in painting order; a group that says what it shows is not looked into."""
+    for mark in marks:
+        if isinstance(mark, Image):
+            yield mark
+        elif isinstance(mark, Group):
+            if mark.content is not None:
+                yield mark.content
+            else:
+                yield from _parts(mark.marks)
+
+
+def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
+    match content:
+        case Matrix():
+            return draw_matrix(content, width, ink)
+        case Words():
+            return draw_words(content, width, ink)
+        case Chart():
+            return draw_chart(content, width, ink)
+        case Links():
+            return draw_links(content, width, ink)
+        case Ranking():
+            return draw_ranking(content, width, ink)

@@ -1,0 +1,84 @@
+"""Shaded words, links between two lines of words, and ranked lists, in character cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.cells import cell_len
+from rich.text import Text
+
+from regard.inspect.content import Links, Ranking, Words
+from regard.inspect.terminal.ink import Ink, fit
+from regard.inspect.writing import shorten, visible
+
+FAINT = 0.1
+
+
+def draw_words(words: Words, width: int, ink: Ink) -> Iterator[Text]:
+    """Running text, each word on a ground as strong as its weight; without colour, with its weight in tenths behind it.
+
+    Notes stand under their words.
+    """
+    if words.title:
+        yield Text(shorten(words.title, width), style=ink.style("ink", bold=True))
+    line, under = Text(no_wrap=True, overflow="crop"), Text(no_wrap=True, overflow="crop")
+    for place, word in enumerate(words.words):
+        share = words.share(place)
+        label = visible(word)
+        if not ink.colour and share >= FAINT:
+            label += f"[{min(9, int(10 * share))}]"
+        note = words.notes[place] if words.notes else ""
+        size = min(width, max(cell_len(label), cell_len(note)) + (2 if ink.colour else 0))
+        if line and line.cell_len + 1 + size > width:
+            yield from _pair(line, under, bool(words.notes))
+            line, under = Text(no_wrap=True, overflow="crop"), Text(no_wrap=True, overflow="crop")
+        if line:
+            line.append(" ")
+            under.append(" ")
+        line.append(fit(label, size, "centre" if ink.colour else "left"), style=ink.on(share))
+        under.append(fit(note, size, "centre" if ink.colour else "left"), style=ink.style("muted"))
+    yield from _pair(line, under, bool(words.notes))
+
+
+def _pair(line: Text, under: Text, notes: bool) -> Iterator[Text]:
+    yield line
+    if notes:
+        yield under
+        yield Text()
+
+
+def draw_links(links: Links, width: int, ink: Ink) -> Iterator[Text]:
+    """For every target word the source words it is tied to, the strongest first."""
+    if links.title:
+        yield Text(shorten(links.title, width), style=ink.style("ink", bold=True))
+    label = min(max((cell_len(visible(word)) for word in links.targets), default=1), max(1, width // 3))
+    for target, word in enumerate(links.targets):
+        line = Text(fit(visible(word), label, "right"), no_wrap=True, overflow="crop")
+        weights = links.weights[target]
+        strong = [int(s) for s in np.argsort(-weights, kind="stable") if weights[s] >= links.threshold]
+        for order, source in enumerate(strong):
+            line.append(" ← " if order == 0 else ", ", style=ink.style("muted"))
+            line.append(visible(links.sources[source]), style=ink.style("ink", bold=order == 0))
+            line.append(f" {weights[source]:.2f}", style=ink.style("muted"))
+        line.truncate(width, overflow="ellipsis")
+        yield line
+
+
+def draw_ranking(ranking: Ranking, width: int, ink: Ink) -> Iterator[Text]:
+    """One line for each text: its place, its score, a bar as long as its share, and the text itself."""
+    if ranking.title:
+        yield Text(shorten(ranking.title, width), style=ink.style("ink", bold=True))
+    bar = 10 if width >= 50 else 0
+    for place, text in enumerate(ranking.texts):
+        chosen = place == ranking.chosen
+        line = Text(
+            "▸ " if chosen else "  ", style=ink.style("accent", bold=True), no_wrap=True, overflow="crop"
+        )
+        line.append(f"{place + 1:>2}  {ranking.scores[place]:>7.3f}  ", style=ink.style("muted"))
+        if bar:
+            line.append(ink.bar(ranking.shares[place], bar))
+            line.append("  ")
+        line.append(visible(text), style=ink.style("ink", bold=chosen))
+        line.truncate(width, overflow="ellipsis")
+        yield line

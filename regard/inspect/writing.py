@@ -1,0 +1,138 @@
+"""Labels as they are written: how wide they are, which way they run, and how what cannot be seen is shown."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+
+from rich.cells import cell_len
+
+_VISIBLE = {"": "∅", " ": "␣", "\u00a0": "⍽", "\u3000": "␣", "\t": "⇥", "\n": "⏎", "\r": "␍"}
+_NARROW = frozenset("iljtfI.,;:'|!()[]{}/\\-` ")
+_BROAD = frozenset("mwMW@%—…")
+_JOINERS = frozenset("\u200d\ufe0e\ufe0f")
+
+
+def printable(text: str) -> str:
+    """The text without what XML and terminals refuse: controls and lone surrogates become U+FFFD."""
+    return "".join("\ufffd" if _forbidden(character) else character for character in text)
+
+
+def _forbidden(character: str) -> bool:
+    code = ord(character)
+    return code < 32 or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xDFFF or code & 0xFFFE == 0xFFFE
+
+
+def visible(piece: str) -> str:
+    """A piece as a label that can be seen: blanks get a sign, a lone combining mark a ring to sit on."""
+    if piece in _VISIBLE:
+        return _VISIBLE[piece]
+    piece = "".join(
+        _VISIBLE.get(character, character) if character in "\t\n\r" else character for character in piece
+    )
+    piece = printable(piece)
+    return "◌" + piece if unicodedata.category(piece[0]).startswith("M") else piece
+
+
+def is_special(piece: str) -> bool:
+    """Whether a piece is a sign of the vocabulary (</s>, <unk>) and not part of the text."""
+    return len(piece) > 2 and piece[0] == "<" and piece[-1] == ">"
+
+
+def right_to_left(text: str) -> bool:
+    """Whether the text runs right to left: its first letter with a direction decides (Unicode's rule P2)."""
+    for character in text:
+        direction = unicodedata.bidirectional(character)
+        if direction in ("R", "AL"):
+            return True
+        if direction == "L":
+            return False
+    return False
+
+
+def runs_right_to_left(pieces: tuple[str, ...]) -> bool:
+    """Whether a sequence of pieces is to be laid out from right to left: most pieces with a direction are."""
+    directed = [piece for piece in pieces if not is_special(piece) and any(map(_has_direction, piece))]
+    return 2 * sum(map(right_to_left, directed)) > len(directed)
+
+
+def _has_direction(character: str) -> bool:
+    return unicodedata.bidirectional(character) in ("L", "R", "AL")
+
+
+def clusters(text: str) -> list[str]:
+    """The text cut where a reader sees one sign after another: marks, joiners and Indic conjuncts stay together.
+
+    A plain approximation of Unicode's grapheme clusters (UAX 29), enough to stack a word's letters vertically.
+    """
+    result: list[str] = []
+    for character in text:
+        attached = bool(result) and (
+            unicodedata.category(character).startswith("M")
+            or character in _JOINERS
+            or 0x1F3FB <= ord(character) <= 0x1F3FF  # skin tones
+            or result[-1].endswith("\u200d")
+            or (_is_flag(character) and len(result[-1]) == 1 and _is_flag(result[-1]))
+            or unicodedata.combining(result[-1][-1]) == 9  # virama: the next consonant joins
+        )
+        if attached:
+            result[-1] += character
+        else:
+            result.append(character)
+    return result
+
+
+def _is_flag(character: str) -> bool:
+    return 0x1F1E6 <= ord(character) <= 0x1F1FF  # two of these letters make one flag
+
+
+def shorten(text: str, width: int) -> str:
+    """The text in at most `width` terminal cells, with … in place of what was cut."""
+    if cell_len(text) <= width:
+        return text
+    kept = ""
+    for cluster in clusters(text):
+        if cell_len(kept + cluster) > width - 1:
+            break
+        kept += cluster
+    return kept + "…" if width > 0 else ""
+
+
+@cache
+def _advance(character: str) -> float:
+    """The rough width of a character in em, for a plain sans-serif: layout leaves room, renderers draw exactly."""
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.06 if ord(character) < 0x1F000 else 1.3
+    if character in _NARROW:
+        return 0.33
+    if character in _BROAD:
+        return 0.88
+    if character.isascii():
+        return 0.68 if character.isupper() else 0.57
+    return 0.66
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide the text is at a font size, in the unit of the size."""
+    return size * sum(_cluster_advance(cluster) for cluster in clusters(text))
+
+
+def _cluster_advance(cluster: str) -> float:
+    if len(cluster) > 1 and (cluster[-1] == "\ufe0f" or "\u200d" in cluster or _is_flag(cluster[0])):
+        return 1.3  # an emoji, however many characters it is made of
+    return sum(map(_advance, cluster))
+
+
+def wrap(text: str, width: float, size: float, *, lines: int = 2) -> list[str]:
+    """The text in at most `lines` lines of about `width`; what does not fit is cut with …"""
+    result: list[str] = []
+    for word in text.split(" "):
+        if result and text_width(f"{result[-1]} {word}", size) <= width:
+            result[-1] += f" {word}"
+        else:
+            result.append(word)
+    if len(result) > lines:
+        result = [*result[: lines - 1], result[lines - 1] + "…"]
+    return result
