@@ -12,12 +12,11 @@ program over a semiring. Everything else is here; what a subclass can do faster,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution, constraints, register_kl
+from torch.distributions import register_kl
 
 from regard.structures.counting import combine_residues, primes_for
 from regard.structures.paired_semirings import (
@@ -27,6 +26,7 @@ from regard.structures.paired_semirings import (
     PartialSemiring,
     SignedLogSemiring,
 )
+from regard.structures.program import Backend, Program, Shape
 from regard.structures.semirings import (
     NEGATIVE_INFINITY,
     CountingSemiring,
@@ -34,70 +34,16 @@ from regard.structures.semirings import (
     LogSemiring,
     MaxSemiring,
     SamplingSemiring,
-    Semiring,
 )
 
-Backend = Literal["auto", "reference"]
-Shape = Sequence[int]
+__all__ = ["Backend", "Structure", "gumbel_noise", "logistic_noise"]
 
 
-class Structure(Distribution):
-    """The queries common to all structures.
+class Structure(Program):
+    """The queries common to all structures; `Program` says how one is made."""
 
-    potentials   tensors (*batch_shape, *own axes), −inf where a part is not allowed; marginals have the first's shape
-    value_index  which of them has the shape of a value z
-    event_dims   how many trailing axes of each are not batch axes
-    options      whatever else tells two structures of this class apart: only equal options can be compared
-    lengths      None, or tensors that broadcast to the batch shape
-    backend      "auto": a fast path where one exists; "reference": always the semiring program
-    """
-
-    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     has_rsample = True
     has_enumerate_support = True
-    value_index: ClassVar[int] = 0
-
-    def __init__(
-        self,
-        potentials: Sequence[Tensor],
-        batch_shape: Shape,
-        event_dims: Sequence[int],
-        *,
-        lengths: tuple[Tensor | None, ...] = (),
-        options: tuple[object, ...] = (),
-        backend: Backend = "auto",
-    ) -> None:
-        if backend not in ("auto", "reference"):
-            raise ValueError(f'backend must be "auto" or "reference", not {backend!r}.')
-        self.potentials = tuple(potentials)
-        self.event_dims = tuple(event_dims)
-        self.backend: Backend = backend
-        self.options = options
-        self._lengths = lengths
-        value = self.potentials[self.value_index]
-        event_shape = value.shape[value.dim() - self.event_dims[self.value_index] :]
-        super().__init__(torch.Size(batch_shape), event_shape, validate_args=False)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(batch_shape={tuple(self.batch_shape)}, event_shape={tuple(self.event_shape)})"
-
-    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
-        """The sum over all structures of the product of their parts, indexing `parts` (lifted potentials)
-        from the right.
-        """
-        raise NotImplementedError
-
-    def _run(self, semiring: Semiring, potentials: Sequence[Tensor] | None = None) -> Tensor:
-        potentials = self.potentials if potentials is None else potentials
-        with torch.autocast(self.potentials[0].device.type, enabled=False):
-            return self._inside(
-                semiring, *(semiring.lift(i, potential) for i, potential in enumerate(potentials))
-            )
-
-    def _with_respect_to(self, index: int, semiring: Semiring) -> Callable[[Tensor], Tensor]:
-        """The program as a function of one potential."""
-        before, after = self.potentials[:index], self.potentials[index + 1 :]
-        return lambda potential: self._run(semiring, [*before, potential, *after])
 
     def _fast_log_partition(self) -> Tensor | None:
         """The log-partition from a kernel, or None where there is none for this device, type and size."""
@@ -145,21 +91,6 @@ class Structure(Distribution):
         """The score of the mode, max_z score(z): unnormalised, differentiable; its gradient is the mode."""
         return self._run(MaxSemiring())
 
-    def _marginals_of(self, index: int) -> Tensor:
-        inside = self._with_respect_to(index, LogSemiring())
-        gradient: Tensor = torch.func.grad(lambda potential: inside(potential).sum())(self.potentials[index])
-        return gradient
-
-    def _indicator(self, semiring: Semiring, sample_shape: Shape = ()) -> Tensor:
-        """The value that a path-tracing semiring's gradient marks, one for each entry of `sample_shape`."""
-        inside = self._with_respect_to(self.value_index, semiring)
-        potential = self.potentials[self.value_index].detach()
-        with torch.no_grad():
-            value: Tensor = torch.func.grad(lambda x: inside(x).sum())(
-                potential.expand(*sample_shape, *potential.shape)
-            )
-        return value
-
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
         """The k best structures (k, *batch_shape, *event_shape) and their scores (k, *batch_shape), best
         first.
@@ -204,25 +135,7 @@ class Structure(Distribution):
         return perturbed.mode + (relaxed - relaxed.detach())
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
-        return -torch.empty_like(like).exponential_(generator=generator).log()
-
-    def _with_potentials(self, value: Tensor, sample_shape: Shape = ()) -> Structure:
-        """The same structure with another value potential, in a batch `sample_shape` larger."""
-        copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy._batch_shape = torch.Size([*sample_shape, *self.batch_shape])
-        copy.potentials = (
-            *self.potentials[: self.value_index],
-            value,
-            *self.potentials[self.value_index + 1 :],
-        )
-        return copy
-
-    def _tempered(self, temperature: float) -> Structure:
-        copy = self._with_potentials(self.potentials[self.value_index])
-        copy._batch_shape = self.batch_shape
-        copy.potentials = tuple(potential / temperature for potential in self.potentials)
-        return copy
+        return gumbel_noise(like, generator)
 
     def entropy(self) -> Tensor:
         """−E[log p(z)]; 0 on an empty support."""
@@ -234,7 +147,9 @@ class Structure(Distribution):
 
     def _divergence(self, other: Structure, *, relative: bool) -> Tensor:
         self._check_comparable(other)
-        divergence: Tensor = self._run(DivergenceSemiring(other.potentials, relative=relative))[2]
+        rank = max(len(self.batch_shape), len(other.batch_shape))
+        semiring = DivergenceSemiring(self._aligned(other.potentials, rank), relative=relative)
+        divergence: Tensor = self._run(semiring, rank=rank)[2]
         return divergence
 
     def _check_comparable(self, other: Structure) -> None:
@@ -271,18 +186,10 @@ class Structure(Distribution):
         excluded = nothing if forbidden is None else self._as_parts("forbidden", forbidden)
         return self._normalise(self._partial_score(needed, excluded))
 
-    def _as_parts(self, name: str, value: Tensor) -> Tensor:
-        dims = len(self.event_shape)
-        if value.shape[value.dim() - dims :] != self.event_shape or value.dim() < dims:
-            wanted = ", ".join(["...", *map(str, self.event_shape)])
-            raise ValueError(
-                f"{name} must have shape ({wanted}), the shape of a value, but has {tuple(value.shape)}."
-            )
-        return value != 0
-
     def _partial_score(self, required: Tensor, forbidden: Tensor) -> Tensor:
         """log of the total weight of the structures with all required and no forbidden parts."""
         value = torch.where(forbidden, NEGATIVE_INFINITY, self.potentials[self.value_index])
+        required, value = torch.broadcast_tensors(required, value)
         run = self._with_respect_to(self.value_index, PartialSemiring(self.value_index, required))
         present, log_weight = run(value)
         needed = (
@@ -300,12 +207,14 @@ class Structure(Distribution):
 
         Its gradient in the potentials is the product of `weights` with the Jacobian of the marginals.
         """
-        mean: Tensor = self._run(ExpectationSemiring(0, weights.to(self.potentials[0].dtype)))[1]
+        semiring = ExpectationSemiring(0, weights.to(self.potentials[0].dtype))
+        mean: Tensor = self._run(semiring, rank=weights.dim() - self.event_dims[0])[1]
         return mean
 
     def expected_product(self, factors: Tensor) -> Tensor:
         """E[Π_{part ∈ z} factors[part]], with factors of either sign in the shape of the first potential."""
-        size, sign = self._run(SignedLogSemiring(0, factors.to(self.potentials[0].dtype)))
+        semiring = SignedLogSemiring(0, factors.to(self.potentials[0].dtype))
+        size, sign = self._run(semiring, rank=factors.dim() - self.event_dims[0])
         mean: Tensor = sign * self._normalise(size).exp()
         return mean
 
@@ -355,6 +264,16 @@ class Structure(Distribution):
         if largest == 0:
             return self.potentials[0].new_zeros(0, *self.batch_shape, *self.event_shape)
         return self.topk(largest)[0]
+
+
+def gumbel_noise(like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Noise under which the best of several alternatives is a sample of them."""
+    return -torch.empty_like(like).exponential_(generator=generator).log()
+
+
+def logistic_noise(like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """The same for a choice between a part and its absence: the difference of two Gumbel noises."""
+    return gumbel_noise(like, generator) - gumbel_noise(like, generator)
 
 
 def _largest(count: Any) -> int:

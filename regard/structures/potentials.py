@@ -5,6 +5,7 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from regard.structures.semirings import NEGATIVE_INFINITY
 Lengths = Tensor | Sequence[int] | int | None
 
 
-def as_floats(**potentials: Tensor | None) -> list[Tensor | None]:
+def as_floats(**potentials: Tensor | None) -> list[Any]:
     """All potentials in one precision: float64 if any has it, else float32; half precision is raised, never
     used to add.
     """
@@ -66,6 +67,11 @@ def as_lengths(lengths: Lengths, longest: int, device: torch.device, name: str =
         low, high = int(tensor.min()), int(tensor.max())
         raise ValueError(f"{name} must lie between 0 and {longest} but range from {low} to {high}.")
     return tensor.long()
+
+
+def shape_of(lengths: Tensor | None) -> torch.Size:
+    """The batch shape that lengths ask for."""
+    return torch.Size() if lengths is None else lengths.shape
 
 
 def _within(lengths: Tensor, longest: int) -> bool:

@@ -115,10 +115,12 @@ class LogSemiring(Semiring):
 
 
 def take(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    """x at one index along `dim`; the gradient goes to that entry alone, so that following it traces one
-    structure.
+    """x at one index along `dim`; the gradient goes to that entry alone, or nowhere if it is −inf.
+
+    Following the gradient back from the goal therefore traces one structure, and none on an empty support.
     """
-    return x.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+    taken = x.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+    return torch.where(taken > NEGATIVE_INFINITY, taken, NEGATIVE_INFINITY)
 
 
 class MaxSemiring(LogSemiring):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.structures.base import Backend, Structure
+from regard.structures.base import Backend, Structure, logistic_noise
 from regard.structures.potentials import (
     Lengths,
     apply_mask,
@@ -14,6 +14,7 @@ from regard.structures.potentials import (
     check_axes,
     expand_batch,
     joint_batch,
+    shape_of,
 )
 from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
 
@@ -35,15 +36,11 @@ class _Positions(Structure):
         backend: Backend = "auto",
     ) -> None:
         (potential,) = as_floats(scores=scores)
-        if potential is None:
-            raise ValueError("scores must be a tensor, not None.")
         check_axes("scores", potential, "S", [None])
         potential = apply_mask(potential, mask, 1)
         size = potential.shape[-1]
         self.lengths = as_lengths(lengths, size, potential.device)
-        batch = joint_batch(
-            scores=potential.shape[:-1], lengths=() if self.lengths is None else self.lengths.shape
-        )
+        batch = joint_batch(scores=potential.shape[:-1], lengths=shape_of(self.lengths))
         if self.lengths is not None:
             inside = torch.arange(size, device=potential.device) < self.lengths.unsqueeze(-1)
             potential = torch.where(inside, potential, NEGATIVE_INFINITY)
@@ -77,5 +74,4 @@ class Bernoulli(_Positions):
         return semiring.product(semiring.plus(semiring.ones_like(scores), scores))
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
-        chosen, left = super()._perturbation(like, generator), super()._perturbation(like, generator)
-        return chosen - left
+        return logistic_noise(like, generator)

@@ -1,0 +1,169 @@
+"""Linear chains: one of C states at each of N positions, scored by neighbouring pairs.
+
+    score(z) = start[z_0] + Σ_n nodes[n, z_n] + Σ_n edges[n, z_n, z_{n+1}] + end[z_{N−1}]
+
+The forward algorithm, O(N C²) (Lafferty et al. 2001, Conditional random fields).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.structures import kernels
+from regard.structures.base import Backend, Structure
+from regard.structures.potentials import (
+    Lengths,
+    apply_mask,
+    as_floats,
+    as_lengths,
+    check_axes,
+    expand_batch,
+    joint_batch,
+    shape_of,
+)
+from regard.structures.semirings import Semiring
+
+
+def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths: Tensor | None) -> Tensor:
+    """The sum over state sequences of the product of their edges (..., N−1, C, C) and nodes (..., N, C)."""
+    if nodes.shape[-2] == 0:
+        return semiring.one(nodes, 2)
+    prefix = nodes[..., 0, :]  # (..., C): the total of all beginnings that are in each state
+    for n in range(1, nodes.shape[-2]):
+        pairs = semiring.times(prefix.unsqueeze(-1), edges[..., n - 1, :, :])  # (..., C from, C to)
+        extended = semiring.times(semiring.sum(pairs, -2), nodes[..., n, :])
+        prefix = extended if lengths is None else torch.where(n < lengths.unsqueeze(-1), extended, prefix)
+    total = semiring.sum(prefix, -1)
+    return total if lengths is None else torch.where(lengths == 0, semiring.ones_like(total), total)
+
+
+class LinearChain(Structure):
+    """A sequence of N states out of C.
+
+    edges[..., n, i, j]   scores state i at n followed by state j at n+1; (..., N−1, C, C), or (C, C) shared by all n
+    nodes[..., n, c]      scores state c at n; absent: 0
+    start[..., c]         scores beginning in state c
+    end[..., c]           scores ending in state c, at the last position of each length
+    lengths               (...,) from 0 to N
+    mask                  True where an edge is allowed, broadcastable to edges; to exclude a state give its node −inf
+
+    A value z is (N, C), one-hot at each position, zero beyond the length: unlike edges it can tell the states apart
+    when N is 1. `marginals` is (..., N−1, C, C), p(z_n = i, z_{n+1} = j); `node_marginals` is (..., N, C).
+    """
+
+    value_index = 1
+
+    def __init__(
+        self,
+        edges: Tensor,
+        nodes: Tensor | None = None,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+        *,
+        lengths: Lengths = None,
+        mask: Tensor | None = None,
+        backend: Backend = "auto",
+    ) -> None:
+        edges, nodes = _complete(edges, nodes, start, end)
+        edges = apply_mask(edges, mask, 3)
+        longest, states = nodes.shape[-2:]
+        self.lengths = as_lengths(lengths, longest, edges.device)
+        if start is not None:
+            check_axes("start", start, "C", [states])
+            nodes = nodes + _at(0, longest, start)
+        if end is not None:
+            check_axes("end", end, "C", [states])
+            last = torch.tensor(longest, device=edges.device) if self.lengths is None else self.lengths
+            nodes = nodes + _at(last - 1, longest, end)
+        batch = joint_batch(edges=edges.shape[:-3], nodes=nodes.shape[:-2], lengths=shape_of(self.lengths))
+        potentials = [expand_batch(edges, batch, 3), expand_batch(nodes, batch, 2)]
+        super().__init__(potentials, batch, [3, 2], lengths=(self.lengths,), backend=backend)
+
+    @property
+    def node_marginals(self) -> Tensor:
+        """p(z_n = c), (..., N, C); zero beyond the length."""
+        folded = self._folded("chain")
+        if folded is None:
+            return self._marginals_of(1)
+        init, pairs = kernels.chain_marginals(*folded)
+        return torch.cat([init.unsqueeze(-2), pairs.sum(-2)], -2).view(*self.batch_shape, *self.event_shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.node_marginals
+
+    def states(self, value: Tensor) -> Tensor:
+        """The states (..., N) of a value (..., N, C), −1 beyond the length: what a tagger prints."""
+        self._as_parts("value", value)
+        return torch.where(value.any(-1), value.to(torch.uint8).argmax(-1), -1)
+
+    def value_of(self, states: Tensor) -> Tensor:
+        """The value (..., N, C) of states (..., N), zero beyond the length: what `log_prob` of a tagging takes."""
+        value = states.unsqueeze(-1) == torch.arange(self.event_shape[-1], device=states.device)
+        if self.lengths is not None:
+            value = value & _before(self.lengths, self.event_shape[0]).unsqueeze(-1)
+        return value.to(self.potentials[0].dtype)
+
+    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
+        edges, nodes = parts
+        return forward_algorithm(semiring, edges, nodes, self.lengths)
+
+    def _folded(self, kernel: str) -> tuple[Tensor, Tensor, Tensor] | None:
+        """The kernels' form: init (B, C), edges (B, N−1, C, C) with the nodes inside, lengths (B,); None: no kernel."""
+        edges, nodes = self.potentials
+        if self.backend != "auto" or not kernels.available(kernel, edges):
+            return None
+        nodes = nodes.expand(*self.batch_shape, *nodes.shape[-2:])
+        scores = (edges + nodes[..., 1:, :].unsqueeze(-2)).reshape(-1, *edges.shape[-3:])
+        return nodes[..., 0, :].reshape(-1, nodes.shape[-1]), scores, self._flat_lengths(nodes.shape[-2])
+
+    def _fast_log_partition(self) -> Tensor | None:
+        folded = self._folded("chain")
+        return None if folded is None else kernels.chain_log_partition(*folded).view(self.batch_shape)
+
+    def _fast_marginals(self) -> Tensor | None:
+        folded = self._folded("chain")
+        if folded is None:
+            return None
+        return kernels.chain_marginals(*folded)[1].view(*self.batch_shape, *self.potentials[0].shape[-3:])
+
+    def _fast_mode(self) -> Tensor | None:
+        folded = self._folded("chain_mode")
+        if folded is None:
+            return None
+        states = kernels.chain_mode(*folded)[1].view(*self.batch_shape, self.event_shape[0])
+        return self.value_of(states)
+
+
+def _complete(
+    edges: Tensor, nodes: Tensor | None, start: Tensor | None, end: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Edges for every step and nodes for every position, in one precision."""
+    check_axes("edges", edges, "CC", [edges.shape[-1] if edges.dim() else None] * 2)
+    if nodes is None and edges.dim() < 3:
+        raise ValueError(
+            "edges of shape (C, C) are shared by all steps and do not say how many: give nodes of shape (..., N, C), "
+            "or edges.expand(N - 1, C, C)."
+        )
+    edges, nodes = as_floats(edges=edges, nodes=nodes, start=start, end=end)[:2]
+    states = edges.shape[-1]
+    if nodes is None:
+        nodes = edges.new_zeros(edges.shape[-3] + 1, states)
+    check_axes("nodes", nodes, "NC", [None, states])
+    steps = max(nodes.shape[-2] - 1, 0)
+    if edges.dim() == 2 or edges.shape[-3] == 1:
+        edges = edges.expand(*edges.shape[:-3], steps, states, states)
+    check_axes("edges", edges, "NCC", [steps, states, states])
+    return edges, nodes
+
+
+def _at(position: Tensor | int, longest: int, scores: Tensor) -> Tensor:
+    """Scores (..., C) at one position of (..., N, C), 0 at the others."""
+    positions = torch.arange(longest, device=scores.device)
+    here = positions == (position.unsqueeze(-1) if isinstance(position, Tensor) else position)
+    return torch.where(here.unsqueeze(-1), scores.unsqueeze(-2), 0.0)
+
+
+def _before(lengths: Tensor, longest: int) -> Tensor:
+    return torch.arange(longest, device=lengths.device) < lengths.unsqueeze(-1)

@@ -1,0 +1,128 @@
+"""A distribution given by potentials and one dynamic program, ready to be run over any semiring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal, Self
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, constraints
+
+from regard.structures.semirings import LogSemiring, Semiring
+
+Backend = Literal["auto", "reference"]
+Shape = Sequence[int]
+
+
+class Program(Distribution):
+    """Potentials, and the sum over all structures of the product of their parts.
+
+    potentials   tensors (*batch_shape, *own axes), −inf where a part is not allowed; marginals have the first's shape
+    value_index  which of them has the shape of a value z
+    event_dims   how many trailing axes of each are not batch axes
+    options      whatever else tells two structures of this class apart: only equal options can be compared
+    lengths      None, or tensors that broadcast to the batch shape
+    backend      "auto": a fast path where one exists; "reference": always the semiring program
+    """
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+    value_index: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        potentials: Sequence[Tensor],
+        batch_shape: Shape,
+        event_dims: Sequence[int],
+        *,
+        lengths: tuple[Tensor | None, ...] = (),
+        options: tuple[object, ...] = (),
+        backend: Backend = "auto",
+    ) -> None:
+        if backend not in ("auto", "reference"):
+            raise ValueError(f'backend must be "auto" or "reference", not {backend!r}.')
+        self.potentials = tuple(potentials)
+        self.event_dims = tuple(event_dims)
+        self.backend: Backend = backend
+        self.options = options
+        self._lengths = lengths
+        value = self.potentials[self.value_index]
+        event_shape = value.shape[value.dim() - self.event_dims[self.value_index] :]
+        super().__init__(torch.Size(batch_shape), event_shape, validate_args=False)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch_shape={tuple(self.batch_shape)}, event_shape={tuple(self.event_shape)})"
+
+    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
+        """The sum over all structures of the product of their parts, indexing `parts` (lifted potentials)
+        from the right.
+        """
+        raise NotImplementedError
+
+    def _run(self, semiring: Semiring, potentials: Sequence[Tensor] | None = None, rank: int = 0) -> Tensor:
+        """The program over a semiring, with at least `rank` batch dimensions."""
+        aligned = self._aligned(self.potentials if potentials is None else potentials, rank)
+        with torch.autocast(self.potentials[0].device.type, enabled=False):
+            return self._inside(
+                semiring, *(semiring.lift(i, potential) for i, potential in enumerate(aligned))
+            )
+
+    def _aligned(self, potentials: Sequence[Tensor], rank: int) -> list[Tensor]:
+        """Potentials with one number of batch dimensions, so that axes put before them broadcast."""
+        ranks = [potential.dim() - own for potential, own in zip(potentials, self.event_dims, strict=True)]
+        rank = max(rank, *ranks)
+        return [potential[(None,) * (rank - has)] for potential, has in zip(potentials, ranks, strict=True)]
+
+    def _with_respect_to(self, index: int, semiring: Semiring) -> Callable[[Tensor], Tensor]:
+        """The program as a function of one potential."""
+        before, after = self.potentials[:index], self.potentials[index + 1 :]
+        return lambda potential: self._run(semiring, [*before, potential, *after])
+
+    def _marginals_of(self, index: int) -> Tensor:
+        inside = self._with_respect_to(index, LogSemiring())
+        gradient: Tensor = torch.func.grad(lambda potential: inside(potential).sum())(self.potentials[index])
+        return gradient
+
+    def _indicator(self, semiring: Semiring, sample_shape: Shape = ()) -> Tensor:
+        """The value that a path-tracing semiring's gradient marks, one for each entry of `sample_shape`."""
+        inside = self._with_respect_to(self.value_index, semiring)
+        potential = self.potentials[self.value_index].detach()
+        with torch.no_grad():
+            value: Tensor = torch.func.grad(lambda x: inside(x).sum())(
+                potential.expand(*sample_shape, *potential.shape)
+            )
+        return value
+
+    def _with_potentials(self, value: Tensor, sample_shape: Shape = ()) -> Self:
+        """The same structure with another value potential, in a batch `sample_shape` larger."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._batch_shape = torch.Size([*sample_shape, *self.batch_shape])
+        copy.potentials = (
+            *self.potentials[: self.value_index],
+            value,
+            *self.potentials[self.value_index + 1 :],
+        )
+        return copy
+
+    def _tempered(self, temperature: float) -> Self:
+        copy = self._with_potentials(self.potentials[self.value_index])
+        copy._batch_shape = self.batch_shape
+        copy.potentials = tuple(potential / temperature for potential in self.potentials)
+        return copy
+
+    def _flat_lengths(self, longest: int) -> Tensor:
+        """One length for each entry of the flattened batch, as the kernels take them."""
+        (lengths,) = self._lengths
+        if lengths is None:
+            lengths = torch.tensor(longest, device=self.potentials[0].device)
+        return lengths.expand(self.batch_shape).reshape(-1)
+
+    def _as_parts(self, name: str, value: Tensor) -> Tensor:
+        dims = len(self.event_shape)
+        if value.shape[value.dim() - dims :] != self.event_shape or value.dim() < dims:
+            wanted = ", ".join(["...", *map(str, self.event_shape)])
+            raise ValueError(
+                f"{name} must have shape ({wanted}), the shape of a value, but has {tuple(value.shape)}."
+            )
+        return value != 0

@@ -1,0 +1,99 @@
+"""Segmental attention: each of N positions is inside a segment or outside, neighbours attracting or repelling.
+
+    score(z) = Σ_n scores[n] z_n + Σ_n transitions[z_n, z_{n+1}],  z_n ∈ {0, 1}
+
+A binary linear chain (Kim et al. 2017, Structured attention networks). O(N).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.structures import kernels
+from regard.structures.base import Backend, Structure, logistic_noise
+from regard.structures.chain import forward_algorithm
+from regard.structures.potentials import (
+    Lengths,
+    apply_mask,
+    as_floats,
+    as_lengths,
+    check_axes,
+    expand_batch,
+    joint_batch,
+    shape_of,
+)
+from regard.structures.semirings import Semiring
+
+
+class Segmentation(Structure):
+    """A 0/1 labelling of N positions.
+
+    scores[..., n]          scores position n being inside (1); outside (0) scores 0
+    transitions[..., i, j]  (..., 2, 2) scores label i at n followed by j at n+1, shared by all n
+    lengths                 (...,) from 0 to N
+    mask                    True where a position may be inside, broadcastable to scores
+
+    A value is (N,): 1 inside, 0 outside and beyond the length. `marginals` is (..., N), p(z_n = 1).
+    """
+
+    def __init__(
+        self,
+        scores: Tensor,
+        transitions: Tensor,
+        *,
+        lengths: Lengths = None,
+        mask: Tensor | None = None,
+        backend: Backend = "auto",
+    ) -> None:
+        scores, transitions = as_floats(scores=scores, transitions=transitions)
+        check_axes("scores", scores, "N", [None])
+        check_axes("transitions", transitions, "CC", [2, 2])
+        scores = apply_mask(scores, mask, 1)
+        self.lengths = as_lengths(lengths, scores.shape[-1], scores.device)
+        batch = joint_batch(
+            scores=scores.shape[:-1], transitions=transitions.shape[:-2], lengths=shape_of(self.lengths)
+        )
+        potentials = [expand_batch(scores, batch, 1), expand_batch(transitions, batch, 2)]
+        super().__init__(potentials, batch, [1, 2], lengths=(self.lengths,), backend=backend)
+
+    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
+        scores, transitions = parts
+        nodes = torch.stack([semiring.ones_like(scores), scores], -1)  # (..., N, 2)
+        edges = transitions.unsqueeze(-3).expand(*transitions.shape[:-2], max(scores.shape[-1] - 1, 0), 2, 2)
+        return forward_algorithm(semiring, edges, nodes, self.lengths)
+
+    def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
+        return logistic_noise(like, generator)
+
+    def _folded(self, kernel: str) -> tuple[Tensor, Tensor, Tensor] | None:
+        """The kernels' form: init (B, 2), edges (B, N−1, 2, 2) with the scores in them, lengths (B,), or None."""
+        scores, transitions = self.potentials
+        if self.backend != "auto" or scores.shape[-1] < 2 or not kernels.available(kernel, transitions):
+            return None
+        nodes = torch.stack([torch.zeros_like(scores), scores], -1).expand(*self.batch_shape, -1, 2)
+        edges = transitions.unsqueeze(-3) + nodes[..., 1:, :].unsqueeze(-2)
+        return (
+            nodes[..., 0, :].reshape(-1, 2),
+            edges.reshape(-1, *edges.shape[-3:]),
+            self._flat_lengths(scores.shape[-1]),
+        )
+
+    def _fast_log_partition(self) -> Tensor | None:
+        folded = self._folded("chain")
+        return None if folded is None else kernels.chain_log_partition(*folded).view(self.batch_shape)
+
+    def _fast_marginals(self) -> Tensor | None:
+        folded = self._folded("chain")
+        if folded is None:
+            return None
+        init, pairs = kernels.chain_marginals(*folded)
+        inside = torch.cat([init[:, 1:], pairs[..., 1].sum(-1)], -1)  # (B, N)
+        return inside.view(*self.batch_shape, *self.event_shape)
+
+    def _fast_mode(self) -> Tensor | None:
+        folded = self._folded("chain_mode")
+        if folded is None:
+            return None
+        states = kernels.chain_mode(*folded)[1].view(*self.batch_shape, *self.event_shape)
+        return (states == 1).to(self.potentials[0].dtype)

@@ -1,0 +1,9 @@
+"""Each test of the shared suite runs once for every case of the class that joined it."""
+
+import pytest
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    cases = getattr(metafunc.cls, "cases", None)
+    if cases is not None and "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", list(cases.values()), ids=list(cases))
