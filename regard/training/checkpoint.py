@@ -1,0 +1,110 @@
+"""Training state in one file: tensors as safetensors, everything else as JSON in its header. Nothing is pickled.
+
+One file, so that one rename makes it valid: whatever moment the process dies at, the file on disk is a whole
+checkpoint, the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.optim import Optimizer
+
+from regard.errors import RegardError
+
+STATE = "state/training.safetensors"
+"""Where a run keeps its training state."""
+
+
+def write(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+    """Replaces `path` in one step: temporary file, fsync, rename, fsync of the folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    save_file(_separate(tensors), temporary, metadata={"values": json.dumps(values)})
+    _sync(temporary)
+    os.replace(temporary, path)
+    _sync(path.parent)
+    for leftover in path.parent.glob(f"{path.name}.*.partial"):
+        leftover.unlink(missing_ok=True)
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (OSError, SafetensorError) as error:
+        raise RegardError(
+            f"this checkpoint cannot be read: {error}.",
+            where=str(path),
+            fix="Start the run anew in another folder.",
+        ) from error
+    return tensors, json.loads(metadata.get("values", "{}"))
+
+
+def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """On the CPU, contiguous, no two sharing memory: tied weights are written twice and tie again when loaded."""
+    seen: set[int] = set()
+    separate = {}
+    for name, tensor in tensors.items():
+        value = tensor.detach().cpu().contiguous()
+        shared = value.untyped_storage().data_ptr() in seen
+        seen.add(value.untyped_storage().data_ptr())
+        separate[name] = value.clone() if shared and value.numel() else value
+    return separate
+
+
+def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows has no handle of a folder to flush
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {f"{prefix}/{name}": tensor for name, tensor in tensors.items()}
+
+
+def without_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    start = f"{prefix}/"
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+
+
+def pack_optimizer(optimizer: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """An optimiser's state as tensors named PARAMETER/KEY, and its plain numbers in the same way."""
+    tensors: dict[str, Tensor] = {}
+    values: dict[str, Any] = {}
+    for index, entries in optimizer.state_dict()["state"].items():
+        for key, value in entries.items():
+            if isinstance(value, Tensor):
+                tensors[f"{index}/{key}"] = value
+            else:
+                values[f"{index}/{key}"] = value
+    return tensors, values
+
+
+def unpack_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+    """Puts the state back; the groups and their options stay those the optimiser was made with."""
+    state: dict[int, dict[str, Any]] = {}
+    for name, value in [*tensors.items(), *values.items()]:
+        index, _, key = name.partition("/")
+        state.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+@torch.no_grad()
+def copy_into(target: Mapping[str, Tensor], source: Mapping[str, Tensor]) -> None:
+    """Overwrites the tensors of `target` in place, keeping device and ties."""
+    for name, tensor in target.items():
+        tensor.copy_(source[name])

@@ -1,0 +1,52 @@
+"""Accelerate, which carries devices, precision and processes; asked once, at the start of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from accelerate.utils import DistributedDataParallelKwargs
+
+from regard.errors import RegardError
+
+
+def make_accelerator(precision: str = "fp32", device: str | None = None) -> Accelerator:
+    """The device named, or the best there is: every process of a launch gets its own.
+
+    Accelerate remembers its first answer for the life of the process. Outside a launch it is made to forget it, so
+    that a notebook may train on another device, or with another precision, the next time.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        AcceleratorState._reset_state(reset_partial_state=True)
+    with _named_device(device):
+        try:
+            return Accelerator(
+                cpu=device == "cpu",
+                mixed_precision="no" if precision == "fp32" else precision,
+                kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+            )
+        except (ValueError, RuntimeError) as error:
+            raise RegardError(
+                f"precision {precision} on device {device or 'auto'}: {error}",
+                where="training.precision",
+                fix="Use fp32, or bf16 where fp16 is refused.",
+            ) from error
+
+
+@contextmanager
+def _named_device(device: str | None) -> Iterator[None]:
+    """Accelerate takes a particular device ("cuda:1") from the environment only."""
+    name = "ACCELERATE_TORCH_DEVICE"
+    before = os.environ.get(name)
+    if device is not None and ":" in device:
+        os.environ[name] = device
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before

@@ -1,0 +1,52 @@
+"""The exponential moving average of the weights.
+
+    ā_t = d_t · ā_{t−1} + (1 − d_t) · a_t,    d_t = min(decay, (1 + t) / (10 + t))
+
+The smaller decay of the first steps keeps the random first weights from lingering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from regard.training.checkpoint import copy_into
+
+
+class MovingAverage:
+    """Averages the floating-point weights of `network`; `applied` lends them to it."""
+
+    def __init__(self, network: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.weights = {
+            name: parameter for name, parameter in network.named_parameters() if parameter.is_floating_point()
+        }
+        self.averages = {name: parameter.detach().clone() for name, parameter in self.weights.items()}
+
+    def update(self, step: int) -> None:
+        """After update number `step` = 1, 2, …"""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        get_ema_multi_avg_fn(decay)(
+            list(self.averages.values()), [weight.data for weight in self.weights.values()], 0
+        )
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """The network has the averaged weights inside, its own again afterwards."""
+        own = {name: weight.detach().clone() for name, weight in self.weights.items()}
+        copy_into(self.weights, self.averages)
+        try:
+            yield
+        finally:
+            copy_into(self.weights, own)
+
+    def state(self) -> dict[str, Tensor]:
+        return dict(self.averages)
+
+    @torch.no_grad()
+    def restore(self, state: dict[str, Tensor]) -> None:
+        copy_into(self.averages, state)

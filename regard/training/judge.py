@@ -1,0 +1,98 @@
+"""Evaluation: which weights are the best, whether to go on, and what the finished model is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import torch
+from accelerate.utils import broadcast_object_list
+
+from regard.errors import RegardError
+from regard.training.seed import Generators
+from regard.training.snapshots import Kept
+from regard.training.state import TrainingState
+
+Evaluate = Callable[[], dict[str, float]]
+
+
+class Judge:
+    """Measures the network on the first process, and tells the others.
+
+    Measuring leaves the generators where they were: the weights do not depend on how often one looks at them.
+    """
+
+    def __init__(
+        self,
+        state: TrainingState,
+        evaluate: Evaluate | None,
+        save_model: Callable[[Path], None],
+        run: Path,
+        metric: str,
+    ) -> None:
+        self.state, self.evaluate, self.save_model = state, evaluate, save_model
+        self.run, self.metric = run, metric
+        self.main = state.accelerator.is_main_process
+
+    def judge(self) -> tuple[dict[str, float], bool]:
+        """Measures, keeps the best, tells patience and schedule; gives the metrics and whether they are better."""
+        state, step = self.state, self.state.position.step
+        with self._judged_weights():
+            metrics = self._measure()
+            value = metrics[self.metric] if metrics else None
+            improved = value is None or state.snapshots.better(value)
+            state.snapshots.offer(state.network, Kept(step, metrics, value), write_files=self.main)
+            if improved and self.main:
+                self.save_model(self.run)
+        if value is not None:
+            state.patience.observe(improved)
+            state.schedule.observe(improved)
+        state.position.evaluated = step
+        return metrics, improved
+
+    def finish(self, *, average: bool) -> tuple[dict[str, float], str]:
+        """Leaves the network with the best weights, or the mean of the kept ones if that is no worse, and saves it."""
+        snapshots = self.state.snapshots
+        best = snapshots.best
+        metrics, name = (best.metrics, f"step {best.step}") if best else ({}, "the first weights")
+        self.state.accelerator.wait_for_everyone()
+        if average and len(snapshots.kept) > 1:
+            snapshots.load_average(self.state.network)
+            averaged = self._measure()
+            if (
+                not averaged
+                or averaged[self.metric] == metrics[self.metric]
+                or snapshots.better(averaged[self.metric])
+            ):
+                steps = ", ".join(str(step) for step in sorted(kept.step for kept in snapshots.kept))
+                metrics, name, best = averaged, f"mean of steps {steps}", None
+        if best is not None:
+            snapshots.load_best(self.state.network)
+        if self.main:
+            self.save_model(self.run)
+        return metrics, name
+
+    def _judged_weights(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.state.average is None else self.state.average.applied()
+
+    @torch.no_grad()
+    def _measure(self) -> dict[str, float]:
+        if self.evaluate is None:
+            return {}
+        metrics: dict[str, float] = {}
+        if self.main:
+            generators = Generators.capture()
+            self.state.network.eval()
+            metrics = {name: float(value) for name, value in self.evaluate().items()}
+            self.state.network.train()
+            generators.restore()
+        if self.state.accelerator.num_processes > 1:
+            metrics = broadcast_object_list([metrics])[0]
+        if self.metric not in metrics:
+            raise RegardError(
+                f"the evaluation gives {', '.join(sorted(metrics)) or 'nothing'}, but no {self.metric!r}.",
+                where="training.metric",
+                fix="Name one of these.",
+            )
+        return metrics

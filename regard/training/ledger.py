@@ -1,0 +1,99 @@
+"""The figures of the last updates, left on the device until somebody wants to read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.training.failures import Place, not_finite
+
+
+@dataclass
+class Interval:
+    """Sums since the last row of the log: per output the total loss and the count, the gradient norms, the updates."""
+
+    totals: list[float] = field(default_factory=list)
+    counts: list[float] = field(default_factory=list)
+    norms: float = 0.0
+    updates: int = 0
+    seconds: float = 0.0
+
+    def add(self, totals: list[float], counts: list[float], norm: float) -> None:
+        if not self.totals:
+            self.totals, self.counts = [0.0] * len(totals), [0.0] * len(counts)
+        self.totals = [before + new for before, new in zip(self.totals, totals, strict=True)]
+        self.counts = [before + new for before, new in zip(self.counts, counts, strict=True)]
+        self.norms += norm
+        self.updates += 1
+
+    def figures(self, outputs: Mapping[str, float]) -> dict[str, float]:
+        """What a row of the log says of them, for outputs {name: weight}; empty when there was no update.
+
+        `loss` is what the updates made small, per item; with several outputs each has a `loss.NAME` too.
+        """
+        if self.updates == 0:
+            return {}
+        means = [total / max(count, 1.0) for total, count in zip(self.totals, self.counts, strict=True)]
+        weighted = sum(weight * mean for weight, mean in zip(outputs.values(), means, strict=True))
+        several = (
+            dict(zip((f"loss.{name}" for name in outputs), means, strict=True)) if len(means) > 1 else {}
+        )
+        return {
+            "loss": weighted,
+            **several,
+            "gradient_norm": self.norms / self.updates,
+            "tokens_per_second": sum(self.counts) / max(self.seconds, 1e-9),
+        }
+
+
+class Ledger:
+    """Keeps the device's figures of each update until `settle` fetches them all in one transfer.
+
+    Checking every loss at once would make the processor wait for the accelerator at every step; checking in
+    groups still finds the first bad batch, and a checkpoint is never written before the check.
+    """
+
+    def __init__(self, *, allow_overflow: bool = False) -> None:
+        self.interval = Interval()
+        self.outputs: dict[str, float] = {}
+        self.allow_overflow = allow_overflow
+        self._pending: list[tuple[Tensor, Place]] = []
+
+    def add(self, figures: Tensor, place: Place, outputs: Mapping[str, float]) -> None:
+        """The figures of one update, (2·O + 1,): totals, counts, gradient norm; for outputs {name: weight}."""
+        self.outputs = dict(outputs)
+        self._pending.append((figures, place))
+
+    def settle(self) -> None:
+        """Raises RegardError at the first update whose loss or gradient is not a finite number."""
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        rows = torch.stack([figures for figures, _ in pending]).tolist()
+        outputs = len(rows[0]) // 2
+        for row, (_, place) in zip(rows, pending, strict=True):
+            totals, counts, norm = row[:outputs], row[outputs:-1], row[-1]
+            if not all(map(math.isfinite, totals)):
+                raise not_finite("loss", place)
+            if not math.isfinite(norm):
+                if not self.allow_overflow:
+                    raise not_finite("gradient", place)
+                norm = 0.0  # fp16: the scaler skips this update and lowers its scale
+            self.interval.add(totals, counts, norm)
+
+    def figures(self) -> dict[str, float]:
+        return self.interval.figures(self.outputs)
+
+    def open_interval(self) -> None:
+        self.interval = Interval()
+
+    def state(self) -> dict[str, Any]:
+        return {"interval": asdict(self.interval), "outputs": self.outputs}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.interval, self.outputs = Interval(**state["interval"]), state["outputs"]

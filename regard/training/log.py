@@ -1,0 +1,95 @@
+"""The log of a run: a CSV file always, TensorBoard as an extra."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.errors import MissingExtra
+
+COLUMNS = ("step", "epoch", "seconds", "loss", "rate", "gradient_norm", "tokens_per_second")
+FILE = "log.csv"
+
+
+class Log:
+    """RUN/log.csv, one row per `write`. Metrics that appear later get a column of their own.
+
+    A resumed run says how many rows its checkpoint knows; later ones are cut. `run` None, as in the other
+    processes of a launch: nothing is written.
+    """
+
+    def __init__(self, run: Path | None, *, rows: int = 0, step: int = 0, tensorboard: bool = False) -> None:
+        self.columns = list(COLUMNS)
+        self.rows = 0
+        self._path = run / FILE if run is not None else None
+        self._board: Any = None
+        if run is not None:
+            run.mkdir(parents=True, exist_ok=True)
+            self._replace(run / FILE, self._kept(run / FILE, rows))
+            self._board = _open_board(run, step) if tensorboard else None
+
+    def write(self, values: Mapping[str, float | int]) -> None:
+        if self._path is None:
+            return
+        new = [name for name in values if name not in self.columns]
+        if new:
+            kept = self._kept(self._path, self.rows)
+            self.columns += new
+            self._replace(self._path, kept)
+        with self._path.open("a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(_written(values))
+        self.rows += 1
+        if self._board is not None:
+            for name, value in values.items():
+                if name not in ("step", "epoch"):
+                    self._board.add_scalar(name.replace(".", "/"), value, int(values["step"]))
+
+    def _kept(self, path: Path, rows: int) -> list[dict[str, str]]:
+        """The first `rows` rows of the file, and its columns."""
+        if rows == 0 or not path.exists():
+            return []
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            kept = [row for _, row in zip(range(rows), reader, strict=False)]
+            self.columns = list(reader.fieldnames or COLUMNS)
+        return kept
+
+    def _replace(self, path: Path, rows: list[dict[str, str]]) -> None:
+        """Writes the whole file anew in one step, under the present columns."""
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        temporary = path.with_name(f"{FILE}.partial")
+        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
+        os.replace(temporary, path)
+        self.rows = len(rows)
+
+    def sync(self) -> None:
+        """On disk before a checkpoint counts the rows."""
+        if self._path is not None:
+            with self._path.open("rb") as file:
+                os.fsync(file.fileno())
+
+    def close(self) -> None:
+        if self._board is not None:
+            self._board.close()
+
+
+def _written(values: Mapping[str, float | int]) -> dict[str, str]:
+    return {
+        name: f"{value:.8g}" if isinstance(value, float) else str(value) for name, value in values.items()
+    }
+
+
+def _open_board(run: Path, step: int) -> Any:
+    """What an earlier life of the run drew after `step` is dropped."""
+    try:
+        from torch.utils.tensorboard.writer import SummaryWriter
+    except ImportError as error:
+        raise MissingExtra("tensorboard", "tensorboard", "training.tensorboard") from error
+    return SummaryWriter(str(run / "tensorboard"), purge_step=step + 1 if step else None)

@@ -1,0 +1,231 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import nn
+
+from regard.data.batch import Batch
+from regard.errors import RegardError
+from regard.spec.training import TrainingSpec
+from regard.training.device import make_accelerator
+from regard.training.failures import Place, explain_out_of_memory
+from regard.training.judge import Evaluate, Judge
+from regard.training.log import Log
+from regard.training.objective import Updater
+from regard.training.progress import Progress, make_progress
+from regard.training.report import LOG_EVERY, Report
+from regard.training.seed import seed_everything
+from regard.training.signals import Interrupted, Signals
+from regard.training.state import TrainingState
+from regard.training.weights import start_from
+
+
+class BatchSource(Protocol):
+    """Where batches come from: the same ones for the same epoch, from any batch on, the part of one process."""
+
+    def epoch(self, epoch: int, start: int = 0, rank: int = 0) -> Iterator[Batch]: ...
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended.
+
+    metrics           of the weights that were kept; empty when nothing was evaluated
+    kept              which weights these are: "step 300" or "mean of steps 100, 200, 300"
+    stopped_because   "epochs", "steps" or "patience"
+    """
+
+    metrics: dict[str, float]
+    kept: str
+    steps: int
+    epochs: int
+    seconds: float
+    stopped_because: str
+
+
+def fit(
+    network: nn.Module,
+    batches: BatchSource,
+    *,
+    options: TrainingSpec,
+    run: Path | str,
+    save_model: Callable[[Path], None],
+    evaluate: Evaluate | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    device: str | None = None,
+    locate: Callable[[int], str] | None = None,
+    checkpoint_minutes: float = 5.0,
+) -> Result:
+    """Trains `network`, whose forward maps a Batch to {output: Loss}, and leaves it with the best weights.
+
+    batches      gives the batches of each epoch
+    run          the folder of the run: log.csv, state/, and what `save_model` writes there
+    save_model   writes the network as it is then: after each better evaluation, and at the end
+    evaluate     measures the network as it is then; `options.metric` names the one that decides
+    resume       goes on from the last checkpoint in `run`, or from the start if there is none yet
+    locate       says where a row of the data came from, for messages
+
+    Seeds are the caller's: the network was built before this is called (see `seed_everything`).
+    """
+    training = Training(network, batches, options, Path(run), locate, checkpoint_minutes * 60.0)
+    training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
+    try:
+        return training.run_to_end()
+    finally:
+        training.close()
+
+
+class Training:
+    """One run: updates until a limit is reached, with evaluations and checkpoints on the way."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        batches: BatchSource,
+        options: TrainingSpec,
+        run: Path,
+        locate: Callable[[int], str] | None,
+        checkpoint_seconds: float,
+    ) -> None:
+        self.network, self.batches, self.options, self.run = network, batches, options, run
+        self.locate, self.checkpoint_seconds = locate, checkpoint_seconds
+
+    def start(
+        self,
+        evaluate: Evaluate | None,
+        save_model: Callable[[Path], None],
+        *,
+        progress: Progress | None,
+        device: str | None,
+        resume: bool,
+    ) -> None:
+        options, network = self.options, self.network
+        self.accelerator = make_accelerator(options.precision, device)
+        main = self.accelerator.is_main_process
+        self.progress = (progress or make_progress()) if main else Progress()
+        network.to(self.accelerator.device)
+        if options.start_from and not resume:
+            self.progress.note(f"Start from {options.start_from}: {start_from(network, options.start_from)}")
+        total = total_steps(self.batches, options)
+        self.state = TrainingState(network, options, self.run, self.accelerator, total=total)
+        self.update = Updater(self.accelerator, network, self.state.optimizer, options.clip)
+        if self.accelerator.num_processes > 1:  # with one seed every process would drop the same units
+            seed_everything(options.seed + self.accelerator.process_index)
+        if not resume and self.state.path.exists():
+            raise RegardError(
+                "a run lives here already.", where=str(self.run), fix="Resume it or name another folder."
+            )
+        if resume and self.state.load():
+            self.progress.note(f"Resumed at step {self.state.position.step}")
+        position = self.state.position
+        self.log = Log(
+            self.run if main else None,
+            rows=position.log_rows,
+            step=position.step,
+            tensorboard=options.tensorboard,
+        )
+        self.report = Report(self.state, self.log, self.progress)
+        self.judge = Judge(self.state, evaluate, save_model, self.run, options.metric)
+        self.saved = time.monotonic()
+        network.train()
+        self.progress.start(position.step, total)
+
+    def run_to_end(self) -> Result:
+        position = self.state.position
+        with Signals() as self.signals:
+            while (reason := self._reason_to_stop()) is None:
+                self._epoch()
+            if position.evaluated != position.step:
+                self._evaluate()
+            metrics, kept = self.judge.finish(average=self.options.average > 1)
+        return Result(metrics, kept, position.step, position.epoch, position.seconds, reason)
+
+    def _epoch(self) -> None:
+        position, schedule = self.state.position, self.state.schedule
+        rank = self.accelerator.process_index
+        batches = self.batches.epoch(position.epoch, start=position.batch, rank=rank)
+        while pieces := list(itertools.islice(batches, self.options.accumulate)):
+            place = Place.of(position.epoch, position.batch, position.step + 1, pieces, self.locate)
+            with explain_out_of_memory(place, self.options):
+                figures = self.update(pieces, schedule.rate(position.step + 1))
+            position.step += 1
+            position.batch += len(pieces)
+            self.state.ledger.add(figures, place, self.update.objective.outputs)
+            if self.state.average is not None:
+                self.state.average.update(position.step)
+            self._after_update()
+            if self._reason_to_stop() is not None:
+                return
+        if position.step == 0:
+            raise RegardError("the training data gave no batch.", where="data.train")
+        position.epoch, position.batch = position.epoch + 1, 0
+        if self.options.evaluate_every is None:
+            self._evaluate()
+
+    def _after_update(self) -> None:
+        step, options = self.state.position.step, self.options
+        self.report.updated()
+        signal, overdue = self._requests()
+        if options.evaluate_every and step % options.evaluate_every == 0:
+            self._evaluate()
+        elif signal or overdue or (options.checkpoint_every and step % options.checkpoint_every == 0):
+            self._checkpoint()
+        if signal:
+            self.progress.note(f"Stopped at step {step}. To go on: regard train --resume {self.run}")
+            raise Interrupted(signal)
+
+    def _requests(self) -> tuple[int, bool]:
+        """The signal that came, and whether a checkpoint is overdue. Several processes agree on it now and then."""
+        signal, overdue = self.signals.received, time.monotonic() - self.saved > self.checkpoint_seconds
+        if self.accelerator.num_processes > 1:
+            if self.state.position.step % LOG_EVERY:
+                return 0, False
+            wishes = torch.tensor([[signal, int(overdue)]], device=self.accelerator.device)
+            signal, overdue = self.accelerator.gather(wishes).amax(0).tolist()
+        return signal, bool(overdue)
+
+    def _evaluate(self) -> None:
+        self.report.refresh()  # the time of an evaluation is not the time of the updates before it
+        metrics, improved = self.judge.judge()
+        self.report.lap()
+        self.report.row(metrics)
+        if metrics:
+            self.progress.evaluated(self.state.position.step, metrics, improved)
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Only after every figure has been checked, so that the last checkpoint is always a good one."""
+        self.state.ledger.settle()
+        self.report.lap()
+        self.log.sync()
+        self.state.save()
+        self.saved = time.monotonic()
+
+    def _reason_to_stop(self) -> str | None:
+        position, options = self.state.position, self.options
+        if self.state.patience.exhausted:
+            return "patience"
+        if options.steps is not None and position.step >= options.steps:
+            return "steps"
+        return "epochs" if position.epoch >= options.epochs else None
+
+    def close(self) -> None:
+        self.progress.stop()
+        self.log.close()
+
+
+def total_steps(batches: BatchSource, options: TrainingSpec) -> int | None:
+    """Updates of the whole run, where the batches of an epoch can be counted."""
+    if not isinstance(batches, Sized):
+        return options.steps
+    total = options.epochs * -(-len(batches) // options.accumulate)
+    return total if options.steps is None else min(total, options.steps)

@@ -1,0 +1,129 @@
+"""The quantity that is made small: Σ over outputs of weight · total / count, with the counts of the whole global batch.
+
+A process sees only its part of a global batch, and with accumulation only one piece at a time. If each divided by
+its own count, short and long parts would weigh the same, and two processes would train another model than one.
+So every total is divided by the count of the *global* batch:
+
+    gradient = Σ_o w_o · ∇(Σ_parts total_o) / (Σ_parts count_o)
+
+which does not depend on how the batch was cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from regard.data.batch import Batch
+
+
+class Objective(nn.Module):
+    """Turns a network's {output: Loss} into two vectors over the O outputs, totals and counts.
+
+    `outputs` holds each output's name and weight once a batch has been seen.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+        self.outputs: dict[str, float] = {}
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        losses = self.network(batch)
+        self.outputs = {name: float(getattr(loss, "weight", 1.0)) for name, loss in losses.items()}
+        totals = torch.stack([loss.total.float() for loss in losses.values()])  # (O,)
+        counts = torch.stack([torch.as_tensor(loss.count, dtype=torch.float32) for loss in losses.values()])
+        return totals, counts.to(totals.device)  # (O,), (O,)
+
+    @torch.no_grad()
+    def counts(self, batch: Batch, device: torch.device) -> Tensor:
+        """(O,) the counts alone, before any loss: from `network.counts(batch)` where the network has such a method."""
+        quick = getattr(self.network, "counts", None)
+        if quick is not None:
+            return torch.as_tensor(list(quick(batch).values()), dtype=torch.float32, device=device)
+        self.network.eval()  # no dropout: the generators stay where they are
+        try:
+            return self.forward(batch)[1]
+        finally:
+            self.network.train()
+
+
+class Updater:
+    """One update of the weights from one global batch: forward, backward, clip, step.
+
+    Returns the figures of the update as one tensor (2·O + 1,) on the device: the outputs' totals and counts over
+    all processes, and the norm of the gradient before clipping. Nothing waits for the device here.
+    """
+
+    def __init__(
+        self, accelerator: Accelerator, network: nn.Module, optimizer: Optimizer, clip: float | None
+    ) -> None:
+        self.accelerator = accelerator
+        self.optimizer = optimizer
+        self.clip = float("inf") if clip is None else clip
+        self.objective = Objective(network)
+        self.model: Any = accelerator.prepare(self.objective)
+        self.parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        self.several = accelerator.num_processes > 1
+
+    def __call__(self, pieces: Sequence[Batch], rate: float) -> Tensor:
+        device = self.accelerator.device
+        batches = [piece if device.type == "cpu" else piece.to(device) for piece in pieces]
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        if len(batches) == 1:
+            totals, counts = self._whole(batches[0])
+        else:
+            totals, counts = self._accumulate(batches)
+        norm = self._step()
+        return torch.cat([totals, counts, norm.float().reshape(1)])
+
+    def _whole(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        totals, counts = self.model(batch)
+        figures = self._over_processes(torch.stack([totals.detach(), counts]))  # (2, O)
+        self._backward(totals, figures[1])
+        return figures[0], figures[1]
+
+    def _accumulate(self, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
+        device = self.accelerator.device
+        counts = torch.stack([self.objective.counts(batch, device) for batch in batches]).sum(0)
+        counts = self._over_processes(counts)
+        done = []
+        for batch in batches:
+            last = batch is batches[-1]
+            with nullcontext() if last else self.accelerator.no_sync(self.model):
+                totals, _ = self.model(batch)
+                self._backward(totals, counts)
+            done.append(totals.detach())
+        return self._over_processes(torch.stack(done).sum(0)), counts
+
+    def _backward(self, totals: Tensor, counts: Tensor) -> None:
+        """Gradients are averaged over processes, while a sum is wanted: hence the factor."""
+        weights = list(self.objective.outputs.values())
+        scale = self.accelerator.num_processes / counts.clamp(min=1.0)
+        if any(weight != 1.0 for weight in weights):
+            scale = scale * torch.tensor(weights, device=scale.device)
+        loss = torch.dot(totals, scale)
+        self.accelerator.backward(loss)
+
+    def _step(self) -> Tensor:
+        scaler = self.accelerator.scaler  # fp16 alone has one
+        if scaler is not None:
+            scaler.unscale_(self.optimizer)
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
+        if scaler is None:
+            self.optimizer.step()
+        else:
+            scaler.step(self.optimizer)
+            scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def _over_processes(self, values: Tensor) -> Tensor:
+        return self.accelerator.reduce(values, reduction="sum") if self.several else values

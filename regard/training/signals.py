@@ -1,0 +1,46 @@
+"""SIGTERM and Ctrl-C ask the run to stop at the next step; a second Ctrl-C does not ask."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Interrupted(SystemExit):
+    """The run was asked to stop, wrote a checkpoint and left; exit code 128 + the signal's number, as in a shell."""
+
+    def __init__(self, number: int) -> None:
+        self.signal = signal.Signals(number)
+        super().__init__(128 + number)
+
+
+class Signals:
+    """Inside `with Signals() as signals`, `signals.received` is the number of the signal that came, or 0.
+
+    Python lets only the main thread listen; elsewhere this listens to nothing.
+    """
+
+    WATCHED = (signal.SIGTERM, signal.SIGINT)
+
+    def __init__(self) -> None:
+        self.received = 0
+        self._before: dict[int, Any] = {}
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT and self.received == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.received = self.received or number
+
+    def __enter__(self) -> Signals:
+        if threading.current_thread() is threading.main_thread():
+            for number in self.WATCHED:
+                self._before[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,94 @@
+"""The weights worth keeping: the best so far, and the k best (or, without evaluations, the last k) to average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.training.checkpoint import copy_into, read, write
+
+FOLDER = "state/kept"
+
+
+@dataclass(frozen=True)
+class Kept:
+    step: int
+    metrics: dict[str, float]
+    value: float | None
+    """The metric that decides, None where nothing was evaluated."""
+
+
+class Snapshots:
+    """Keeps the weights of the `count` best moments in RUN/state/kept, the best first.
+
+    A file is written whole before the training state names it, and removed only after the training state has
+    stopped naming it, so that a run killed in between finds all it needs.
+    """
+
+    def __init__(self, run: Path, *, count: int, higher_is_better: bool) -> None:
+        self.folder, self.count, self.higher = run / FOLDER, max(count, 1), higher_is_better
+        self.kept: list[Kept] = []
+
+    @property
+    def best(self) -> Kept | None:
+        return self.kept[0] if self.kept else None
+
+    def better(self, value: float) -> bool:
+        """Whether `value` beats the best so far. Nothing beats by being NaN."""
+        if self.best is None or self.best.value is None:
+            return value == value
+        return value > self.best.value if self.higher else value < self.best.value
+
+    def offer(self, network: nn.Module, kept: Kept, *, write_files: bool) -> None:
+        """Keeps these weights if they are among the best; equal values go to the earlier step."""
+        self.kept = sorted([*self.kept, kept], key=self._rank)[: self.count]
+        if kept in self.kept and write_files:
+            write(self._file(kept.step), network.state_dict(), {"step": kept.step, "metrics": kept.metrics})
+
+    def _rank(self, kept: Kept) -> tuple[float, int]:
+        if kept.value is None:
+            return 0.0, -kept.step  # nothing measured: the later the better
+        if kept.value != kept.value:
+            return float("inf"), kept.step
+        return (-kept.value if self.higher else kept.value), kept.step
+
+    def prune(self) -> None:
+        """Removes the files nothing names any more."""
+        named = {self._file(kept.step) for kept in self.kept}
+        for file in self.folder.glob("*"):
+            if file not in named:
+                file.unlink(missing_ok=True)
+
+    def load_best(self, network: nn.Module) -> None:
+        if self.best is not None:
+            copy_into(network.state_dict(), read(self._file(self.best.step))[0])
+
+    def load_average(self, network: nn.Module) -> None:
+        """The mean of the kept weights, summed in double precision; whole numbers are the best one's."""
+        sums: dict[str, Tensor] = {}
+        for kept in self.kept:
+            for name, tensor in read(self._file(kept.step))[0].items():
+                if not tensor.is_floating_point():
+                    sums.setdefault(name, tensor)
+                elif name in sums:
+                    sums[name] += tensor
+                else:
+                    sums[name] = tensor.to(torch.float64)
+        mean = {
+            name: value / len(self.kept) if value.is_floating_point() else value
+            for name, value in sums.items()
+        }
+        copy_into(network.state_dict(), mean)
+
+    def _file(self, step: int) -> Path:
+        return self.folder / f"step-{step:08d}.safetensors"
+
+    def state(self) -> list[dict[str, Any]]:
+        return [{"step": kept.step, "metrics": kept.metrics, "value": kept.value} for kept in self.kept]
+
+    def restore(self, state: list[dict[str, Any]]) -> None:
+        self.kept = [Kept(**entry) for entry in state]

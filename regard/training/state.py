@@ -1,0 +1,137 @@
+"""All a run has to remember to go on as if nothing had happened."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from torch import nn
+
+from regard.errors import RegardError
+from regard.metrics import higher_is_better
+from regard.spec.training import TrainingSpec
+from regard.training import checkpoint
+from regard.training.ema import MovingAverage
+from regard.training.ledger import Ledger
+from regard.training.optimizers import make_optimizer
+from regard.training.patience import Patience
+from regard.training.schedules import make_schedule
+from regard.training.seed import Generators
+from regard.training.snapshots import Snapshots
+
+
+@dataclass
+class Position:
+    """Where a run is.
+
+    step           updates made
+    epoch, batch   where in the data the next one begins, both from 0
+    evaluated      the step of the last evaluation
+    seconds        spent, evaluations included
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    evaluated: int = 0
+    seconds: float = 0.0
+    log_rows: int = 0
+
+    @property
+    def epochs_begun(self) -> int:
+        return self.epoch + (self.batch > 0)
+
+
+class TrainingState:
+    """Weights, optimiser, schedule, averages, patience, generators and the place in the data, written as one file."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        options: TrainingSpec,
+        run: Path,
+        accelerator: Accelerator,
+        *,
+        total: int | None,
+    ) -> None:
+        self.network, self.accelerator, self.path = network, accelerator, run / checkpoint.STATE
+        self.position = Position()
+        self.optimizer = make_optimizer(network, options)
+        self.schedule = make_schedule(options.lr, options.schedule, total=total)
+        self.average = None if options.ema is None else MovingAverage(network, options.ema)
+        self.snapshots = Snapshots(
+            run, count=options.average, higher_is_better=higher_is_better(options.metric)
+        )
+        self.patience = Patience(options.patience)
+        self.ledger = Ledger(allow_overflow=options.precision == "fp16")
+
+    def save(self) -> None:
+        """Every process takes part, since each has generators of its own; the first one writes."""
+        mine = Generators.capture()
+        everyone = gather_object([mine]) if self.accelerator.num_processes > 1 else [mine]
+        if not self.accelerator.is_main_process:
+            return
+        optimizer_tensors, optimizer_values = checkpoint.pack_optimizer(self.optimizer)
+        tensors = checkpoint.prefixed("weights", self.network.state_dict())
+        tensors |= checkpoint.prefixed("optimizer", optimizer_tensors)
+        if self.average is not None:
+            tensors |= checkpoint.prefixed("average", self.average.state())
+        for rank, generators in enumerate(everyone):
+            tensors |= checkpoint.prefixed(f"generators/{rank}", generators.tensors)
+        scaler = self.accelerator.scaler
+        values = {
+            "position": asdict(self.position),
+            "optimizer": optimizer_values,
+            "schedule": self.schedule.state(),
+            "snapshots": self.snapshots.state(),
+            "patience": self.patience.waited,
+            "ledger": self.ledger.state(),
+            "generators": [generators.values for generators in everyone],
+            "scaler": None if scaler is None else scaler.state_dict(),
+        }
+        checkpoint.write(self.path, tensors, values)
+        self.snapshots.prune()
+
+    def load(self) -> bool:
+        """Takes up the last checkpoint; False when the run had not come to its first one."""
+        if not self.path.exists():
+            return False
+        tensors, values = checkpoint.read(self.path)
+        self._load_weights(checkpoint.without_prefix("weights", tensors))
+        checkpoint.unpack_optimizer(
+            self.optimizer, checkpoint.without_prefix("optimizer", tensors), values["optimizer"]
+        )
+        if self.average is not None:
+            self.average.restore(checkpoint.without_prefix("average", tensors))
+        self.position = Position(**values["position"])
+        self.schedule.restore(values["schedule"])
+        self.snapshots.restore(values["snapshots"])
+        self.patience.waited = values["patience"]
+        self.ledger.restore(values["ledger"])
+        if self.accelerator.scaler is not None and values["scaler"]:
+            self.accelerator.scaler.load_state_dict(values["scaler"])
+        self._restore_generators(tensors, values["generators"])
+        return True
+
+    def _load_weights(self, weights: dict[str, Any]) -> None:
+        own = self.network.state_dict()
+        wrong = sorted(set(own) ^ set(weights)) or [
+            name for name in own if own[name].shape != weights[name].shape
+        ]
+        if wrong:
+            raise RegardError(
+                f"this checkpoint belongs to another model: {', '.join(wrong[:5])} differ.",
+                where=str(self.path),
+                fix="Resume with the spec the run was started with.",
+            )
+        checkpoint.copy_into(own, weights)
+
+    def _restore_generators(self, tensors: dict[str, Any], values: list[dict[str, Any]]) -> None:
+        """A run taken up by more processes than wrote it gives the new ones the seeds they started with."""
+        rank = self.accelerator.process_index
+        if rank < len(values):
+            mine = checkpoint.without_prefix(f"generators/{rank}", tensors)
+            Generators(values[rank], mine).restore()

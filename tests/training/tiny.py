@@ -1,0 +1,137 @@
+"""A tiny translation-like task of whole numbers, quick enough to train in a test; also a program of its own."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from regard.data.batch import Batch, Tokens
+from regard.nn.loss import Loss
+from regard.spec.training import TrainingSpec
+from regard.training import Result, fit, seed_everything
+from regard.training.progress import Progress
+
+VOCABULARY = 11
+
+
+class TinyNetwork(nn.Module):
+    """Tags each token with its double modulo the vocabulary, and counts the row's parity: two outputs, dropout."""
+
+    def __init__(self, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, 16)
+        self.dropout = nn.Dropout(dropout)
+        self.recurrent = nn.GRU(16, 16, batch_first=True)
+        self.tags = nn.Linear(16, VOCABULARY)
+        self.label = nn.Linear(16, 2)
+
+    def forward(self, batch: Batch) -> dict[str, Loss]:
+        words: Tokens = batch["words"]
+        states, _ = self.recurrent(self.dropout(self.embedding(words.ids)))  # (B, T, D)
+        scores, truth = self.tags(states).transpose(1, 2), words.ids * 2 % VOCABULARY  # (B, C, T), (B, T)
+        losses = nn.functional.cross_entropy(scores, truth, reduction="none")
+        mask = words.mask
+        label = nn.functional.cross_entropy(self.label(states[:, 0]), words.ids.sum(1) % 2, reduction="sum")
+        return {
+            "tags": Loss((losses * mask).sum(), mask.sum()),
+            "label": Loss(label, torch.tensor(len(batch)), weight=0.5),
+        }
+
+
+class TinyBatches:
+    """Rows of 1 to 7 tokens; `world_size` processes share each global batch."""
+
+    def __init__(self, *, rows: int = 96, size: int = 8, seed: int = 1, world_size: int = 1) -> None:
+        generator = np.random.default_rng(seed)
+        self.rows = [generator.integers(1, VOCABULARY, size=generator.integers(1, 8)) for _ in range(rows)]
+        self.size, self.seed, self.world_size = size, seed, world_size
+
+    def __len__(self) -> int:
+        return len(self.rows) // self.size
+
+    def epoch(self, epoch: int, start: int = 0, rank: int = 0) -> Iterator[Batch]:
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.rows))
+        for first in range(start * self.size, len(order), self.size):
+            yield self.batch(order[first : first + self.size][rank :: self.world_size].tolist())
+
+    def batch(self, chosen: list[int]) -> Batch:
+        lengths = torch.tensor([len(self.rows[row]) for row in chosen])
+        ids = torch.zeros(len(chosen), int(lengths.max()), dtype=torch.int64)
+        for place, row in enumerate(chosen):
+            ids[place, : len(self.rows[row])] = torch.from_numpy(self.rows[row])
+        return Batch({"words": Tokens(ids, lengths)}, tuple(chosen), int(ids.numel()))
+
+
+def development_loss(network: nn.Module) -> Tensor:
+    losses = network(TinyBatches(rows=32, seed=99).batch(list(range(32))))
+    return losses["tags"].total / losses["tags"].count
+
+
+def train(
+    run: Path,
+    *,
+    slow: float = 0.0,
+    world_size: int = 1,
+    dropout: float = 0.1,
+    resume: bool = False,
+    **options: Any,
+) -> Result:
+    """A whole run; `slow` makes each batch take so many seconds, so that a test can interrupt it."""
+    settings = TrainingSpec(**{"epochs": 4, "lr": 0.02, **options})
+    seed_everything(settings.seed)
+    network = TinyNetwork(dropout)
+    batches = TinyBatches(world_size=world_size)
+    original = batches.batch
+
+    def slowly(chosen: list[int]) -> Batch:
+        time.sleep(slow)
+        return original(chosen)
+
+    batches.batch = slowly
+
+    def evaluate() -> dict[str, float]:
+        torch.rand(3)  # looking must not change the training
+        return {"loss": float(development_loss(network))}
+
+    def save(folder: Path) -> None:
+        save_file(network.state_dict(), folder / "model.safetensors")
+
+    return fit(
+        network,
+        batches,
+        options=settings,
+        run=run,
+        save_model=save,
+        evaluate=evaluate,
+        resume=resume,
+        progress=Progress(),
+        device="cpu",
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--slow", type=float, default=0.0)
+    parser.add_argument("--world-size", type=int, default=1)
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--options", default="{}")
+    parser.add_argument("--resume", action="store_true")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    options = TrainingSpec.model_validate_json(asked.options).model_dump(exclude_unset=True)
+    given = {
+        "slow": asked.slow,
+        "world_size": asked.world_size,
+        "dropout": asked.dropout,
+        "resume": asked.resume,
+    }
+    print(train(asked.run, **given, **options))
