@@ -1,0 +1,65 @@
+"""Attention: score, select, read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from regard.nn.memory import Memory
+from regard.nn.scores import make_score
+from regard.nn.selections import Given, Selection, make_selection
+
+
+@dataclass(frozen=True)
+class Look:
+    """What T queries saw: context (B, T, D), weights (B, T, S), scores (B, T, S)."""
+
+    context: Tensor
+    weights: Tensor
+    scores: Tensor
+
+
+class Attention(nn.Module):
+    """Where in a memory to look for the answer to a query, and what is found there.
+
+        e = score(q, keys)          how well each position agrees with the query
+        α = select(e)               the distribution over where to look, as marginals
+        c = Σ_s α_s · values_s      the expected reading
+
+    A pure call: the keys are computed once per sequence with `keys` and passed in; nothing is left behind. K
+    hypotheses about one source are K queries of one memory.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        value_size: int,
+        *,
+        score: str = "additive",
+        select: Selection | str = "softmax",
+        size: int | None = None,
+        key_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.query_size, self.value_size = query_size, value_size
+        self.score = make_score(score, query_size, key_size or value_size, size)
+        self.select = make_selection(select, query_size) if isinstance(select, str) else select
+
+    def keys(self, memory: Memory) -> Tensor:
+        """(B, S, A): the memory as the score wants to see it, computed once per sequence."""
+        return self.score.keys(memory.values if memory.keys is None else memory.keys)
+
+    def forward(
+        self,
+        query: Tensor,
+        memory: Memory,
+        keys: Tensor | None = None,
+        *,
+        truth: Tensor | None = None,
+        step: int | None = None,
+    ) -> Look:
+        """query (B, T, Q); `truth` and `step` as in `Given`."""
+        scores = self.score(query, self.keys(memory) if keys is None else keys)
+        weights = self.select(scores, memory.mask, Given(query, truth, step))
+        return Look(weights @ memory.values, weights, scores)

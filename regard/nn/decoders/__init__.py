@@ -1,0 +1,7 @@
+from regard.nn.decoders.base import Source
+from regard.nn.decoders.label import LabelDecoder, Labels
+from regard.nn.decoders.recurrent import Objective, RecurrentDecoder
+from regard.nn.decoders.tags import Tags, TagsDecoder
+from regard.nn.stepping import State, Step
+
+__all__ = ["LabelDecoder", "Labels", "Objective", "RecurrentDecoder", "Source", "State", "Step", "Tags", "TagsDecoder"]

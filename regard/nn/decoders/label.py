@@ -1,0 +1,111 @@
+"""Label decoder: one answer for the whole input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.attention import Attention
+from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
+from regard.nn.decoders.reading import Reading
+from regard.nn.guide import guide_total
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.stepping import Constants
+
+
+@dataclass(frozen=True)
+class Labels:
+    """log_probabilities (B, C) and where the decoder looked, (B, 1, S) by name."""
+
+    log_probabilities: Tensor
+    attention: dict[str, Tensor]
+
+    @property
+    def value(self) -> Tensor:
+        """(B) the most probable label."""
+        return self.log_probabilities.argmax(-1)
+
+    @property
+    def scores(self) -> Tensor:
+        """(B) its log-probability."""
+        return self.log_probabilities.amax(-1)
+
+
+class LabelDecoder(nn.Module):
+    """p(y | x) = softmax(V s + b).
+
+    Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
+    memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
+
+    class_weights   (C) how much a mistake about each class costs; the mean is over the weights
+    """
+
+    class_weights: Tensor | None
+
+    def __init__(
+        self,
+        classes: int,
+        sources: Mapping[str, Source],
+        *,
+        attention: Mapping[str, Attention] | None = None,
+        query: str | None = None,
+        dropout: float = 0.0,
+        class_weights: Tensor | None = None,
+        guide: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.reading = Reading(attention) if attention else None
+        self.query_name, self.guide = query, guide
+        attended = self.reading.names if self.reading else ()
+        self.summarised = tuple(name for name in sources if name not in attended)
+        size = sum(sources[name].summary_size for name in self.summarised)
+        self.query: nn.Parameter | None = None
+        if self.reading is not None and attention is not None:
+            size += self.reading.context_size
+            if query is None:
+                self.query = nn.Parameter(torch.randn(attention[attended[0]].query_size) * 0.1)
+        self.output = nn.Linear(size, classes)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("class_weights", class_weights, persistent=False)
+
+    def forward(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> tuple[Tensor, dict[str, Tensor]]:
+        """Logits (B, C) and looks (B, 1, S) by name."""
+        features = [summaries(memories, self.summarised)] if self.summarised else []
+        looks: dict[str, Tensor] = {}
+        if self.reading is not None:
+            if self.query_name is not None:
+                query = memories[self.query_name].summary.unsqueeze(1)  # (B, 1, Q)
+            else:
+                query = cast(Tensor, self.query).expand(len(memories[self.reading.names[0]].mask), 1, -1)
+            constants = Constants(
+                self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names)
+            )
+            context, looks = self.reading(query, memories, constants, step=0)
+            features.insert(0, context.squeeze(1))
+        return self.output(self.dropout(torch.cat(features, -1))), looks
+
+    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
+        """target (B) int64; truth (B, 1, S), where the right place to look is known."""
+        logits, looks = self(memories, truth=truth)
+        total = nn.functional.cross_entropy(logits, target, weight=self.class_weights, reduction="sum")
+        if self.class_weights is None:
+            count = torch.tensor(float(len(target)), device=target.device)
+        else:
+            count = self.class_weights[target].sum()
+        parts = {"likelihood": total.detach()}
+        if truth is not None and self.guide and self.reading is not None:
+            for name, alignment in truth_by_name(truth, self.reading.names).items():
+                guide = guide_total(alignment, looks[name])
+                parts["guide"] = parts.get("guide", torch.zeros_like(guide)) + guide.detach()
+                total = total + self.guide * guide
+        return Loss(total, count, parts)
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Labels:
+        logits, looks = self(memories, truth=truth)
+        return Labels(torch.log_softmax(logits, -1), looks)

@@ -1,0 +1,41 @@
+"""The output layer: from what a decoder has to say to words, and what the wrong words cost."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.embedding import Embedding
+
+
+class Output(nn.Module):
+    """logits = V o + b.
+
+    tied   V is the embedding's own tensor (Press & Wolf 2017); o must then have the embedding's size
+    """
+
+    def __init__(self, size: int, vocabulary: int, *, tied: Embedding | None = None) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(size)
+        if tied is None:
+            self.weight = nn.Parameter(torch.empty(vocabulary, size).uniform_(-bound, bound))
+        else:
+            self.weight = tied.weight
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return nn.functional.linear(rows, self.weight, self.bias)
+
+    def loss(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+        """rows (N, O), targets (N) → the sum to minimise, and the sum of −log p(target).
+
+        Smoothing ε takes the target distribution (1 − ε)·one-hot + ε/V.
+        """
+        logits = self(rows)
+        likelihood = nn.functional.cross_entropy(logits, targets, reduction="sum")
+        if smoothing == 0:
+            return likelihood, likelihood.detach()
+        smooth = -(logits.mean(-1) - logits.logsumexp(-1)).sum()
+        return (1 - smoothing) * likelihood + smoothing * smooth, likelihood.detach()

@@ -1,0 +1,302 @@
+"""Recurrent decoder: writes one word after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.errors import RegardError
+from regard.nn.attention import Attention
+from regard.nn.cells import Activation, CellName, Update
+from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
+from regard.nn.decoders.output import Output
+from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.stack import Stack
+from regard.nn.embedding import Embedding
+from regard.nn.guide import guide_total
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.search import Hypotheses, Stepper
+from regard.nn.stepping import Constants, State, Step
+from regard.nn.targets import shifted
+
+Condition = Literal["start", "every-step", "attention"]
+Looking = Literal["previous", "current"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a text decoder is trained for.
+
+    smoothing   share of the target distribution spread over the whole vocabulary
+    guide       weight of the loss between the selection and the true alignment, where that is given
+    """
+
+    smoothing: float = 0.0
+    guide: float = 0.0
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """A whole output, teacher-forced: what goes to the output layer (B, T, O), and the looks (B, T, S) by name."""
+
+    readouts: Tensor
+    looks: dict[str, Tensor]
+
+
+class RecurrentDecoder(nn.Module):
+    """p(y | x) = Π_t p(y_t | y_<t, x) with a recurrent state s_t.
+
+    `condition` says how the encoding reaches it, in any combination:
+
+        start        s_0 = tanh(W summary + b); otherwise s_0 is learned
+        every-step   the summary is an input of each step
+        attention    a fresh context c_t at each step, by `looking` from the
+          previous   state:  c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
+          current    state:  s_t = cell([e(y_{t−1}); o_{t−1}], s_{t−1}),  c_t = attend(s_t),
+                             o_t = tanh(W [s_t; c_t] + b), fed back into the next step                    (Luong 2015)
+
+    p(y_t) = softmax(V o_t + b). With `deep`, o_t = tanh(W [s_t; c_t; e(y_{t−1})] + b) in every case.
+    With `tied`, V is the embedding, and o_t has its size. Several memories: summaries and contexts side by side.
+
+    sources     the memories' sizes by name, for instance the encoders themselves
+    attention   an `Attention` for each memory to be attended to
+    sampling    the probability that in training a previous word is drawn from the model instead of read from the
+                target (scheduled sampling, Bengio 2015); an attribute, so that a schedule can change it
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        sources: Mapping[str, Source],
+        *,
+        cell: CellName = "gru",
+        size: int = 256,
+        layers: int = 1,
+        condition: Sequence[Condition] = ("start", "attention"),
+        attention: Mapping[str, Attention] | None = None,
+        looking: Looking = "previous",
+        deep: bool = False,
+        tied: bool = False,
+        dropout: float = 0.0,
+        residual: bool = False,
+        activation: Activation = "tanh",
+        update: Update = "torch",
+        objective: Objective | None = None,
+    ) -> None:
+        super().__init__()
+        _check(condition, attention, sources, looking)
+        self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
+        self.objective, self.sampling = objective or Objective(), 0.0
+        self.reading = Reading(attention or {}) if "attention" in condition else None
+        self.feeds = self.reading is not None and looking == "current"
+        self.looks_before = self.reading is not None and looking == "previous"
+        context_size = self.reading.context_size if self.reading else 0
+        summary_size = sum(source.summary_size for source in sources.values())
+        self.summary_size = summary_size if "every-step" in condition else 0
+        self.readout_size = embedding.size if tied else size
+
+        read_size = self.readout_size if self.feeds else context_size
+        self.stack = Stack(
+            embedding.size + self.summary_size + read_size,
+            size,
+            cell=cell,
+            layers=layers,
+            dropout=dropout,
+            residual=residual,
+            activation=activation,
+            update=update,
+        )
+        states = layers * self.stack.cell(0).state_size
+        self.bridge = nn.Linear(summary_size, states) if "start" in condition else None
+        self.first = None if self.bridge else nn.Parameter(torch.zeros(states))
+        self.deep = deep
+        combined = size + context_size + (embedding.size if deep else 0)
+        self.combine = nn.Linear(combined, self.readout_size) if deep or self.feeds else None
+        narrow = tied and self.combine is None and size != embedding.size
+        self.narrow = nn.Linear(size, embedding.size, bias=False) if narrow else None
+        self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
+        self.dropout = nn.Dropout(dropout)
+
+    # One step, for teacher forcing and every search alike.
+
+    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> State:
+        """The state before the first word, of one hypothesis for each source."""
+        attended = self.reading.names if self.reading else ()
+        keys = self.reading.keys(memories) if self.reading else {}
+        summary = summaries(memories, self.names)  # (B, D)
+        rows = len(summary)
+        if self.bridge is not None:
+            first = torch.tanh(self.bridge(summary))
+        else:
+            first = cast(Tensor, self.first).expand(rows, -1)
+        layers = tuple(first.view(rows, 1, len(self.stack.cells), -1).unbind(2))
+        projected = None
+        if self.summary_size:
+            low = self.embedding.size
+            projected = nn.functional.linear(
+                summary, self.stack.cell(0).weight_ih[:, low : low + self.summary_size]
+            ).unsqueeze(1)
+        feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
+        return State(layers, feed, Constants(keys, projected, truth_by_name(truth, attended)))
+
+    def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
+        """The previous words (B, K) of K hypotheses → logits of the next ones."""
+        embedded = self.embedding(tokens)
+        projected = self._project(embedded, state)
+        state, output, context, looks = self._advance(projected, embedded, state, memories)
+        return Step(self.output(self.dropout(self._readout(output, context, embedded, state))), state, looks)
+
+    def _project(self, embedded: Tensor, state: State) -> Tensor:
+        """What is known of the first layer's gates before the recurrence: the word and the summary."""
+        cell = self.stack.cell(0)
+        projected = nn.functional.linear(
+            embedded, cell.weight_ih[:, : self.embedding.size], cell.bias_ih
+        )  # (B, T, G)
+        if state.constants.projected is not None:
+            projected = projected + state.constants.projected
+        return projected
+
+    def _advance(
+        self, projected: Tensor, embedded: Tensor, state: State, memories: Mapping[str, Memory]
+    ) -> tuple[State, Tensor, Tensor | None, dict[str, Tensor]]:
+        """The recurrence: the new state, the stack's output, the context and where it came from."""
+        context, looks, feed = None, {}, None
+        read_weight = self.stack.cell(0).weight_ih[:, self.embedding.size + self.summary_size :]
+        if self.looks_before and self.reading:
+            query = self.stack.top(state.layers)
+            context, looks = self.reading(query, memories, state.constants, state.position)
+            projected = projected + nn.functional.linear(context, read_weight)
+        elif state.feed is not None:
+            projected = projected + nn.functional.linear(state.feed, read_weight)
+        output, layers = self.stack(projected, state.layers)
+        if self.feeds and self.reading:
+            context, looks = self.reading(output, memories, state.constants, state.position)
+            feed = self._combined(output, context, embedded)
+        advanced = replace(state, layers=layers, feed=feed, position=state.position + 1)
+        return advanced, output, context, looks
+
+    def _combined(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
+        combine = cast(nn.Linear, self.combine)
+        parts = [output] if context is None else [output, context]
+        return torch.tanh(combine(torch.cat([*parts, embedded] if self.deep else parts, -1)))
+
+    def _readout(self, output: Tensor, context: Tensor | None, embedded: Tensor, state: State) -> Tensor:
+        """What goes to the output layer, (B, T, O)."""
+        if state.feed is not None:
+            return state.feed
+        if self.combine is not None:
+            return self._combined(output, context, embedded)
+        return output if self.narrow is None else self.narrow(output)
+
+    # Whole outputs.
+
+    def unroll(self, memories: Mapping[str, Memory], previous: Tensor, *, truth: Truth = None) -> Unrolled:
+        """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
+        state = self.start(memories, truth=truth)
+        embedded = self.embedding(previous)
+        projected = self._project(embedded, state)
+        outputs, contexts, feeds, looks = [], [], [], []
+        for t in range(previous.shape[1]):
+            state, output, context, look = self._advance(
+                projected[:, t : t + 1], embedded[:, t : t + 1], state, memories
+            )
+            outputs.append(output)
+            looks.append(look)
+            if context is not None:
+                contexts.append(context)
+            if state.feed is not None:
+                feeds.append(state.feed)
+        if feeds:
+            readouts = torch.cat(feeds, 1)
+        else:
+            context = torch.cat(contexts, 1) if contexts else None
+            readouts = self._readout(torch.cat(outputs, 1), context, embedded, state)
+        return Unrolled(readouts, _side_by_side(looks))
+
+    def _unroll_sampling(
+        self, memories: Mapping[str, Memory], previous: Tensor, *, truth: Truth = None
+    ) -> Unrolled:
+        """As `unroll`, with some of the previous words drawn from the model itself."""
+        state = self.start(memories, truth=truth)
+        readouts, looks = [], []
+        words = previous[:, :1]
+        for t in range(previous.shape[1]):
+            embedded = self.embedding(words)
+            state, output, context, look = self._advance(
+                self._project(embedded, state), embedded, state, memories
+            )
+            readouts.append(self._readout(output, context, embedded, state))
+            looks.append(look)
+            if t + 1 < previous.shape[1]:
+                words = previous[:, t + 1 : t + 2]
+                with torch.no_grad():
+                    drawn = torch.multinomial(torch.softmax(self.output(readouts[-1])[:, 0], -1), 1)
+                    coin = torch.rand(words.shape, device=words.device) < self.sampling
+                    words = torch.where(coin, drawn, words)
+        return Unrolled(torch.cat(readouts, 1), _side_by_side(looks))
+
+    def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None) -> Loss:
+        """−log p(target), by words; padding costs nothing, in either sense."""
+        previous, following, lengths = shifted(target)
+        mask = torch.arange(following.shape[1], device=lengths.device) < lengths[:, None]
+        places = mask.reshape(-1).nonzero().squeeze(1)  # the N words among the B·T places
+        sampled = self.training and self.sampling > 0
+        unroll = self._unroll_sampling if sampled else self.unroll
+        unrolled = unroll(memories, previous, truth=truth)
+        rows = unrolled.readouts.reshape(-1, self.readout_size).index_select(0, places)  # (N, O)
+        total, likelihood = self.output.loss(
+            self.dropout(rows), following.reshape(-1).index_select(0, places), smoothing=self.objective.smoothing
+        )
+        parts = {"likelihood": likelihood}
+        if truth is not None and self.objective.guide and self.reading:
+            guide = torch.stack(
+                [
+                    guide_total(alignment, unrolled.looks[name][:, : alignment.shape[1]])
+                    for name, alignment in truth_by_name(truth, self.reading.names).items()
+                ]
+            ).sum()
+            parts["guide"] = guide.detach()
+            total = total + self.objective.guide * guide
+        return Loss(total, lengths.sum(), parts)
+
+    @torch.no_grad()
+    def predict(
+        self, memories: Mapping[str, Memory], search: Callable[[Stepper], Hypotheses], *, truth: Truth = None
+    ) -> Hypotheses:
+        """What a search finds: `predict(memories, Beam(size=5))`."""
+        return search(Stepper(self, memories, truth=truth))
+
+
+def _side_by_side(looks: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    return {name: torch.cat([look[name] for look in looks], 1) for name in (looks[0] if looks else ())}
+
+
+def _check(
+    condition: Sequence[str],
+    attention: Mapping[str, Attention] | None,
+    sources: Mapping[str, Source],
+    looking: str,
+) -> None:
+    unknown = [word for word in condition if word not in ("start", "every-step", "attention")]
+    if unknown or not condition:
+        raise RegardError(
+            f"A decoder's condition is any combination of start, every-step and attention; received {list(condition)}."
+        )
+    if ("attention" in condition) != bool(attention):
+        raise RegardError(
+            f"Condition {list(condition)} and {len(attention or {})} attentions do not fit together.",
+            fix="Give an attention exactly when the condition names it.",
+        )
+    strangers = [name for name in attention or {} if name not in sources]
+    if strangers:
+        raise RegardError(
+            f"The decoder is to attend to {', '.join(strangers)}, which is not among its sources {', '.join(sources)}."
+        )
+    if looking not in ("previous", "current"):
+        raise RegardError(f"A decoder looks from the previous or the current state; received {looking!r}.")

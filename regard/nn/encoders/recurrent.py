@@ -1,0 +1,64 @@
+"""Recurrent encoder: reads the text from left to right, from right to left, or both."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from regard.data.batch import Tokens
+from regard.errors import RegardError
+from regard.nn.cells import Activation, CellName, Update
+from regard.nn.embedding import Embedding
+from regard.nn.encoders.base import Encoder
+from regard.nn.encoders.layer import First, RecurrentLayer
+from regard.nn.memory import Memory
+
+
+class RecurrentEncoder(Encoder):
+    """h_s = [→h_s; ←h_s] with →h_s = cell(→h_{s−1}, e(x_s)) and ←h_s = cell(←h_{s+1}, e(x_s)).
+
+    The summary is [→h_n; ←h_1], what each direction held when it had read everything. `layers` are stacked; with
+    `residual` each layer from the second on adds its input to its output; dropout acts between layers.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        *,
+        cell: CellName = "gru",
+        size: int = 256,
+        layers: int = 1,
+        bidirectional: bool = True,
+        dropout: float = 0.0,
+        residual: bool = False,
+        activation: Activation = "tanh",
+        update: Update = "torch",
+        first: First = "learned",
+    ) -> None:
+        super().__init__()
+        if layers < 1:
+            raise RegardError(f"An encoder needs at least one layer; received {layers}.")
+        width = size * (2 if bidirectional else 1)
+        self.embedding, self.residual = embedding, residual
+        self.value_size = self.summary_size = width
+        self.layers = nn.ModuleList(
+            RecurrentLayer(
+                embedding.size if index == 0 else width,
+                size,
+                cell=cell,
+                bidirectional=bidirectional,
+                activation=activation,
+                update=update,
+                first=first,
+            )
+            for index in range(layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tokens) -> Memory:
+        values = self.embedding(tokens.ids)
+        for index, layer in enumerate(self.layers):
+            inputs = values if index == 0 else self.dropout(values)
+            values, summary = layer(inputs, tokens.lengths)
+            if self.residual and index > 0:
+                values = values + inputs
+        return Memory(values, tokens.mask, summary)

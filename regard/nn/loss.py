@@ -1,0 +1,28 @@
+"""Loss: what a decoder is charged for a batch, as a sum and the number of things it sums over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The mean loss is total / count; both are kept so that batches and processes can be added up exactly.
+
+    total    () what is to be minimised, summed over the items of the batch
+    count    () the number of items: target tokens, labels, or tagged positions
+    parts    named sums that went into the total, detached, for the log: `likelihood` is −log p of the truth without
+             smoothing (its mean is the logarithm of the perplexity), `guide` the guided-attention loss
+    weight   how much this output matters beside the others of the model
+    """
+
+    total: Tensor
+    count: Tensor
+    parts: dict[str, Tensor] = field(default_factory=dict)
+    weight: float = 1.0
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total / self.count.clamp(min=1)

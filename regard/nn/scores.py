@@ -1,0 +1,117 @@
+"""Scores: how well a query q and a key h agree, for every pair of them.
+
+    additive     v · tanh(U q + W h)      (Bahdanau 2015)
+    dot          q · h                    (Luong 2015)
+    scaled-dot   q · h / √D
+    general      q · W h                  (Luong 2015)
+    linear       w · [q; h]
+
+What depends on the keys alone (W h) is computed once per sequence by `keys` and passed to every call.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+
+
+class Score(nn.Module):
+    """queries (B, T, Q) and prepared keys (B, S, A) → scores (B, T, S)."""
+
+    def __init__(self, query_size: int, key_size: int) -> None:
+        super().__init__()
+        self.query_size, self.key_size = query_size, key_size
+
+    def keys(self, keys: Tensor) -> Tensor:
+        """What is computed once per sequence: (B, S, D) → (B, S, A)."""
+        return keys
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+class Additive(Score):
+    """v · tanh(U q + W h); `size` is the number of features they are compared in."""
+
+    def __init__(self, query_size: int, key_size: int, size: int | None = None) -> None:
+        super().__init__(query_size, key_size)
+        self.size = query_size if size is None else size
+        self.query = nn.Linear(query_size, self.size, bias=False)
+        self.key = nn.Linear(key_size, self.size, bias=False)
+        self.vector = nn.Parameter(torch.empty(self.size).uniform_(-1, 1) / math.sqrt(self.size))
+
+    def keys(self, keys: Tensor) -> Tensor:
+        projected: Tensor = self.key(keys)
+        return projected
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        energies = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
+        return energies @ self.vector
+
+
+class Dot(Score):
+    """q · h, divided by √D when scaled; query and key must have the same size."""
+
+    def __init__(self, query_size: int, key_size: int, *, scaled: bool = False) -> None:
+        super().__init__(query_size, key_size)
+        if query_size != key_size:
+            raise RegardError(
+                f"A dot score needs queries and keys of one size; the query has {query_size}, the key {key_size}.",
+                fix="Choose score general or additive, or make the decoder's size equal to the memory's.",
+            )
+        self.scale = 1 / math.sqrt(key_size) if scaled else 1.0
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return (query * self.scale) @ keys.transpose(1, 2)
+
+
+class General(Score):
+    """q · W h."""
+
+    def __init__(self, query_size: int, key_size: int) -> None:
+        super().__init__(query_size, key_size)
+        self.key = nn.Linear(key_size, query_size, bias=False)
+
+    def keys(self, keys: Tensor) -> Tensor:
+        projected: Tensor = self.key(keys)
+        return projected
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return query @ keys.transpose(1, 2)
+
+
+class Linear(Score):
+    """w · [q; h] = w_q · q + w_h · h."""
+
+    def __init__(self, query_size: int, key_size: int) -> None:
+        super().__init__(query_size, key_size)
+        bound = 1 / math.sqrt(query_size + key_size)
+        self.vector = nn.Parameter(torch.empty(query_size + key_size).uniform_(-bound, bound))
+
+    def keys(self, keys: Tensor) -> Tensor:
+        return keys @ self.vector[self.query_size :, None]  # (B, S, 1)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return query @ self.vector[: self.query_size, None] + keys.transpose(1, 2)
+
+
+SCORES = ("additive", "dot", "scaled-dot", "general", "linear")
+
+
+def make_score(name: str, query_size: int, key_size: int, size: int | None = None) -> Score:
+    """The score of that name; `size` belongs to additive alone."""
+    if size is not None and name != "additive":
+        raise RegardError(f"Score {name!r} has no size of its own.", fix="Leave size out, or choose additive.")
+    if name == "additive":
+        return Additive(query_size, key_size, size)
+    if name in ("dot", "scaled-dot"):
+        return Dot(query_size, key_size, scaled=name == "scaled-dot")
+    if name == "general":
+        return General(query_size, key_size)
+    if name == "linear":
+        return Linear(query_size, key_size)
+    raise RegardError(f"There is no score {name!r}.", fix=f"Choose one of {', '.join(SCORES)}.")

@@ -1,0 +1,9 @@
+from regard.nn.search.beam import Beam
+from regard.nn.search.greedy import Greedy
+from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.limits import Limits
+from regard.nn.search.sample import Sample
+from regard.nn.search.score import score
+from regard.nn.search.stepper import Ensemble, Stepper
+
+__all__ = ["Beam", "Ensemble", "Greedy", "Hypotheses", "Limits", "Sample", "Stepper", "score"]

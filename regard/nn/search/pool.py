@@ -1,0 +1,53 @@
+"""Pool: the finished hypotheses of a beam search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The best K finished hypotheses of each source so far, best first; a path is known by where it ended.
+
+    normalised   (B, K) score divided by the length penalty, −inf where there is none yet
+    totals       (B, K) log-probability
+    steps        (B, K) the step at which END was written
+    slots        (B, K) the place in the beam it was written from
+    """
+
+    normalised: Tensor
+    totals: Tensor
+    steps: Tensor
+    slots: Tensor
+
+    @staticmethod
+    def empty(like: Tensor) -> Pool:
+        """`like`: (B, K) floating point."""
+        nothing = torch.full_like(like, -torch.inf)
+        zeros = torch.zeros_like(like, dtype=torch.int64)
+        return Pool(nothing, nothing, zeros, zeros)
+
+    def add(self, normalised: Tensor, totals: Tensor, step: int, slots: Tensor) -> Pool:
+        """Candidates (B, C), −inf where there is none; the K best remain, the older first among equals."""
+        size = self.totals.shape[1]
+        every = torch.cat([self.normalised, normalised], 1)
+        best, order = every.sort(dim=1, descending=True, stable=True)
+        order = order[:, :size]
+
+        def pick(old: Tensor, new: Tensor) -> Tensor:
+            return torch.cat([old, new], 1).gather(1, order)
+
+        return Pool(
+            best[:, :size],
+            pick(self.totals, totals),
+            pick(self.steps, torch.full_like(slots, step)),
+            pick(self.slots, slots),
+        )
+
+    @property
+    def full(self) -> Tensor:
+        """(B) whether a source has all its K hypotheses."""
+        return (self.normalised > -torch.inf).all(1)

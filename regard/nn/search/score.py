@@ -1,0 +1,21 @@
+"""Scoring: what a model thinks of outputs it is given."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from regard.data.batch import Tokens
+from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.stepper import Stepper
+from regard.nn.search.walk import walk
+from regard.nn.targets import shifted
+
+
+def score(stepper: Stepper, target: Tokens) -> Hypotheses:
+    """One hypothesis for each source: the given target, with its log-probability and attention."""
+    _, following, _ = shifted(target)
+
+    def given(logits: Tensor, step: int) -> Tensor:
+        return following[:, step : step + 1]
+
+    return walk(stepper, given)

@@ -1,0 +1,86 @@
+"""Stepping: the state of a decoder between two words, and what one step gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What a decoder computes once per source: it belongs to the row, not to a hypothesis.
+
+    keys       by attended memory, (B, S, A)
+    projected  (B, 1, G) the summary's share of the gates, where it is an input at every step
+    truth      by attended memory, (B, T, S), where the true alignment is given
+    """
+
+    keys: Mapping[str, Tensor]
+    projected: Tensor | None = None
+    truth: Mapping[str, Tensor] | None = None
+
+    def select(self, rows: Tensor) -> Constants:
+        def pick(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return {name: tensor.index_select(0, rows) for name, tensor in tensors.items()}
+
+        return Constants(
+            pick(self.keys),
+            None if self.projected is None else self.projected.index_select(0, rows),
+            None if self.truth is None else pick(self.truth),
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """K hypotheses about each of B sources.
+
+    layers     one (B, K, state) for each layer
+    feed       (B, K, O) the last attentional vector, where it is fed back
+    position   how many words have been read
+    """
+
+    layers: tuple[Tensor, ...]
+    feed: Tensor | None
+    constants: Constants
+    position: int = 0
+
+    def reorder(self, parents: Tensor) -> State:
+        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
+        hypotheses = self.layers[0].shape[1]
+        rows = torch.arange(len(parents), device=parents.device)[:, None] * hypotheses + parents
+
+        def follow(tensor: Tensor) -> Tensor:
+            flat = tensor.reshape(-1, tensor.shape[-1])
+            return flat.index_select(0, rows.reshape(-1)).view(*parents.shape, -1)
+
+        return replace(
+            self,
+            layers=tuple(follow(layer) for layer in self.layers),
+            feed=None if self.feed is None else follow(self.feed),
+        )
+
+    def select(self, rows: Tensor) -> State:
+        """The state of some of the sources, (B') int64."""
+        return replace(
+            self,
+            layers=tuple(layer.index_select(0, rows) for layer in self.layers),
+            feed=None if self.feed is None else self.feed.index_select(0, rows),
+            constants=self.constants.select(rows),
+        )
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of K hypotheses.
+
+    logits   (B, K, V) log-probabilities of the next word, not normalised
+    state    after the step
+    looks    (B, K, S) where it looked, by the memory's name
+    """
+
+    logits: Tensor
+    state: State
+    looks: Mapping[str, Tensor]

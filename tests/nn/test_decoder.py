@@ -1,0 +1,236 @@
+"""The recurrent decoder: one step is the same step everywhere."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+from regard.data.batch import BEGIN, END, Tokens
+from regard.errors import RegardError
+from regard.nn import Attention, Embedding, MeanEncoder, Objective, RecurrentDecoder
+from regard.nn.search import Greedy, Limits, Stepper, score
+
+from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
+
+CONDITIONS = [
+    combination
+    for count in (1, 2, 3)
+    for combination in itertools.combinations(("start", "every-step", "attention"), count)
+]
+
+
+def stepped_log_probabilities(encoder, decoder, source, target, truth=None):
+    """log p of each row's target, one word at a time through `step`, by the chain rule."""
+    memories = {"source": encoder(source)}
+    state = decoder.start(memories, truth=truth)
+    rows = len(target.ids)
+    previous, totals = torch.full((rows, 1), BEGIN), torch.zeros(rows, dtype=memories["source"].values.dtype)
+    for t in range(target.ids.shape[1] + 1):
+        step = decoder.step(previous, state, memories)
+        state = step.state
+        ids = torch.cat([target.ids, torch.zeros(rows, 1, dtype=torch.int64)], 1)[:, t]
+        ids = torch.where(t == target.lengths, END, ids)
+        logs = torch.log_softmax(step.logits[:, 0], -1).gather(1, ids[:, None])[:, 0]
+        totals = totals + torch.where(t <= target.lengths, logs, 0)
+        previous = ids[:, None]
+    return totals
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids="+".join)
+@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("looking", ["previous", "current"])
+def test_stepping_equals_teacher_forcing(condition, cell, looking):
+    encoder, decoder = model(condition=condition, cell=cell, looking=looking)
+    loss = decoder.loss({"source": encoder(SOURCE)}, TARGET)
+    stepped = stepped_log_probabilities(encoder, decoder, SOURCE, TARGET)
+    assert loss.count == (TARGET.lengths + 1).sum()
+    torch.testing.assert_close(loss.total, -stepped.sum(), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"layers": 2},
+        {"layers": 3, "residual": True},
+        {"deep": True},
+        {"deep": True, "looking": "current"},
+        {"tied": True},
+        {"tied": True, "looking": "current"},
+        {"update": "cho"},
+        {"cell": "rnn", "activation": "relu"},
+        {"score": "general"},
+        {"score": "linear"},
+        {"score": "dot", "size": 8},
+        {"score": "scaled-dot", "size": 8},
+        {"select": "uniform"},
+        {"select": "sigmoid"},
+        {"select": "local"},
+        {"select": "sigmoid", "looking": "current"},
+    ],
+    ids=str,
+)
+def test_stepping_equals_teacher_forcing_with(options):
+    encoder, decoder = model(**options)
+    loss = decoder.loss({"source": encoder(SOURCE)}, TARGET)
+    stepped = stepped_log_probabilities(encoder, decoder, SOURCE, TARGET)
+    torch.testing.assert_close(loss.total, -stepped.sum(), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("looking", ["previous", "current"])
+@pytest.mark.parametrize("condition", CONDITIONS, ids="+".join)
+def test_padding_changes_nothing(condition, looking):
+    encoder, decoder = model(condition=condition, looking=looking)
+    plain = decoder.loss({"source": encoder(SOURCE)}, TARGET)
+    width = SOURCE.ids.shape[1] + 3
+    wide_source = Tokens(torch.nn.functional.pad(SOURCE.ids, (0, 3)), SOURCE.lengths)
+    wide_target = Tokens(torch.nn.functional.pad(TARGET.ids, (0, 2)), TARGET.lengths)
+    assert wide_source.ids.shape[1] == width
+    padded = decoder.loss({"source": encoder(wide_source)}, wide_target)
+    torch.testing.assert_close(plain.total, padded.total, atol=1e-6, rtol=1e-6)
+    assert plain.count == padded.count
+
+
+def test_rows_do_not_see_each_other():
+    encoder, decoder = model()
+    together = decoder.loss({"source": encoder(SOURCE)}, TARGET).total
+    alone = torch.stack(
+        [
+            decoder.loss(
+                {"source": encoder(tokens(SOURCE.ids[row, : SOURCE.lengths[row]].tolist()))},
+                tokens(TARGET.ids[row, : TARGET.lengths[row]].tolist()),
+            ).total
+            for row in range(3)
+        ]
+    ).sum()
+    torch.testing.assert_close(together, alone, atol=1e-6, rtol=1e-6)
+
+
+def test_hypotheses_are_queries_of_one_memory():
+    encoder, decoder = model(looking="current")
+    memories = {"source": encoder(SOURCE)}
+    state = decoder.start(memories).reorder(torch.zeros(3, 2, dtype=torch.int64))
+    words = torch.tensor([[4, 5], [6, 7], [8, 9]])
+    both = decoder.step(words, state, memories)
+    for k in range(2):
+        one = decoder.step(words[:, k : k + 1], decoder.start(memories), memories)
+        torch.testing.assert_close(both.logits[:, k : k + 1], one.logits, atol=1e-6, rtol=1e-6)
+        torch.testing.assert_close(both.looks["source"][:, k : k + 1], one.looks["source"])
+
+
+def test_without_start_the_first_state_is_learned():
+    encoder, decoder = model(condition=("attention",))
+    decoder.loss({"source": encoder(SOURCE)}, TARGET).total.backward()
+    assert decoder.first.grad.abs().max() > 0
+    assert all(layer.first.grad.abs().max() > 0 for layer in encoder.layers)
+
+
+def test_tied_embeddings_are_one_tensor():
+    encoder, decoder = model(tied=True, size=7)
+    assert decoder.output.weight is decoder.embedding.weight
+    assert sum(parameter is decoder.embedding.weight for parameter in decoder.parameters()) == 1
+    decoder.loss({"source": encoder(SOURCE)}, TARGET).total.backward()
+    assert decoder.embedding.weight.grad[3].abs().max() > 0  # END is never an input: this is the output's gradient
+
+
+def test_embedding_shared_with_the_source():
+    embedding = Embedding(VOCABULARY, 5)
+    encoder = MeanEncoder(embedding)
+    decoder = RecurrentDecoder(embedding, {"source": encoder}, size=6, condition=("start",), tied=True)
+    assert encoder.embedding.weight is decoder.output.weight
+
+
+def test_no_sampling_is_teacher_forcing_and_full_sampling_is_not():
+    encoder, decoder = model()
+    forced = decoder.loss({"source": encoder(SOURCE)}, TARGET).total
+    previous = torch.cat([torch.full((3, 1), BEGIN), TARGET.ids], 1)
+    memories = {"source": encoder(SOURCE)}
+    decoder.sampling = 0.0
+    looped = decoder._unroll_sampling(memories, previous)
+    torch.testing.assert_close(
+        looped.readouts, decoder.unroll(memories, previous).readouts, atol=1e-6, rtol=1e-6
+    )
+    decoder.sampling = 1.0
+    assert not torch.allclose(decoder.loss(memories, TARGET).total, forced)
+    decoder.eval()
+    torch.testing.assert_close(decoder.loss(memories, TARGET).total, forced)
+
+
+def test_label_smoothing_against_torch():
+    encoder, decoder = model(objective=Objective(smoothing=0.1))
+    memories = {"source": encoder(SOURCE)}
+    previous = torch.cat([torch.full((3, 1), BEGIN), TARGET.ids], 1)
+    logits = decoder.output(decoder.unroll(memories, previous).readouts)
+    answers = torch.full((3, 5), -100)
+    for row, length in enumerate(TARGET.lengths.tolist()):
+        answers[row, :length] = TARGET.ids[row, :length]
+        answers[row, length] = END
+    expected = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1), answers.flatten(), label_smoothing=0.1, reduction="sum"
+    )
+    loss = decoder.loss(memories, TARGET)
+    torch.testing.assert_close(loss.total, expected)
+    plain = torch.nn.functional.cross_entropy(logits.flatten(0, 1), answers.flatten(), reduction="sum")
+    torch.testing.assert_close(loss.parts["likelihood"], plain)
+
+
+def test_guide_pulls_the_selection_towards_the_truth():
+    encoder, decoder = model(objective=Objective(guide=0.5))
+    truth = torch.zeros(3, 4, 5)
+    truth[:, 0, 0] = 1
+    truth[1, 1, 1] = 1
+    memories = {"source": encoder(SOURCE)}
+    loss = decoder.loss(memories, TARGET, truth=truth)
+    weights = decoder.unroll(memories, torch.cat([torch.full((3, 1), BEGIN), TARGET.ids], 1)).looks["source"]
+    expected = -(weights[:, 0, 0].log().sum() + weights[1, 1, 1].log())
+    torch.testing.assert_close(loss.parts["guide"], expected)
+    torch.testing.assert_close(loss.total, loss.parts["likelihood"] + 0.5 * expected)
+
+
+def test_oracle_looks_where_it_is_told():
+    encoder, decoder = model(select="oracle")
+    truth = torch.zeros(3, 4, 5)
+    truth[0, 0, 2] = 1
+    truth[0, 1, 4] = 1
+    truth[1, 0, :2] = 0.5
+    memories = {"source": encoder(SOURCE)}
+    stepped = stepped_log_probabilities(encoder, decoder, SOURCE, TARGET, truth)
+    torch.testing.assert_close(decoder.loss(memories, TARGET, truth=truth).total, -stepped.sum(), atol=1e-6, rtol=1e-6)
+    found = score(Stepper(decoder, memories, truth=truth), TARGET)
+    torch.testing.assert_close(found.attention["source"][0, 0, :3], truth[0, :3])
+    with pytest.raises(RegardError, match="true alignment"):
+        decoder.loss(memories, TARGET)
+
+
+def test_two_memories_by_name():
+    torch.manual_seed(3)
+    first, second = MeanEncoder(Embedding(VOCABULARY, 5)), MeanEncoder(Embedding(VOCABULARY, 7))
+    attention = {"left": Attention(6, 5), "right": Attention(6, 7, score="general")}
+    decoder = RecurrentDecoder(
+        Embedding(VOCABULARY, 4), {"left": first, "right": second}, size=6, attention=attention, looking="current"
+    )
+    memories = {"left": first(SOURCE), "right": second(TARGET)}
+    target = tokens([4, 5], [6], [7, 8])
+    loss = decoder.loss(memories, target)
+    loss.total.backward()
+    assert second.embedding.weight.grad.abs().max() > 0
+    found = decoder.predict(memories, Greedy(Limits(maximum=3)))
+    assert found.attention["left"].shape[-1] == 5 and found.attention["right"].shape[-1] == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"condition": ("end",)}, "any combination"),
+        ({"looking": "sideways"}, "previous or the current"),
+        ({"cell": "gru", "activation": "relu"}, "does not take activation"),
+        ({"cell": "lstm", "update": "cho"}, "does not take update"),
+        ({"score": "dot"}, "one size"),
+        ({"score": "cosine"}, "no score"),
+        ({"select": "hard"}, "no selection"),
+    ],
+)
+def test_mistakes_are_named(options, message):
+    with pytest.raises(RegardError, match=message):
+        model(**options)
