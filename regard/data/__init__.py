@@ -1,6 +1,7 @@
 """Data: from rows in files, worlds and packages to batches of encoded columns."""
 
 from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Tokens
+from regard.data.batches import Batches
 from regard.data.columns import (
     SPECIAL,
     AlignmentColumn,
@@ -11,6 +12,9 @@ from regard.data.columns import (
     Vocabulary,
     column_from_state,
 )
+from regard.data.dataset import Dataset
+from regard.data.readers import Row, read_rows, values
+from regard.data.rejections import Rejected, Rejections, write_rejected
 
 __all__ = [
     "BEGIN",
@@ -20,11 +24,19 @@ __all__ = [
     "UNKNOWN",
     "AlignmentColumn",
     "Batch",
+    "Batches",
     "Column",
+    "Dataset",
     "LabelColumn",
+    "Rejected",
+    "Rejections",
+    "Row",
     "TagsColumn",
     "TextColumn",
     "Tokens",
     "Vocabulary",
     "column_from_state",
+    "read_rows",
+    "values",
+    "write_rejected",
 ]

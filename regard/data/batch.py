@@ -42,11 +42,13 @@ class Batch:
 
     rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)
+    idle   a stand-in for a process that has no row of a small global batch: its loss must not count
     """
 
     columns: Mapping[str, Any]
     rows: tuple[int, ...]
     cost: int = field(default=0)
+    idle: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -58,4 +60,5 @@ class Batch:
         return name in self.columns
 
     def to(self, device: torch.device | str) -> Batch:
-        return Batch({name: value.to(device) for name, value in self.columns.items()}, self.rows, self.cost)
+        columns = {name: value.to(device) for name, value in self.columns.items()}
+        return Batch(columns, self.rows, self.cost, self.idle)

@@ -66,10 +66,10 @@ class Subwords(Unit):
                 bos_id=2,
                 eos_id=3,
                 # Spelled so that no prepared text can contain them: sentencepiece would not learn from such a place.
-                **{
-                    f"{name}_piece": ESCAPE + symbol
-                    for name, symbol in zip(("pad", "unk", "bos", "eos"), SPECIAL, strict=True)
-                },
+                pad_piece=ESCAPE + SPECIAL[0],
+                unk_piece=ESCAPE + SPECIAL[1],
+                bos_piece=ESCAPE + SPECIAL[2],
+                eos_piece=ESCAPE + SPECIAL[3],
                 num_threads=1,
                 minloglevel=2,
             )

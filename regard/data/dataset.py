@@ -1,0 +1,200 @@
+"""A dataset: rows encoded once, looked up by number, collated into batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.data.batch import Batch
+from regard.data.cache import building, key_of, read_manifest, write_manifest
+from regard.data.columns.column import Column
+from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded
+from regard.data.ragged import Array, Ragged
+from regard.data.readers.row import Row
+from regard.data.readers.rows import BadRows
+from regard.data.rejections import Rejections, read_rejected, write_rejected
+from regard.errors import RegardError
+
+REJECTED = "rejected.tsv"
+
+
+class Dataset:
+    """Examples, each a row or, where references are gathered, the rows that agree in everything but the references.
+
+    columns      name → column
+    rejections   the rows left out, with their reasons
+    """
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        columns: Sequence[Column],
+        rejections: Rejections,
+        *,
+        first: Array | None = None,
+        groups: Ragged | None = None,
+    ) -> None:
+        """first (examples,) the row each example shows; groups: example → all its rows. None: every row by itself."""
+        self.columns = {column.name: column for column in columns}
+        self.rejections = rejections
+        self._encoded = encoded
+        self._first = np.arange(len(encoded.costs)) if first is None else first
+        self._groups = groups
+
+    @classmethod
+    def build(
+        cls,
+        rows: Iterable[Row],
+        columns: Iterable[Column],
+        *,
+        cache: Path | str | None = None,
+        on_bad: BadRows = "stop",
+        rejected: Path | str | None = None,
+        references: Collection[str] = (),
+    ) -> Dataset:
+        """Encode the rows, or find them already encoded.
+
+        cache        a folder for encodings, keyed by the rows' content, the columns' states and `on_bad`: what was
+                     built once is mapped, and memory stays bounded; None: in memory
+        on_bad       "stop" at the first bad row, or "skip" it
+        rejected     where to write the skipped rows (rejected.tsv)
+        references   names of output columns: rows that agree in all other columns become one example, whose
+                     outputs are each other's references
+        """
+        columns = list(columns)
+        if cache is None:
+            rejections = Rejections(on_bad)
+            encoded = encode_rows(rows, columns, rejections, None)
+        else:
+            encoded, rejections = _cached(rows, columns, Path(cache), on_bad)
+        if not len(encoded.costs):
+            left_out = (
+                f" (all {len(rejections)} were left out: {_most(rejections)})" if len(rejections) else ""
+            )
+            raise RegardError(f"there are no rows to use{left_out}.", where=str(getattr(rows, "path", "")))
+        if rejected is not None:
+            write_rejected(Path(rejected), rejections.kept)
+        dataset = cls(encoded, columns, rejections)
+        return dataset.grouped(references) if references else dataset
+
+    @property
+    def rejected(self) -> int:
+        """Number of rows left out."""
+        return len(self.rejections)
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def __getitem__(self, example: int) -> dict[str, Array]:
+        """Column → its encoding of this example."""
+        row = self._row(example)
+        found = {}
+        for name, column in self.columns.items():
+            ids = self._encoded.columns[name][row] if column.cached else column.encode(self._text(name, row))
+            found[name] = ids.reshape(()) if column.scalar else ids
+        return found
+
+    def _row(self, example: int) -> int:
+        if not -len(self) <= example < len(self):
+            raise IndexError(f"example {example} of {len(self)}")
+        return int(self._first[example])
+
+    def _text(self, name: str, row: int) -> str:
+        return self._encoded.texts[name][row].tobytes().decode("utf-8", errors="surrogatepass")
+
+    def raw(self, example: int) -> dict[str, str]:
+        """Column → the text as it stood in the data."""
+        return {name: self._text(name, self._row(example)) for name in self.columns}
+
+    def where(self, example: int) -> str:
+        """file:line of the example."""
+        return self._encoded.places[self._row(example)].tobytes().decode("utf-8", errors="surrogatepass")
+
+    def references(self, example: int, name: str) -> list[str]:
+        """All different values of a column among the example's rows, in the order they came."""
+        rows: Sequence[int] = [self._row(example)] if self._groups is None else self._groups[example].tolist()
+        return list(dict.fromkeys(self._text(name, row) for row in rows))
+
+    @property
+    def costs(self) -> Array:
+        """(examples,) int32: the dearest of each example's columns."""
+        return np.asarray(self._encoded.costs[self._first])
+
+    def lengths(self, name: str) -> Array:
+        """(examples,) int64: lengths of the encodings of a column."""
+        offsets = self._encoded.columns[name].offsets
+        return np.asarray(offsets[self._first + 1] - offsets[self._first])
+
+    def batch(self, examples: Sequence[int] | Array) -> Batch:
+        """The examples side by side, collated."""
+        examples = np.asarray(examples, dtype=np.int64)
+        rows = self._first[examples]
+        collated: dict[str, Any] = {}
+        # Those that are `of` others come after them, since their shapes depend on theirs.
+        for column in sorted(self.columns.values(), key=lambda column: len(column.of) > 0):
+            if column.cached:
+                collated[column.name] = column.collate(
+                    self._encoded.columns[column.name].take(rows), collated
+                )
+            else:
+                encodings = [column.encode(self._text(column.name, int(row))) for row in rows]
+                collated[column.name] = column.collate(encodings, collated)
+        dearest = int(self._encoded.costs[rows].max(initial=0))
+        in_order = {name: collated[name] for name in self.columns}
+        return Batch(in_order, tuple(examples.tolist()), len(rows) * dearest)
+
+    def subset(self, examples: Sequence[int] | Array) -> Dataset:
+        """Some of the examples, in the given order; nothing is copied."""
+        examples = np.asarray(examples, dtype=np.int64)
+        groups = None if self._groups is None else self._groups.take(examples)
+        return Dataset(
+            self._encoded,
+            list(self.columns.values()),
+            self.rejections,
+            first=self._first[examples],
+            groups=groups,
+        )
+
+    def grouped(self, references: Collection[str]) -> Dataset:
+        """One example for all rows that agree in every column but the references; alignments do not count either.
+
+        Memory grows with the number of distinct examples (some 100 bytes each).
+        """
+        keys = [name for name, column in self.columns.items() if name not in references and not column.of]
+        unknown = [name for name in references if name not in self.columns]
+        if unknown or not keys:
+            what = f"{unknown[0]!r} is no column" if unknown else "no column is left to group by"
+            raise RegardError(f"references: {what}; the columns are {', '.join(self.columns)}.")
+        members: dict[bytes, list[int]] = {}
+        for row in self._first.tolist():
+            content = b"\0".join(self._encoded.texts[name][row].tobytes() for name in keys)
+            members.setdefault(hashlib.blake2b(content, digest_size=16).digest(), []).append(row)
+        groups = Ragged.of([np.array(rows, dtype=np.int64) for rows in members.values()])
+        first = groups.values[groups.offsets[:-1]]
+        return Dataset(
+            self._encoded, list(self.columns.values()), self.rejections, first=first, groups=groups
+        )
+
+
+def _cached(
+    rows: Iterable[Row], columns: Sequence[Column], cache: Path, on_bad: BadRows
+) -> tuple[Encoded, Rejections]:
+    folder = cache / key_of([column.state() for column in columns], fingerprint(rows), on_bad)
+    if read_manifest(folder) is None:
+        with building(folder) as temporary:
+            rejections = Rejections(on_bad)
+            encoded = encode_rows(rows, columns, rejections, temporary)
+            write_rejected(temporary / REJECTED, rejections.kept)
+            write_manifest(
+                temporary, {"rows": len(encoded.costs), "columns": [column.name for column in columns]}
+            )
+    return open_encoded(folder, columns), Rejections(on_bad, read_rejected(folder / REJECTED))
+
+
+def _most(rejections: Rejections) -> str:
+    reason, count = rejections.reasons.most_common(1)[0]
+    return f"{count} because {reason}"

@@ -1,0 +1,130 @@
+"""From rows to encoded columns: the one pass that checks every row and encodes it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from regard.data.cache import RaggedWriter, mapped
+from regard.data.columns.column import Column
+from regard.data.ragged import Array, Ragged
+from regard.data.readers.row import Row
+from regard.data.rejections import Rejections
+from regard.errors import RegardError
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Rows that know what they are made from and which of them could not be read (`read_rows` gives one)."""
+
+    def with_problems(self) -> Iterator[Row]: ...
+
+    def fingerprint(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Every row that could be used.
+
+    columns   name → encodings, of the cached columns
+    texts     name → UTF-8 bytes of the raw values
+    places    UTF-8 bytes of each row's "file:line"
+    costs     (rows,) what the row costs: the dearest of its columns
+    """
+
+    columns: dict[str, Ragged]
+    texts: dict[str, Ragged]
+    places: Ragged
+    costs: Array
+
+
+def all_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    return rows.with_problems() if isinstance(rows, Source) else iter(rows)
+
+
+def fingerprint(rows: Iterable[Row]) -> str:
+    """What the content of the rows hashes to."""
+    if isinstance(rows, Source):
+        return rows.fingerprint()
+    if isinstance(rows, Iterator):
+        raise RegardError(
+            "these rows can be read only once, but a cache is keyed by reading them first.",
+            fix="Give a list or what read_rows returns, or build without a cache.",
+        )
+    digest = hashlib.blake2b(digest_size=16)
+    for row in rows:
+        digest.update(repr((sorted(row.items()), getattr(row, "where", ""))).encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+def encode_rows(
+    rows: Iterable[Row], columns: Sequence[Column], rejections: Rejections, folder: Path | None
+) -> Encoded:
+    """One pass, one row at a time: memory does not grow with the rows unless there is no folder."""
+    cached = [column for column in columns if column.cached]
+    encodings = {
+        column.name: RaggedWriter(folder, f"{place}.ids", np.int32) for place, column in enumerate(cached)
+    }
+    texts = {
+        column.name: RaggedWriter(folder, f"{place}.text", np.uint8) for place, column in enumerate(columns)
+    }
+    places, costs = RaggedWriter(folder, "places", np.uint8), RaggedWriter(folder, "costs", np.int32)
+    writers = [*encodings.values(), *texts.values(), places, costs]
+    try:
+        for row in all_rows(rows):
+            outcome = examine(row, columns)
+            if isinstance(outcome, str):
+                rejections.add(row, outcome)
+                continue
+            for column in columns:
+                texts[column.name].append_text(row[column.field])
+                if column.cached:
+                    encodings[column.name].append(outcome[column.name])
+            places.append_text(getattr(row, "where", ""))
+            costs.append(np.array(max(column.cost(outcome[column.name]) for column in columns)))
+        return Encoded(
+            {name: writer.finish() for name, writer in encodings.items()},
+            {name: writer.finish() for name, writer in texts.items()},
+            places.finish(),
+            costs.finish().values,
+        )
+    finally:
+        for writer in writers:
+            writer.close()
+
+
+def examine(row: Row, columns: Sequence[Column]) -> dict[str, Array] | str:
+    """The encodings of a row, or the reason why it cannot be used."""
+    problem = getattr(row, "problem", None)
+    if problem:
+        return f"the row {problem}"
+    encoded: dict[str, Array] = {}
+    for column in columns:
+        value = row.get(column.field)
+        reason = column.check_value(value)
+        if reason is None and value is not None:
+            encoded[column.name] = column.encode(value)
+            reason = column.check_encoded(encoded[column.name])
+        if reason:
+            return f"{column.field} {reason}"
+    for column in columns:
+        reason = column.check_beside(encoded[column.name], encoded) if column.of else None
+        if reason:
+            return f"{column.field} {reason}"
+    return encoded
+
+
+def open_encoded(folder: Path, columns: Sequence[Column]) -> Encoded:
+    """What `encode_rows` left in a folder."""
+    cached: list[Any] = [column for column in columns if column.cached]
+    return Encoded(
+        {column.name: mapped(folder, f"{place}.ids", np.int32) for place, column in enumerate(cached)},
+        {column.name: mapped(folder, f"{place}.text", np.uint8) for place, column in enumerate(columns)},
+        mapped(folder, "places", np.uint8),
+        mapped(folder, "costs", np.int32).values,
+    )

@@ -1,0 +1,55 @@
+"""Data sets of the hub: `hf:name:split` or `hf:name:config:split`, streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from regard.data.readers.row import Row
+from regard.data.readers.values import row_of
+from regard.errors import MissingExtra, RegardError
+
+PREFIX = "hf:"
+
+
+def parts_of(name: str) -> tuple[str, str | None, str]:
+    """Data set, configuration, split."""
+    parts = name.removeprefix(PREFIX).split(":")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise RegardError(
+            "a data set of the hub is named hf:name:split or hf:name:config:split.",
+            where=name,
+            fix=f"For example {PREFIX}{parts[0] or 'name'}:train.",
+        )
+    return parts[0], parts[1] if len(parts) == 3 else None, parts[-1]
+
+
+def load(name: str) -> Any:
+    dataset, config, split = parts_of(name)
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        raise MissingExtra("datasets", "hub", f"Reading {name}") from None
+    try:
+        return load_dataset(dataset, config, split=split, streaming=True)
+    except Exception as error:
+        raise RegardError(f"the hub did not give it ({error}).", where=name) from error
+
+
+def read_hub(name: str, fields: Sequence[str]) -> Iterator[Row]:
+    """Rows are numbered from 1; class numbers become their names; a field "translation.en" lies inside another."""
+    dataset = load(name)
+    features = dataset.features or {}
+    classes = {field: features[field].names for field in fields if hasattr(features.get(field), "names")}
+    for number, record in enumerate(dataset, start=1):
+        if number == 1:
+            lacking = [
+                field for field in fields if field.partition(".")[0] not in record and field not in record
+            ]
+            if lacking:
+                raise RegardError(
+                    f"it has the fields {', '.join(record)}, but no {' and no '.join(lacking)}.", where=name
+                )
+        for field, names in classes.items():
+            record[field] = names[record[field]] if record[field] is not None and record[field] >= 0 else None
+        yield row_of(record, fields, file=name, line=number)

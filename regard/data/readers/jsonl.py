@@ -1,0 +1,61 @@
+"""JSON lines: an object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.data.readers.lines import read_lines, without_last_blank_lines
+from regard.data.readers.row import Row
+from regard.data.readers.values import row_of
+
+
+def read_jsonl(path: Path, fields: Sequence[str]) -> Iterator[Row]:
+    """A field "a.b" is found inside the object a; numbers are taken as they are written."""
+    for line in without_last_blank_lines(read_lines(path)):
+        problem, record = line.problem, None
+        if problem is None:
+            problem, record = parse(line.text)
+        if record is None:
+            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+        else:
+            yield row_of(record, fields, file=str(path), line=line.number, source=line.text)
+
+
+def parse(text: str) -> tuple[str | None, dict[str, Any] | None]:
+    """A problem or an object."""
+    if not text.strip():
+        return "is a blank line", None
+    try:
+        record = json.loads(
+            text,
+            object_pairs_hook=_without_twice,
+            parse_int=str,
+            parse_float=str,
+            parse_constant=_refuse_constant,
+        )
+    except json.JSONDecodeError as error:
+        return f"is not valid JSON: {error.msg} at character {error.pos + 1}", None
+    except (ValueError, RecursionError) as error:
+        return f"is not valid JSON: {error}", None
+    if not isinstance(record, dict):
+        kind = {list: "list", str: "string", bool: "truth value", type(None): "null"}.get(
+            type(record), "value"
+        )
+        return f'is a JSON {kind}, expected an object such as {{"field": "text"}}', None
+    return None, record
+
+
+def _without_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} comes twice")
+    return record
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")

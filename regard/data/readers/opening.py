@@ -1,0 +1,109 @@
+"""Opening files: plain or compressed, with a helpful word when that fails."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, Any
+
+from regard.errors import MissingExtra, RegardError
+
+COMPRESSIONS = (".gz", ".xz", ".zst")
+
+
+def find(path: str | Path) -> Path:
+    """The path, if there is a file there."""
+    path = Path(path)
+    if path.is_dir():
+        raise RegardError("this is a folder, expected a file.", where=str(path), fix="Name a file inside it.")
+    if not path.exists():
+        names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+        nearest = get_close_matches(path.name, names, n=1)
+        if not path.parent.is_dir():
+            fix = f"The folder {path.parent} does not exist either."
+        else:
+            fix = f"Did you mean {path.with_name(nearest[0])}?" if nearest else f"Look into {path.parent}."
+        raise RegardError("there is no such file.", where=str(path), fix=fix)
+    return path
+
+
+def kind(path: str | Path) -> str:
+    """The extension that tells the format, without that of the compression: "a.tsv.gz" → ".tsv"."""
+    path = Path(path)
+    return (path.with_suffix("") if path.suffix in COMPRESSIONS else path).suffix.lower()
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
+    """The bytes of the file, decompressed as its name says; damage is reported wherever reading meets it."""
+    damage: tuple[type[Exception], ...] = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+    try:
+        with _stream(path) as stream:
+            yield stream
+    except damage as error:
+        raise RegardError(
+            f"the compressed file is damaged or cut short ({error}).",
+            where=str(path),
+            fix="Fetch or compress it again.",
+        ) from error
+    except OSError as error:
+        raise RegardError(f"the file cannot be read ({error.strerror or error}).", where=str(path)) from error
+
+
+def _stream(path: Path) -> IO[bytes] | io.BufferedIOBase:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    if path.suffix == ".zst":
+        return io.BufferedReader(_ZstandardStream(path), buffer_size=1 << 17)
+    return path.open("rb")
+
+
+class _ZstandardStream(io.RawIOBase):
+    """Zstandard frames one after the other; unlike the library's own reader it notices a file that is cut short."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtra("zstandard", "zst", f"Reading {path}") from None
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._broken = zstandard.ZstdError
+        self._frame: Any = None
+        self._file = path.open("rb")
+        self._compressed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            self._compressed = self._compressed or self._file.read(1 << 16)
+            if not self._compressed:
+                if self._frame is not None:
+                    raise EOFError("the last frame has no end")
+                return 0
+            self._frame = self._frame or self._decompressor.decompressobj()
+            try:
+                self._ready = memoryview(self._frame.decompress(self._compressed))
+            except self._broken as error:
+                raise EOFError(str(error)) from error
+            self._compressed = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

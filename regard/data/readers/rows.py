@@ -1,0 +1,149 @@
+"""Rows: everything a path, several paths or a hub name holds, as often as one iterates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from regard.data.readers.csv import read_csv
+from regard.data.readers.hub import PREFIX, read_hub
+from regard.data.readers.jsonl import read_jsonl
+from regard.data.readers.opening import find, kind
+from regard.data.readers.parallel import read_parallel
+from regard.data.readers.parquet import read_parquet
+from regard.data.readers.row import Row
+from regard.data.readers.tsv import read_tsv
+from regard.errors import RegardError
+
+Format = Literal["tsv", "csv", "jsonl", "parquet", "text"]
+BadRows = Literal["stop", "skip"]
+
+FORMATS: dict[str, Format] = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+}
+READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
+    "tsv": read_tsv,
+    "csv": read_csv,
+    "jsonl": read_jsonl,
+    "parquet": read_parquet,
+}
+SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
+
+
+class Rows(Iterable[Row]):
+    """The rows of one source, read anew each time one iterates; nothing is kept in memory."""
+
+    def __init__(self, path: str, fields: Sequence[str], *, format: Format | None, bad_rows: BadRows) -> None:
+        self.path, self.fields, self.bad_rows = path, list(fields), bad_rows
+        self.hub = path.startswith(PREFIX)
+        self.files = [] if self.hub else files_of(path)
+        self.format = None if self.hub else format or format_of(path, self.files, self.fields)
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self.with_problems():
+            if row.problem is None:
+                yield row
+            elif self.bad_rows == "stop":
+                raise RegardError(f"the row {row.problem}.", where=row.where, fix=SKIP_HINT)
+
+    def with_problems(self) -> Iterator[Row]:
+        """All rows, those that could not be read with their `problem`."""
+        if self.hub:
+            yield from read_hub(self.path, self.fields)
+        elif self.format == "text" or len(self.files) > 1:
+            yield from read_parallel(self.files, self.fields)
+        else:
+            yield from READERS[self.format or "tsv"](self.files[0], self.fields)
+
+    def fingerprint(self) -> str:
+        """A hash of the names and of every byte of the files: what the rows depend on."""
+        digest = hashlib.blake2b(repr((self.path, self.format, self.fields)).encode(), digest_size=16)
+        if self.hub:
+            for row in self.with_problems():
+                digest.update(repr((sorted(row.items()), row.problem)).encode())
+        for file in self.files:
+            digest.update(hashlib.blake2b(str(file.stat().st_size).encode()).digest())
+            with file.open("rb") as stream:
+                while part := stream.read(1 << 20):
+                    digest.update(part)
+        return digest.hexdigest()
+
+
+class ManyRows(Iterable[Row]):
+    """Several sources, one after the other."""
+
+    def __init__(self, sources: Sequence[Rows]) -> None:
+        self.sources = list(sources)
+
+    def __iter__(self) -> Iterator[Row]:
+        for source in self.sources:
+            yield from source
+
+    def with_problems(self) -> Iterator[Row]:
+        for source in self.sources:
+            yield from source.with_problems()
+
+    def fingerprint(self) -> str:
+        return hashlib.blake2b(
+            "\n".join(s.fingerprint() for s in self.sources).encode(), digest_size=16
+        ).hexdigest()
+
+
+def files_of(path: str) -> list[Path]:
+    """One file, or several joined with + (unless a file of that very name exists)."""
+    if "+" not in path or Path(path).exists():
+        return [find(path)]
+    return [find(part) for part in path.split("+")]
+
+
+def format_of(path: str, files: Sequence[Path], fields: Sequence[str]) -> Format:
+    if len(files) > 1:
+        return "text"
+    known = FORMATS.get(kind(files[0]))
+    if known:
+        return known
+    if len(fields) == 1:
+        return "text"
+    raise RegardError(
+        f"the name does not tell the format: {kind(files[0]) or 'no extension'}.",
+        where=path,
+        fix=f"Rename it to one of {', '.join(FORMATS)} (.gz, .xz, .zst may follow), or join parallel files with +.",
+    )
+
+
+def read_rows(
+    path: str | Path | Sequence[str | Path],
+    *,
+    fields: Sequence[str],
+    format: Format | None = None,
+    bad_rows: BadRows = "stop",
+) -> Rows | ManyRows:
+    """The rows of a file, of parallel files "a.en+a.de", of `hf:name[:config]:split`, or of several of these.
+
+    fields     those wanted, in the order of the cells where there is no header
+    format     told by the extension, unless given
+    bad_rows   what iterating does with rows that cannot be read: stop with an error, or skip them. A `Dataset` sees
+               them in any case and follows its own `on_bad`.
+
+    Files are read as a stream, anew for each iteration; that they exist is checked at once.
+    """
+    if isinstance(path, str | Path):
+        return Rows(str(path), fields, format=format, bad_rows=bad_rows)
+    return ManyRows([Rows(str(one), fields, format=format, bad_rows=bad_rows) for one in path])
+
+
+def values(rows: Iterable[Row], *fields: str) -> Iterator[str]:
+    """The texts of some fields, blank and missing ones left out: what a column learns from."""
+    for row in rows:
+        for field in fields:
+            text = row.get(field)
+            if text and text.strip():
+                yield text

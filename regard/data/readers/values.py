@@ -1,0 +1,48 @@
+"""Values that are not text yet: of JSON, Parquet and hub data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from regard.data.readers.row import Row
+
+
+def dig(record: Mapping[str, Any], field: str) -> Any:
+    """record[field], or for "a.b" record["a"]["b"]; None where there is none."""
+    if field in record:
+        return record[field]
+    head, dot, rest = field.partition(".")
+    inner = record.get(head) if dot else None
+    return dig(inner, rest) if isinstance(inner, Mapping) else None
+
+
+def as_text(value: Any) -> str | None:
+    """Numbers and truth values as they are written in JSON; None for what is not a single value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else None
+
+
+def row_of(
+    record: Mapping[str, Any], fields: Sequence[str], *, file: str, line: int, source: str = ""
+) -> Row:
+    """The fields of a record as text; null is missing; lists, objects and bytes make a bad row."""
+    values: dict[str, str] = {}
+    for field in fields:
+        value = dig(record, field)
+        if value is None:
+            continue
+        text = as_text(value)
+        problem = None
+        if text is None:
+            kind = "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
+            problem = f"has {kind} in {field}, expected text"
+        elif not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            problem = f"has half of a surrogate pair in {field}, which is no character"
+        if text is None or problem:
+            return Row(file=file, line=line, problem=problem, source=source or repr(dict(record)))
+        values[field] = text
+    return Row(values, file=file, line=line)

@@ -1,0 +1,93 @@
+"""Rows that could not be used: stop at the first, or set them aside with file, line and reason."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.data.readers.row import Row
+from regard.data.readers.rows import SKIP_HINT, BadRows
+from regard.errors import RegardError
+
+
+class Rejected(NamedTuple):
+    """One line of rejected.tsv; tabs and line ends inside a cell are written as \\t, \\n and \\r."""
+
+    file: str
+    line: int
+    reason: str
+    row: str
+
+    def write(self) -> str:
+        cells = (self.file, str(self.line), self.reason, self.row)
+        return "\t".join(re.sub(r"[\\\t\n\r]", lambda m: _ESCAPES[m[0]], cell) for cell in cells) + "\n"
+
+    @classmethod
+    def read(cls, line: str) -> Rejected:
+        cells = [
+            re.sub(r"\\[\\tnr]", lambda m: _MEANINGS[m[0]], cell)
+            for cell in line.removesuffix("\n").split("\t")
+        ]
+        return cls(cells[0], int(cells[1]), cells[2], cells[3])
+
+
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_MEANINGS = {written: sign for sign, written in _ESCAPES.items()}
+HEADER = "\t".join(Rejected._fields) + "\n"
+
+
+class Rejections:
+    """What becomes of bad rows while a dataset is built.
+
+    on_bad   "stop" raises at the first; "skip" counts and keeps them
+    """
+
+    def __init__(self, on_bad: BadRows, kept: Iterable[Rejected] = ()) -> None:
+        self.on_bad, self.kept = on_bad, list(kept)
+
+    def add(self, row: Row, reason: str) -> None:
+        """reason: a sentence without its full stop, "target is empty"."""
+        if self.on_bad == "stop":
+            raise RegardError(f"{reason}.", where=row.where, fix=SKIP_HINT)
+        self.kept.append(Rejected(row.file, row.line, reason, row.source or "\t".join(row.values())))
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """How many rows for each reason, numbers and quoted values left open: "target has … tokens"."""
+        return Counter(
+            re.sub(r"'[^']*'|\b\d+\b|\b0x[0-9a-f]+\b", "…", rejected.reason) for rejected in self.kept
+        )
+
+
+def write_rejected(path: Path, rejected: Iterable[Rejected]) -> int:
+    """rejected.tsv, whole or not at all, and the number of its rows; with none, no file, nor an old one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    count = 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with temporary.open("w", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
+        file.write(HEADER)
+        for one in rejected:
+            file.write(one.write())
+            count += 1
+    if count:
+        os.replace(temporary, path)
+    else:
+        temporary.unlink()
+        path.unlink(missing_ok=True)
+    return count
+
+
+def read_rejected(path: Path) -> list[Rejected]:
+    """The inverse of `write_rejected`."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="\n") as file:
+        next(file)
+        return [Rejected.read(line) for line in file]
