@@ -1,5 +1,50 @@
 """Scores of outputs, and scores of looking."""
 
-from regard.metrics.result import Score, higher_is_better
+from regard.metrics.alignment import alignment_error_rate, attention_error_rate, hard_links, parse_links
+from regard.metrics.baselines import chance, majority
+from regard.metrics.classification import Classification, LabelScore, classification, macro_f1, top_k_accuracy
+from regard.metrics.edits import cer, per, wer
+from regard.metrics.lengths import Bucket, ByLength, by_length
+from regard.metrics.likelihood import perplexity
+from regard.metrics.matching import accuracy, exact, tag_accuracy, word_error
+from regard.metrics.metric import Metric
+from regard.metrics.registry import METRICS, higher_is_better, metric
+from regard.metrics.result import Score
+from regard.metrics.significance import Comparison, Interval, compare, confidence_interval
+from regard.metrics.translation import bleu, chrf
 
-__all__ = ["Score", "higher_is_better"]
+__all__ = [
+    "METRICS",
+    "Bucket",
+    "ByLength",
+    "Classification",
+    "Comparison",
+    "Interval",
+    "LabelScore",
+    "Metric",
+    "Score",
+    "accuracy",
+    "alignment_error_rate",
+    "attention_error_rate",
+    "bleu",
+    "by_length",
+    "cer",
+    "chance",
+    "chrf",
+    "classification",
+    "compare",
+    "confidence_interval",
+    "exact",
+    "hard_links",
+    "higher_is_better",
+    "macro_f1",
+    "majority",
+    "metric",
+    "parse_links",
+    "per",
+    "perplexity",
+    "tag_accuracy",
+    "top_k_accuracy",
+    "wer",
+    "word_error",
+]

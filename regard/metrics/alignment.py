@@ -1,0 +1,77 @@
+"""Alignment error rate: does the model look where the true alignment says?
+
+With S the sure links, P ⊇ S the possible ones and A the predicted ones (Och and Ney 2003):
+
+    AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
+
+summed over the whole corpus; 0 is perfect. A link (s, t) joins source position s with target position t, both from
+0. Soft weights (T, S) become links by taking, for every target word, the source position with the largest weight,
+one link a word. Target words without a sure or possible link are left out, as nothing is known of them, unless
+`all_words` is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regard.errors import RegardError
+from regard.metrics.result import Score
+
+Links = AbstractSet[tuple[int, int]]
+
+
+def parse_links(text: str) -> set[tuple[int, int]]:
+    """The links of "0-0 1-2 2-1" (source-target, from 0)."""
+    links = set()
+    for pair in text.split():
+        source, separator, target = pair.partition("-")
+        if not separator or not source.isdecimal() or not target.isdecimal():
+            raise RegardError(f"expected links such as 0-0 1-2, received {pair!r}.")
+        links.add((int(source), int(target)))
+    return links
+
+
+def hard_links(weights: ArrayLike, *, words: Sequence[int] | None = None) -> set[tuple[int, int]]:
+    """The largest weight of each target word of (T, S), the first of equals; of the target positions `words` alone."""
+    table = np.asarray(weights, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise RegardError(f"expected weights (target, source), received shape {table.shape}.")
+    chosen = range(table.shape[0]) if words is None else [word for word in words if word < table.shape[0]]
+    return {(int(table[target].argmax()), target) for target in chosen}
+
+
+def alignment_error_rate(
+    predicted: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
+) -> Score:
+    """AER over the rows; without `possible` links the sure ones are all there is."""
+    candidates = sure if possible is None else [s | p for s, p in zip(sure, possible, strict=True)]
+    if not len(predicted) == len(sure) == len(candidates) or not sure:
+        raise RegardError(
+            f"expected as many predicted as true rows, received {len(predicted)} and {len(sure)}."
+        )
+    hits = sum(len(a & s) + len(a & p) for a, s, p in zip(predicted, sure, candidates, strict=True))
+    links = sum(len(a) + len(s) for a, s in zip(predicted, sure, strict=True))
+    value = 1.0 - hits / links if links else 0.0
+    return Score("aer", value, len(sure), False, f"AER|sure{'' if possible is None else '+possible'}|corpus")
+
+
+def attention_error_rate(
+    weights: Sequence[ArrayLike],
+    sure: Sequence[Links],
+    possible: Sequence[Links] | None = None,
+    *,
+    all_words: bool = False,
+) -> Score:
+    """AER of soft attention, one array (T, S) a row; T may include the end of the sequence, which no link names."""
+    known = sure if possible is None else [s | p for s, p in zip(sure, possible, strict=True)]
+    predicted = [
+        hard_links(table, words=None if all_words else sorted({target for _, target in links}))
+        for table, links in zip(weights, known, strict=True)
+    ]
+    score = alignment_error_rate(predicted, sure, possible)
+    words = "all target words" if all_words else "aligned target words"
+    return Score(score.name, score.value, score.n, False, f"{score.signature}|argmax over source|{words}")

@@ -1,0 +1,113 @@
+"""Scores of labels, one label for each row: accuracy, precision, recall, F1, the confusion matrix.
+
+For a label c: precision = right / predicted as c, recall = right / truly c, F1 = their harmonic mean; each is 0 where
+it would be 0/0. Over labels: `macro` is the plain mean, `weighted` the mean weighted by how often a label is true,
+`micro` the value from the summed counts (with one label per row: the accuracy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from regard.errors import RegardError
+from regard.metrics.result import Score
+
+
+@dataclass(frozen=True)
+class LabelScore:
+    """support: how often the label is true."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True)
+class Classification:
+    """confusion (C, C): rows are the true labels, columns the predicted ones, in the order of `labels`."""
+
+    labels: tuple[str, ...]
+    confusion: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        return int(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        return float(np.trace(self.confusion) / self.n)
+
+    @property
+    def per_label(self) -> dict[str, LabelScore]:
+        right, predicted, true = np.diag(self.confusion), self.confusion.sum(0), self.confusion.sum(1)
+        return {
+            label: _label_score(int(right[c]), int(predicted[c]), int(true[c]))
+            for c, label in enumerate(self.labels)
+        }
+
+    @property
+    def macro(self) -> LabelScore:
+        return self._mean(np.ones(len(self.labels)))
+
+    @property
+    def weighted(self) -> LabelScore:
+        return self._mean(self.confusion.sum(1).astype(np.float64))
+
+    @property
+    def micro(self) -> LabelScore:
+        return _label_score(int(np.trace(self.confusion)), self.n, self.n)
+
+    def _mean(self, weights: NDArray[np.float64]) -> LabelScore:
+        scores = list(self.per_label.values())
+        table = np.array([[score.precision, score.recall, score.f1] for score in scores])  # (C, 3)
+        precision, recall, f1 = (weights @ table / weights.sum()).tolist()
+        return LabelScore(precision, recall, f1, self.n)
+
+
+def classification(
+    predictions: Sequence[str], truth: Sequence[str], *, labels: Sequence[str] | None = None
+) -> Classification:
+    """Counts every pair of true and predicted label. `labels` fixes their order; else all that occur, sorted."""
+    if len(predictions) != len(truth) or not truth:
+        raise RegardError(
+            f"expected as many predictions as true labels, received {len(predictions)} and {len(truth)}."
+        )
+    known = tuple(sorted({*predictions, *truth}) if labels is None else labels)
+    place = {label: index for index, label in enumerate(known)}
+    unknown = sorted({*predictions, *truth} - set(known))
+    if unknown:
+        raise RegardError(f"label {unknown[0]!r} is not among {', '.join(known)}.")
+    confusion = np.zeros((len(known), len(known)), dtype=np.int64)
+    np.add.at(confusion, ([place[label] for label in truth], [place[label] for label in predictions]), 1)
+    return Classification(known, confusion)
+
+
+def macro_f1(predictions: Sequence[str], truth: Sequence[str]) -> Score:
+    value = classification(predictions, truth).macro.f1
+    return Score("macro_f1", value, len(truth), True, "F1, plain mean over labels true or predicted")
+
+
+def top_k_accuracy(scores: ArrayLike, truth: Sequence[int], *, k: int) -> Score:
+    """The share of rows whose true class is among the k highest of scores (n, C); ties count against the model."""
+    table, target = np.asarray(scores, dtype=np.float64), np.asarray(truth, dtype=np.int64)
+    if table.ndim != 2 or len(table) != len(target) or not len(target):
+        raise RegardError(
+            f"expected scores (n, C) and n true classes, received {table.shape} and {target.shape}."
+        )
+    own = table[np.arange(len(target)), target][:, None]  # (n, 1)
+    ahead = (table >= own).sum(axis=1) - 1  # classes no lower than the true one, itself excluded
+    return Score(
+        f"top{k}_accuracy", float((ahead < k).mean()), len(target), True, f"true class among the first {k}"
+    )
+
+
+def _label_score(right: int, predicted: int, true: int) -> LabelScore:
+    precision = right / predicted if predicted else 0.0
+    recall = right / true if true else 0.0
+    f1 = 2 * right / (predicted + true) if predicted + true else 0.0
+    return LabelScore(precision, recall, f1, true)

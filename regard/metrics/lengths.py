@@ -1,0 +1,80 @@
+"""A metric by the length of the input: where does a model begin to fail?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.metrics.metric import Metric, as_references
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Rows with low ≤ length ≤ high."""
+
+    low: int
+    high: int
+    n: int
+    value: float
+    mean_length: float
+
+    @property
+    def label(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+
+
+@dataclass(frozen=True)
+class ByLength:
+    """The buckets that have rows, from short to long; `points` are those of a plot: mean length and value."""
+
+    metric: str
+    buckets: tuple[Bucket, ...]
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        return [(bucket.mean_length, bucket.value) for bucket in self.buckets]
+
+    def table(self) -> list[tuple[str, int, float]]:
+        """Lines of (lengths, rows, value)."""
+        return [(bucket.label, bucket.n, bucket.value) for bucket in self.buckets]
+
+    def __str__(self) -> str:
+        lines = [f"{'length':>10}  {'rows':>7}  {self.metric}"]
+        return "\n".join(lines + [f"{label:>10}  {n:>7}  {value:.4g}" for label, n, value in self.table()])
+
+
+def by_length(
+    metric: Metric,
+    predictions: Sequence[str],
+    references: Sequence[str | Sequence[str]],
+    lengths: Sequence[int],
+    *,
+    buckets: int = 8,
+    edges: Sequence[int] | None = None,
+) -> ByLength:
+    """The metric on the rows of each range of input lengths.
+
+    edges     the last length of each bucket, rising; what is longer than the last edge makes one more bucket
+    buckets   without edges: so many ranges of about equal width
+    """
+    size = np.asarray(lengths, dtype=np.int64)
+    if len(size) != len(predictions):
+        raise RegardError(
+            f"expected a length for each of {len(predictions)} predictions, received {len(size)}."
+        )
+    lines = metric.statistics(predictions, as_references(predictions, references))
+    shortest, longest = int(size.min()), int(size.max())
+    if edges is None:
+        edges = sorted({int(edge) for edge in np.linspace(shortest - 1, longest, buckets + 1).round()[1:]})
+    found = []
+    low = shortest
+    for high in [*(edge for edge in edges if edge < longest), longest]:
+        inside = (size >= low) & (size <= high)
+        if inside.any():
+            value = metric.value(lines[inside].sum(axis=0))
+            found.append(Bucket(low, high, int(inside.sum()), value, float(size[inside].mean())))
+        low = max(low, high + 1)
+    return ByLength(metric.name, tuple(found))

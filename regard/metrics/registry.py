@@ -1,0 +1,41 @@
+"""Metrics of texts by name, as a spec and the command line call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from regard.errors import RegardError
+from regard.metrics import edits, matching, translation
+from regard.metrics.metric import Metric
+
+METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(
+    {
+        "bleu": translation.bleu,
+        "chrf": translation.chrf,
+        "exact": lambda: matching.exact,
+        "accuracy": lambda: matching.accuracy,
+        "tag_accuracy": lambda: matching.tag_accuracy,
+        "word_error": lambda: matching.word_error,
+        "wer": lambda: edits.wer,
+        "cer": lambda: edits.cer,
+        "per": lambda: edits.per,
+    }
+)
+"""Name → how to make it, so that what a metric needs is imported when it is asked for."""
+
+LOWER_IS_BETTER = frozenset({"loss", "perplexity", "wer", "cer", "per", "word_error", "aer"})
+
+
+def metric(name: str) -> Metric:
+    if name not in METRICS:
+        near = get_close_matches(name, METRICS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise RegardError(f"there is no metric {name!r}; there are {', '.join(METRICS)}.{hint}")
+    return METRICS[name]()
+
+
+def higher_is_better(name: str) -> bool:
+    """The direction of a metric by its name; of "target.bleu", the metric of one output, the last part counts."""
+    return name.rpartition(".")[2] not in LOWER_IS_BETTER

@@ -1,0 +1,110 @@
+"""How sure is a difference? Bootstrap resampling of the test rows (Koehn 2004), exact in its random numbers.
+
+A resample draws n rows with replacement; since a metric is a function of sums over rows, its value on a resample is
+f(counts · statistics), with counts how often each row was drawn: no text is compared twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.metrics.metric import Metric, Table, as_references
+
+CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Interval:
+    """value on all rows; low and high bound the middle `level` of the resamples."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    samples: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on the same rows.
+
+    difference   second minus first, with its interval
+    p_value      two-sided: how often a difference at least as large comes up when the resamples' differences are
+                 moved to have mean zero, (count + 1) / (samples + 1)
+    wins         the share of resamples on which the second system is strictly better
+    """
+
+    first: Interval
+    second: Interval
+    difference: Interval
+    p_value: float
+    wins: float
+
+
+def confidence_interval(
+    metric: Metric,
+    predictions: Sequence[str],
+    references: Sequence[str | Sequence[str]],
+    *,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 1,
+) -> Interval:
+    """The metric with the interval that `level` of the resamples fall into."""
+    lines = metric.statistics(predictions, as_references(predictions, references))
+    (values,) = _resample(metric, [lines], samples, seed)
+    return _interval(metric.value(lines.sum(axis=0)), values, level)
+
+
+def compare(
+    metric: Metric,
+    first: Sequence[str],
+    second: Sequence[str],
+    references: Sequence[str | Sequence[str]],
+    *,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 1,
+) -> Comparison:
+    """Paired bootstrap: both systems are measured on the same resamples."""
+    tables = [metric.statistics(system, as_references(system, references)) for system in (first, second)]
+    one, two = _resample(metric, tables, samples, seed)
+    value_one, value_two = (metric.value(table.sum(axis=0)) for table in tables)
+    observed, differences = value_two - value_one, two - one
+    as_large = np.abs(differences - differences.mean()) >= abs(observed) - 1e-12
+    better = differences > 0 if metric.higher_is_better else differences < 0
+    return Comparison(
+        _interval(value_one, one, level),
+        _interval(value_two, two, level),
+        _interval(observed, differences, level),
+        float((as_large.sum() + 1) / (samples + 1)),
+        float(better.mean()),
+    )
+
+
+def _resample(metric: Metric, tables: Sequence[Table], samples: int, seed: int) -> list[Table]:
+    """For each table (n, k) the metric on the same `samples` resamples, (samples,)."""
+    if samples < 1:
+        raise RegardError(f"expected at least one resample, received {samples}.")
+    n = len(tables[0])
+    generator = np.random.default_rng(seed)
+    values: list[list[float]] = [[] for _ in tables]
+    for first in range(0, samples, CHUNK):
+        drawn = generator.integers(n, size=(min(CHUNK, samples - first), n))
+        counts = np.stack([np.bincount(line, minlength=n) for line in drawn]).astype(np.float64)  # (chunk, n)
+        for table, found in zip(tables, values, strict=True):
+            found += [metric.value(sums) for sums in counts @ table]
+    return [np.array(found) for found in values]
+
+
+def _interval(value: float, resampled: Table, level: float) -> Interval:
+    tail = 100.0 * (1.0 - level) / 2.0
+    low, high = np.percentile(resampled, [tail, 100.0 - tail])
+    return Interval(value, float(low), float(high), level, len(resampled))
