@@ -2,10 +2,18 @@
 
 from regard.structures.kernels.availability import available
 from regard.structures.kernels.chain import chain_log_partition, chain_marginals, chain_mode
+from regard.structures.kernels.projective import (
+    projective_log_partition,
+    projective_marginals,
+    projective_mode,
+)
 
 __all__ = [
     "available",
     "chain_log_partition",
     "chain_marginals",
     "chain_mode",
+    "projective_log_partition",
+    "projective_marginals",
+    "projective_mode",
 ]

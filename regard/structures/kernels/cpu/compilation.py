@@ -22,8 +22,13 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def reduction(function: Callable[..., Any]) -> Any:
-    """As `kernel`, for short loops over a row whose order of summation may change, so that they use whole registers."""
-    return compiled(function, **{**_OPTIONS, "fastmath": {"contract", "reassoc", "nsz", "nnan"}})
+    """As `kernel`, for a sum over a row in whatever order fills the registers."""
+    return compiled(function, **{**_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}})
+
+
+def comparison(function: Callable[..., Any]) -> Any:
+    """As `kernel`, for a maximum over a row, which is order-free only once NaN is out of the question."""
+    return compiled(function, **{**_OPTIONS, "fastmath": {"nsz", "nnan"}})
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
