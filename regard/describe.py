@@ -194,7 +194,7 @@ def _recurrent_decoder(prefix: str, decoder: RecurrentDecoderSpec) -> Answer:
     if "every-step" in condition:
         inputs.append("h")
     if decoder.attention:
-        inputs += ["ŝ_{t−1}"] * decoder.input_feeding if current else ["c_t"]
+        inputs.append("ŝ_{t−1}" if current else "c_t")
     joined = f"[{'; '.join(inputs)}]" if len(inputs) > 1 else inputs[0]
     first = "s_0 = tanh(W h + b), h the summary" if "start" in condition else "s_0 learned"
     lines = [f"{prefix}{first}   s_t = {decoder.cell}(s_{{t−1}}, {joined})"]
@@ -202,8 +202,9 @@ def _recurrent_decoder(prefix: str, decoder: RecurrentDecoderSpec) -> Answer:
     for attention in decoder.attention:
         over = f"over {attention.over}: " if len(decoder.attention) > 1 else ""
         lines.append(over + attention_equations(attention, "s_t" if current else "s_{t−1}"))
-    if decoder.attention and current:
-        lines.append("ŝ_t = tanh(W [c_t; s_t])   p(y_t) = softmax(V ŝ_t + b)")
+    read = ["s_t", *(["c_t"] if decoder.attention else []), *(["e(y_{t−1})"] if decoder.deep else [])]
+    if decoder.deep or current:
+        lines.append(f"ŝ_t = tanh(W [{'; '.join(read)}] + b)   p(y_t) = softmax(V ŝ_t + b)")
     else:
         lines.append("p(y_t) = softmax(V s_t + b)")
     notes = [f"{decoder.size} units", f"e(y) of {decoder.embedding}"]

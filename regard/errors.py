@@ -27,4 +27,6 @@ class MissingExtra(RegardError):
     """An optional library is needed and not installed."""
 
     def __init__(self, library: str, extra: str, why: str) -> None:
-        super().__init__(f"{why} needs {library}, which is not installed.", fix=f"Run: pip install 'regard[{extra}]'")
+        super().__init__(
+            f"{why} needs {library}, which is not installed.", fix=f"Run: pip install 'regard[{extra}]'"
+        )

@@ -97,9 +97,8 @@ class Trace:
                         f"output pieces by input pieces."
                     )
         if self.scores.shape not in ((0,), (len(self.output),)):
-            expected = (len(self.output),)
             raise RegardError(
-                f"scores have shape {self.scores.shape}, expected {expected}: one for each output piece."
+                f"scores have shape {self.scores.shape}, expected {(len(self.output),)}: one for each output piece."
             )
 
     @property
@@ -127,9 +126,9 @@ class Trace:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the figure as .svg, .html, .png or .pdf, by the ending of the name."""
-        from regard.inspect import page_of, save
+        from regard.inspect import save
 
-        save(page_of(self) if str(path).lower().endswith((".html", ".htm")) else self.plot(), path)
+        save(self.html() if str(path).lower().endswith((".html", ".htm")) else self.plot(), path)
 
     def _repr_html_(self) -> str:
         return self.plot()._repr_html_()

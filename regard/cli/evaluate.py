@@ -18,9 +18,14 @@ def evaluate(
         Optional[list[str]],  # noqa: UP045
         typer.Option("--data", metavar="FILE", help="Measure on this file instead of the spec's data."),
     ] = None,
-    split: Annotated[
-        str, typer.Option("--split", help="Which part of the spec's data: dev, test, …")
-    ] = "test",
+    splits: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--split",
+            metavar="NAME",
+            help="Part of the spec's data (test when absent); several are put together.",
+        ),
+    ] = None,
     metrics: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -62,7 +67,7 @@ def evaluate(
     measure(
         runs,
         files=data or [],
-        split=split,
+        splits=splits or ["test"],
         metrics=metrics or [],
         overrides=changes,
         device=device,

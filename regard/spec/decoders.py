@@ -50,8 +50,8 @@ class RecurrentDecoderSpec(DecoderPart):
     condition: tuple[Condition, ...] | None = None
     """How the encoding reaches the decoder; start and, where there is one, attention when absent."""
     attention: tuple[AttentionSpec, ...] = ()
-    input_feeding: bool = True
-    """With attention from the current state: feed the attentional vector back as input (Luong)."""
+    deep: bool = False
+    """Write from tanh(W [s_t; c_t; e(y_{t−1})]) instead of from s_t (Bahdanau's deep output)."""
     tie: Literal["none", "output", "all"] = "none"
     """output: the output weights are the target embeddings; all: and the source embeddings too."""
     label_smoothing: Dropout = 0.0
@@ -69,7 +69,6 @@ class LabelDecoderSpec(DecoderPart):
     type: Literal["label"]
     attention: AttentionSpec | None = None
     class_weights: dict[str, Positive] | Literal["balanced"] | None = None
-    label_smoothing: Dropout = 0.0
 
 
 class TagsDecoderSpec(DecoderPart):

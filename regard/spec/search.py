@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from regard.spec.base import Count, Part, Positive, Share
 
@@ -13,12 +13,24 @@ class SearchSpec(Part):
     method: Literal["greedy", "beam", "sample"] = "greedy"
     beam: Count = 5
     length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
-    """score = log p / length^penalty; 0 compares the bare log-probabilities."""
+    """Hypotheses are ranked by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
     n_best: Count = 1
+    """Answers for each input: of the beam, or so many samples."""
     min_length: Annotated[int, Field(ge=0)] = 0
-    max_length: Count = 200
+    max_length: Count | None = None
+    """Longest output, in units; twice the input's length and twenty more when absent."""
     temperature: Positive = 1.0
     top_k: Annotated[int, Field(ge=0)] = 0
     top_p: Share = 1.0
     replace_unknown: bool = False
     """Write the most attended source word where the model wrote the unknown one."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> SearchSpec:
+        if self.method == "beam" and self.n_best > self.beam:
+            raise ValueError(f"a beam of {self.beam} cannot give {self.n_best} answers. Raise beam.")
+        if self.method == "greedy" and self.n_best > 1:
+            raise ValueError(f"greedy search gives one answer, not {self.n_best}. Use method: beam or sample.")
+        if self.max_length is not None and self.min_length > self.max_length:
+            raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
+        return self

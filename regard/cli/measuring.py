@@ -1,0 +1,187 @@
+"""What `evaluate` does once its options are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from regard.data import Dataset
+from regard.errors import RegardError
+from regard.evaluation import Evaluation, evaluate
+from regard.experiment import build_dataset
+from regard.metrics import METRICS, ByLength
+from regard.model import Model
+from regard.model.store import versions, write_text
+from regard.sources import open_files, open_splits
+
+
+def measure(
+    runs: Sequence[Path],
+    *,
+    files: Sequence[str],
+    splits: Sequence[str],
+    metrics: Sequence[str],
+    overrides: Sequence[str],
+    device: str | None,
+    by_length: bool,
+    plot: Path | None,
+    json_file: Path | None,
+    predictions: Path | None,
+    together: bool,
+) -> None:
+    models = {str(run): Model.load(run, device=device, overrides=overrides) for run in runs}
+    datasets = {name: open_dataset(model, files, splits) for name, model in models.items()}
+    if together and len(models) > 1:
+        first, *rest = models
+        beside = [(models[name], datasets[name]) for name in rest]
+        found = {" + ".join(models): evaluate(models[first], datasets[first], metrics, ensemble=beside)}
+    else:
+        found = {name: evaluate(model, datasets[name], metrics) for name, model in models.items()}
+    console = Console()
+    console.print(score_table(found, files or splits))
+    print_labels(found, console)
+    curves = {name: lengths_of(evaluation) for name, evaluation in found.items()} if by_length or plot else {}
+    if by_length:
+        for name, curve in curves.items():
+            console.print(length_table(name, curve))
+    if plot is not None:
+        draw(curves, plot)
+        console.print(f"the figure is in [bold]{plot}[/bold]", highlight=False)
+    if json_file is not None:
+        write_text(json_file, json.dumps(as_json(found, curves), ensure_ascii=False, indent=1) + "\n")
+    if predictions is not None:
+        write_predictions(found, predictions)
+
+
+def open_dataset(model: Model, files: Sequence[str], splits: Sequence[str]) -> Dataset:
+    """Rows to measure on; truth columns are taken along where the rows have them."""
+    spec = model.spec
+    if files:
+        rows: Any = open_files(spec, files)
+    else:
+        known = open_splits(spec)
+        for split in splits:
+            if split not in known:
+                raise RegardError(
+                    f"the data of this model have no {split!r}.",
+                    where="--split",
+                    fix=f"There are {', '.join(known)}; or name a file with --data.",
+                )
+        rows = known[splits[0]] if len(splits) == 1 else [row for split in splits for row in known[split]]
+    columns = [model.columns[name] for name in (*spec.inputs, *spec.outputs)]
+    first = next(iter(rows), None)
+    columns += [model.columns[name] for name in spec.truth if first and model.columns[name].field in first]
+    return build_dataset(rows, spec, columns, gather=True, rejected=None)
+
+
+def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, title=", ".join(data), title_justify="left")
+    table.add_column("model", style="cyan")
+    names = list(dict.fromkeys(name for evaluation in found.values() for name in evaluation.scores))
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("rows", justify="right", style="dim")
+    for model, evaluation in found.items():
+        cells = [
+            f"{evaluation.scores[name].value:.4f}" if name in evaluation.scores else "" for name in names
+        ]
+        table.add_row(model, *cells, f"{len(evaluation.inputs):,}")
+    signatures = {
+        name: evaluation.scores[name].signature for evaluation in found.values() for name in evaluation.scores
+    }
+    table.caption = "\n".join(f"{name}: {signature}" for name, signature in signatures.items() if signature)
+    table.caption_justify = "left"
+    return table
+
+
+def print_labels(found: dict[str, Evaluation], console: Console) -> None:
+    """Precision, recall and F1 of each label, and which are taken for which."""
+    for model, evaluation in found.items():
+        for output, result in evaluation.labels.items():
+            table = Table(box=None, header_style="bold", title=f"{model}: {output}", title_justify="left")
+            for head in (
+                "label",
+                "precision",
+                "recall",
+                "f1",
+                "rows",
+                *(f"→ {label}" for label in result.labels),
+            ):
+                table.add_column(head, justify="left" if head == "label" else "right")
+            for row, (label, score) in enumerate(result.per_label.items()):
+                counts = [str(count) for count in result.confusion[row]]
+                numbers = [f"{value:.3f}" for value in (score.precision, score.recall, score.f1)]
+                table.add_row(label, *numbers, str(score.support), *counts)
+            console.print(table)
+
+
+def lengths_of(evaluation: Evaluation) -> ByLength:
+    name = next((name for name in evaluation.scores if name.rpartition(".")[2] in METRICS), None)
+    if name is None:
+        raise RegardError(
+            "none of the metrics measured can be split by length.", fix="Add one: --metric bleu"
+        )
+    return evaluation.by_length(name)
+
+
+def length_table(name: str, curve: ByLength) -> Table:
+    table = Table(
+        box=None, header_style="bold", title=f"{name}: by length of the input", title_justify="left"
+    )
+    for head in ("length", "rows", curve.metric):
+        table.add_column(head, justify="right")
+    for label, rows, value in curve.table():
+        table.add_row(label, f"{rows:,}", f"{value:.4g}")
+    return table
+
+
+def draw(curves: dict[str, ByLength], path: Path) -> None:
+    from regard.inspect import bars, save
+
+    labels = {bucket.label: bucket for curve in curves.values() for bucket in curve.buckets}
+    places = sorted(labels, key=lambda label: labels[label].low)
+    series = {}
+    for name, curve in curves.items():
+        values = {bucket.label: bucket.value for bucket in curve.buckets}
+        series[Path(name).name] = [values.get(place, float("nan")) for place in places]
+    metric = next(iter(curves.values())).metric
+    scene = bars(
+        places,
+        series,
+        counts=[labels[place].n for place in places],
+        title=f"{metric} by length of the input",
+        x_name="units in the input",
+        y_name=metric,
+        style="lines",
+    )
+    save(scene, path)
+
+
+def as_json(found: dict[str, Evaluation], curves: dict[str, ByLength]) -> dict[str, Any]:
+    return {
+        "models": {
+            name: {
+                "scores": evaluation.to_dict(),
+                **({"by_length": curves[name].table()} if name in curves else {}),
+            }
+            for name, evaluation in found.items()
+        },
+        "versions": versions(),
+    }
+
+
+def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
+    """model, input, output, references; tabs and line ends inside a text become spaces."""
+    lines = ["\t".join(("model", "input", "output", "references"))]
+    for model, evaluation in found.items():
+        for output, texts in evaluation.predictions.items():
+            for row, text in enumerate(texts):
+                given = " | ".join(evaluation.inputs[row].values())
+                wanted = " | ".join(evaluation.references[output][row])
+                lines.append("\t".join(" ".join(cell.split()) for cell in (model, given, text, wanted)))
+    write_text(path, "\n".join(lines) + "\n")

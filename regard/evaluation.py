@@ -1,0 +1,188 @@
+"""Measuring a model: its answers against the references, its looks against the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from regard.data import Batches, Dataset
+from regard.errors import RegardError
+from regard.metrics import (
+    METRICS,
+    ByLength,
+    Classification,
+    Score,
+    attention_error_rate,
+    by_length,
+    classification,
+    metric,
+    parse_links,
+    perplexity,
+)
+from regard.model import Model
+from regard.prediction import Prediction
+
+USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",)}
+"""What is measured where the spec names nothing, by the type of the output."""
+LIKELIHOOD = ("loss", "perplexity")
+LOOKING = ("aer",)
+EVALUATE_COST = 8000
+
+
+@dataclass
+class Evaluation:
+    """What one model did on one set of rows.
+
+    scores        by name; with several outputs `output.metric`
+    predictions   per output, one a row
+    references    per output, one or more a row
+    inputs        the raw inputs of each row
+    lengths       of the inputs, in units, the longest where there are several
+    labels        per label output the confusion matrix and what follows from it
+    """
+
+    scores: dict[str, Score] = field(default_factory=dict)
+    predictions: dict[str, list[str]] = field(default_factory=dict)
+    references: dict[str, list[list[str]]] = field(default_factory=dict)
+    inputs: list[dict[str, str]] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    labels: dict[str, Classification] = field(default_factory=dict)
+
+    def by_length(self, name: str, *, edges: Sequence[int] | None = None) -> ByLength:
+        """One of the metrics by the length of the input."""
+        output, _, wanted = name.rpartition(".")
+        output = output or next(iter(self.predictions))
+        return by_length(
+            metric(wanted), self.predictions[output], self.references[output], self.lengths, edges=edges
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scores, for JSON."""
+        return {
+            name: {"value": score.value, "n": score.n, "signature": score.signature}
+            for name, score in self.scores.items()
+        }
+
+
+def wanted_metrics(model: Model, names: Sequence[str] = ()) -> dict[str, list[str]]:
+    """{output: metrics}: those asked for, else the spec's, else what is usual; `output.metric` names one output's."""
+    chosen: dict[str, list[str]] = {}
+    for output, column in ((name, model.columns[name]) for name in model.spec.outputs):
+        asked = [name for name in names or model.spec.metrics if name.rpartition(".")[0] in ("", output)]
+        chosen[output] = [name.rpartition(".")[2] for name in asked] or list(USUAL[column.type])
+    for name in {name for names in chosen.values() for name in names}:
+        if name not in (*LIKELIHOOD, *LOOKING):
+            metric(name)  # raises, with the nearest name, where there is none
+    return chosen
+
+
+def evaluate(
+    model: Model,
+    dataset: Dataset,
+    names: Sequence[str] = (),
+    *,
+    ensemble: Sequence[tuple[Model, Dataset]] = (),
+) -> Evaluation:
+    """Measure a model on rows that hold the inputs, the outputs and, where known, the truth."""
+    chosen = wanted_metrics(model, names)
+    evaluation = Evaluation(
+        inputs=[dataset.raw(row) for row in range(len(dataset))],
+        lengths=[int(length) for length in _lengths(model, dataset)],
+    )
+    model.eval()
+    for output, metrics in chosen.items():
+        prefix = f"{output}." if len(chosen) > 1 else ""
+        if any(name in METRICS for name in metrics):
+            answers = answer_all(model, dataset, output, ensemble=ensemble)
+            evaluation.predictions[output] = [answer.text for answer in answers]
+            evaluation.references[output] = references(dataset, output)
+            if model.columns[output].type == "label":
+                truth = [several[0] for several in evaluation.references[output]]
+                evaluation.labels[output] = classification(evaluation.predictions[output], truth)
+        for name in metrics:
+            score = _measure(model, dataset, output, name, evaluation)
+            if score is not None:
+                evaluation.scores[prefix + name] = score
+    return evaluation
+
+
+def answer_all(
+    model: Model, dataset: Dataset, output: str, *, ensemble: Sequence[tuple[Model, Dataset]] = ()
+) -> list[Prediction]:
+    """The answers to all rows, in their order, without traces."""
+    answers: list[Prediction | None] = [None] * len(dataset)
+    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
+        beside = [(other, data.batch(batch.rows)) for other, data in ensemble]
+        found = model.answer(batch, output=output, trace=False, ensemble=beside)
+        for row, answer in zip(batch.rows, found, strict=True):
+            answers[row] = answer
+    return [answer for answer in answers if answer is not None]
+
+
+def references(dataset: Dataset, output: str) -> list[list[str]]:
+    """The true outputs of each row, as the column would write them."""
+    column = dataset.columns[output]
+    normalize = getattr(column, "normalize", str.strip)
+    return [
+        list(dict.fromkeys(normalize(text) for text in dataset.references(row, output)))
+        for row in range(len(dataset))
+    ]
+
+
+def _measure(model: Model, dataset: Dataset, output: str, name: str, evaluation: Evaluation) -> Score | None:
+    if name in LIKELIHOOD:
+        return _likelihood(model, dataset, output, name)
+    if name in LOOKING:
+        return _looking(model, dataset, output)
+    return metric(name)(evaluation.predictions[output], evaluation.references[output])
+
+
+def _likelihood(model: Model, dataset: Dataset, output: str, name: str) -> Score:
+    total, count = model.losses(iter(Batches(dataset, cost=EVALUATE_COST, shuffle=False)))[output]
+    if name == "perplexity":
+        return perplexity(total, int(count))
+    return Score("loss", total / max(count, 1.0), len(dataset), False, "−log p per item, nats, no smoothing")
+
+
+def _looking(model: Model, dataset: Dataset, output: str) -> Score | None:
+    """Alignment error rate while the model writes the true output; None where no truth is known."""
+    known = {
+        name: column for name, column in model.network.truths[output].items() if column in dataset.columns
+    }
+    weights, links = [], []
+    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
+        if not known:
+            break
+        for row, answer in zip(batch.rows, model.score_batch(batch, output), strict=True):
+            for name, column in known.items():
+                if answer.trace is not None and name in answer.trace.attention:
+                    weights.append(answer.trace.attention[name])
+                    links.append(parse_links(dataset.raw(row)[column]))
+    return attention_error_rate(weights, links) if weights else None
+
+
+def _lengths(model: Model, dataset: Dataset) -> Any:
+    lengths = dataset.lengths(next(iter(model.spec.inputs)))
+    for name in model.spec.inputs:
+        lengths = lengths.clip(min=dataset.lengths(name))
+    return lengths
+
+
+def check_metric(model: Model, name: str) -> None:
+    """Whether early stopping can look at this metric of this model."""
+    if name == "loss":
+        return
+    outputs = wanted_metrics(model, [name])
+    if len(outputs) > 1 and "." not in name:
+        raise RegardError(
+            f"there are several outputs; whose {name}?",
+            where="training.metric",
+            fix=f"Write {next(iter(outputs))}.{name}.",
+        )
+
+
+def finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None

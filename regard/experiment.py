@@ -1,0 +1,272 @@
+"""Experiment: a spec and its data → columns taught, model trained, measured and saved in the folder of a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from regard.data import Batches, Dataset, Row
+from regard.errors import RegardError
+from regard.evaluation import Evaluation, check_metric, evaluate
+from regard.model import Model
+from regard.model.columns import make_columns, teach_columns
+from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns, write_text
+from regard.pairs import is_data_file, pairs_spec, rows_file
+from regard.sources import Splits, open_splits
+from regard.spec import Spec
+from regard.training import Result, make_progress, process_rank, seed_everything, world_size
+from regard.training import fit as fit_network
+from regard.zoo import find
+
+DEFAULT_BATCH_COST = 4000
+
+
+class Experiment:
+    """One run in one folder.
+
+    experiment = Experiment.start("translation")
+    experiment.train()
+    experiment.model.predict("…")
+    """
+
+    def __init__(
+        self, spec: Spec, run: Path, *, device: str | None = None, quiet: bool = False, resumed: bool = False
+    ):
+        self.spec, self.run, self.device, self.quiet, self.resumed = spec, run, device, quiet, resumed
+        self.console = Console(quiet=quiet or process_rank() > 0)
+        # Before anything is built: the first weights are drawn from it.
+        seed_everything(spec.training.seed)
+        self.splits: Splits = open_splits(spec)
+        self.columns = self._columns()
+        self.datasets: dict[str, Dataset] = {}
+        self.model = Model.build(spec, self.columns)
+        check_metric(self.model, spec.training.metric)
+
+    @classmethod
+    def start(
+        cls,
+        what: str,
+        *,
+        run: Path | None = None,
+        overrides: Sequence[str] = (),
+        device: str | None = None,
+        overwrite: bool = False,
+        quiet: bool = False,
+    ) -> Experiment:
+        """A fresh run of a zoo system, a spec file, or a file of pairs."""
+        spec = pairs_spec(what, overrides) if is_data_file(what) else find(what, overrides)
+        folder = run or Path("runs") / (spec.name or Path(what).name.split(".")[0])
+        if process_rank() == 0:
+            _make_room(folder, overwrite=overwrite)
+        return cls(spec, folder, device=device, quiet=quiet)
+
+    @classmethod
+    def resume(
+        cls, run: Path, *, overrides: Sequence[str] = (), device: str | None = None, quiet: bool = False
+    ) -> Experiment:
+        """Go on with an interrupted run; overrides may prolong it."""
+        if not (run / SPEC).is_file():
+            raise RegardError(
+                f"there is no run here: {SPEC} is missing.",
+                where=str(run),
+                fix="Name the folder of a run to resume.",
+            )
+        return cls(Spec.load(run / SPEC, overrides), run, device=device, quiet=quiet, resumed=True)
+
+    def train(self) -> Model:
+        """Train, keep the best weights, measure them on dev and test, save."""
+        train, dev = self.dataset("train"), self.dataset("dev")
+        options = self.spec.training
+        batches = Batches(
+            train,
+            rows=options.batch_rows,
+            cost=None if options.batch_rows else options.batch_tokens or DEFAULT_BATCH_COST,
+            seed=options.seed,
+            world_size=world_size(),
+        )
+        self._announce(train, dev)
+        if process_rank() == 0:
+            write_text(self.run / SPEC, self.spec.to_yaml())
+        monitor = self.model.searching(method="greedy", n_best=1)
+        result = fit_network(
+            self.model.network,
+            batches,
+            options=options,
+            run=self.run,
+            save_model=self.model.save,
+            evaluate=lambda: self._monitor(monitor, dev),
+            resume=self.resumed,
+            progress=make_progress("silent" if self.quiet else "auto"),
+            device=self.device,
+            locate=train.where,
+        )
+        if process_rank() == 0:
+            self._finish(result)
+        return self.model
+
+    def dataset(self, split: str) -> Dataset:
+        """The encoded rows of a split; those to measure on have their references gathered."""
+        if split not in self.splits:
+            raise RegardError(
+                f"the data have no {split!r}.", where="data", fix=f"There are {', '.join(self.splits)}."
+            )
+        if split not in self.datasets:
+            self.datasets[split] = build_dataset(
+                self.splits[split],
+                self.spec,
+                list(self.columns.values()),
+                gather=split != "train",
+                rejected=self.run / f"rejected-{split}.tsv"
+                if split != "train"
+                else self.run / "rejected.tsv",
+            )
+        return self.datasets[split]
+
+    def evaluate(self, split: str, metrics: Sequence[str] = ()) -> Evaluation:
+        return evaluate(self.model, self.dataset(split), metrics)
+
+    def _columns(self) -> dict[str, Any]:
+        stored = self.run / COLUMNS
+        if self.resumed and stored.is_file():
+            return dict(read_columns(stored))
+        columns = make_columns(self.spec)
+        teach_columns(columns, self.spec, lambda: self.splits["train"])
+        if process_rank() == 0:
+            self.run.mkdir(parents=True, exist_ok=True)
+            write_columns(stored, columns)
+        return columns
+
+    def _monitor(self, monitor: Model, dev: Dataset) -> dict[str, float]:
+        """Dev loss and the deciding metric, with greedy search: what is looked at while training goes on."""
+        wanted = ["loss"] if self.spec.training.metric == "loss" else ["loss", self.spec.training.metric]
+        scores = evaluate(monitor, dev, wanted).scores
+        values = {name: score.value for name, score in scores.items()}
+        if "loss" not in values:
+            values["loss"] = sum(value for name, value in values.items() if name.endswith(".loss"))
+        return values
+
+    def _announce(self, train: Dataset, dev: Dataset) -> None:
+        sizes = ", ".join(
+            f"{name} {column.size:,}" for name, column in self.columns.items() if hasattr(column, "size")
+        )
+        self.console.print(
+            f"[bold]{self.spec.name or self.run.name}[/bold]: {len(train):,} rows to train on, {len(dev):,} for dev; "
+            f"vocabularies: {sizes}",
+            highlight=False,
+        )
+        for split, dataset in (("train", train), ("dev", dev)):
+            if dataset.rejected:
+                place = "rejected.tsv" if split == "train" else f"rejected-{split}.tsv"
+                self.console.print(
+                    f"[yellow]{dataset.rejected:,} rows of {split} left out[/yellow], "
+                    f"with their reasons in {self.run / place}",
+                    highlight=False,
+                )
+
+    def _finish(self, result: Result) -> None:
+        self.model.eval()
+        scores = {}
+        for split in [name for name in self.splits if name != "train"]:
+            evaluation = self.evaluate(split)
+            scores[split] = evaluation.to_dict()
+            figures = "   ".join(f"{name} {score.value:.4g}" for name, score in evaluation.scores.items())
+            self.console.print(
+                f"[bold]{split}[/bold]  {figures}   ({len(self.dataset(split)):,} rows)", highlight=False
+            )
+        self.model.metrics = {
+            "scores": scores,
+            "training": {
+                "steps": result.steps,
+                "epochs": result.epochs,
+                "seconds": round(result.seconds, 1),
+                "kept": result.kept,
+                "stopped_because": result.stopped_because,
+                "seed": self.spec.training.seed,
+            },
+            "versions": versions(),
+        }
+        self.model.save(self.run)
+        self.console.print(
+            f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{self.run}[/bold]",
+            highlight=False,
+        )
+
+
+def fit(
+    data: str | Path | Sequence[Any],
+    *,
+    spec: str | Path | None = None,
+    run: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    device: str | None = None,
+    overwrite: bool = False,
+    quiet: bool = False,
+) -> Model:
+    """Train a model on a file of pairs, on pairs given as a list, or as a spec or the zoo says.
+
+        model = regard.fit("words.tsv")
+        model = regard.fit([("cat", "K AE T"), …], overrides=["training.epochs=3"])
+        model = regard.fit("train.tsv", spec="my.yaml")     # the spec's model on these data
+        model = regard.fit("reverse")                       # a system of the zoo
+
+    run         the folder everything is kept in; runs/NAME when absent
+    overrides   `key.path=value`, as with --set
+    """
+    changes = list(overrides)
+    folder = None if run is None else Path(run)
+    if not isinstance(data, str | Path):
+        folder = folder or Path("runs") / "pairs"
+        _make_room(folder, overwrite=overwrite)
+        rows_file(data, folder / "pairs.jsonl")
+        data, overwrite = folder / "pairs.jsonl", False
+    what = str(data)
+    if spec is not None:
+        what, changes = str(spec), [f"data={{train: {what!r}}}", *changes]
+    experiment = Experiment.start(
+        what, run=folder, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
+    )
+    return experiment.train()
+
+
+def build_dataset(
+    rows: Iterable[Row], spec: Spec, columns: Sequence[Any], *, gather: bool, rejected: Path | None
+) -> Dataset:
+    """Rows encoded, from the cache where they were encoded before."""
+    outputs = list(spec.outputs) if gather and spec.data.references else []
+    return Dataset.build(
+        rows,
+        columns,
+        cache=cache_folder(),
+        on_bad=spec.data.bad_rows,
+        rejected=rejected if spec.data.bad_rows == "skip" else None,
+        references=outputs,
+    )
+
+
+def cache_folder() -> Path:
+    """$REGARD_CACHE, else regard under the user's cache folder."""
+    if "REGARD_CACHE" in os.environ:
+        return Path(os.environ["REGARD_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
+
+
+def _make_room(folder: Path, *, overwrite: bool) -> None:
+    """A folder for a run: a new one, or what is left of an old one where that was asked for."""
+    if folder.exists() and not folder.is_dir():
+        raise RegardError(
+            "this is a file, expected a folder for the run.", where=str(folder), fix="Name another with -o."
+        )
+    if (folder / SPEC).exists():
+        if not overwrite:
+            raise RegardError(
+                "a run lives here already.",
+                where=str(folder),
+                fix=f"Go on with it (--resume {folder}), replace it (--overwrite), or name another folder (-o).",
+            )
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,66 @@
+"""Parameters of a model that may not have seen its data yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from regard.data.columns import AlignmentColumn, Column
+from regard.model.build import build_network, count_parameters
+from regard.model.columns import make_columns, shared_with
+from regard.model.store import read_columns
+from regard.spec import Spec
+
+
+def parameter_counts(spec: Spec, columns_file: Path | None) -> tuple[dict[str, str], dict[str, int]]:
+    """({part: count}, {column: vocabulary size}).
+
+    Before the data have been seen, the sizes of vocabularies are unknown; the counts are linear in them, so they are
+    printed as `1,234 + 257 V(target)`.
+    """
+    if columns_file is not None:
+        columns = read_columns(columns_file)
+        counts = {part: f"{count:,}" for part, count in _counts(spec, columns).items()}
+        sizes = {name: column.size for name, column in columns.items() if hasattr(column, "size")}
+        return counts, sizes
+    names = [name for name, column in make_columns(spec).items() if not isinstance(column, AlignmentColumn)]
+    free = [name for name in names if name not in shared_with(spec)]
+    base = _counts(spec, _taught(spec, {}))
+    slopes = {name: _counts(spec, _taught(spec, {name: 1})) for name in free}
+    formulas = {}
+    for part, count in base.items():
+        terms = {name: slopes[name][part] - count for name in free}
+        constant = count - sum(slope * _size(spec, name) for name, slope in terms.items())
+        shown = [f"{constant:,}"] + [f"{slope:,} V({name})" for name, slope in terms.items() if slope]
+        formulas[part] = " + ".join(shown)
+    return formulas, {}
+
+
+def _counts(spec: Spec, columns: dict[str, Column]) -> dict[str, int]:
+    with torch.device("meta"):
+        network = build_network(spec, columns, read_files=False)
+    parts = {f"encoder {name}": count_parameters(module) for name, module in network.encoders.items()}
+    parts |= {f"decoder {name}": count_parameters(module) for name, module in network.decoders.items()}
+    return {**parts, "together": count_parameters(network)}
+
+
+def _taught(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
+    """Columns taught with a few made-up units, some with more of them."""
+    columns = make_columns(spec)
+    for name, column in columns.items():
+        if isinstance(column, AlignmentColumn) or name in shared_with(spec):
+            continue
+        column.relearn(_lesson(column, 8 + extra.get(name, 0)))
+    for name, owner in shared_with(spec).items():
+        columns[name].relearn(columns[owner].learned())
+    return columns
+
+
+def _lesson(column: Column, size: int) -> dict[str, object]:
+    names = [f"unit{number}" for number in range(size)]
+    return {"pieces": names, "classes": names, "counts": [1] * size}
+
+
+def _size(spec: Spec, name: str) -> int:
+    return int(getattr(_taught(spec, {})[name], "size", 0))

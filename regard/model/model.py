@@ -1,0 +1,310 @@
+"""Model: columns and a network, with one way in (rows) and one way out (predictions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import torch
+from torch import nn
+
+from regard.data import Batch, Batches, Dataset, Row, Tokens
+from regard.data.columns import Column, TextColumn
+from regard.errors import RegardError
+from regard.model.answers import Asked, Found, predictions
+from regard.model.build import build_network, count_parameters
+from regard.model.card import card
+from regard.model.columns import make_columns
+from regard.model.network import Network
+from regard.model.searching import make_search
+from regard.model.store import (
+    CARD,
+    COLUMNS,
+    SPEC,
+    WEIGHTS,
+    read_columns,
+    read_metrics,
+    read_spec,
+    read_weights,
+    write_columns,
+    write_metrics,
+    write_text,
+    write_weights,
+)
+from regard.nn.decoders import LabelDecoder, RecurrentDecoder, TagsDecoder
+from regard.nn.memory import Memory
+from regard.nn.search import Ensemble, Hypotheses, Stepper
+from regard.nn.search import score as score_targets
+from regard.prediction import Prediction
+from regard.spec import Spec
+
+Input = str | Mapping[str, str]
+"""One input: its text, or a mapping from the inputs' names where there are several."""
+
+PREDICT_ROWS = 64
+
+
+class Model:
+    """What a spec describes, with its vocabularies and weights.
+
+        model = regard.load("runs/g2p")
+        model.predict("attention").text
+
+    spec      what it is
+    columns   the typed fields of its data, taught
+    network   the torch module
+    metrics   what was measured when it was trained
+    """
+
+    def __init__(self, spec: Spec, columns: Mapping[str, Column], network: Network) -> None:
+        self.spec, self.columns, self.network = spec, dict(columns), network
+        self.metrics: dict[str, Any] = {}
+
+    @classmethod
+    def build(cls, spec: Spec, columns: Mapping[str, Column]) -> Model:
+        """A model with fresh weights; the columns must have been taught."""
+        return cls(spec, columns, build_network(spec, columns))
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[str] = ()) -> Model:
+        """A finished model from its folder; `overrides` may change how it searches, not what it is."""
+        folder = Path(folder)
+        spec = read_spec(folder, tuple(overrides))
+        columns = read_columns(folder / COLUMNS)
+        missing = [name for name in make_columns(spec) if name not in columns]
+        if missing:
+            raise RegardError(f"columns.json lacks {missing[0]!r}, which spec.yaml names.", where=str(folder))
+        network = build_network(spec, columns, read_files=False)
+        read_weights(folder / WEIGHTS, network)
+        model = cls(spec, columns, network)
+        model.metrics = read_metrics(folder)
+        return model.to(device or best_device()).eval()
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model's folder; each file whole or not at all."""
+        folder = Path(folder)
+        write_columns(folder / COLUMNS, self.columns)
+        write_text(folder / SPEC, self.spec.to_yaml())
+        write_weights(folder / WEIGHTS, self.network)
+        write_metrics(folder, self.metrics)
+        write_text(folder / CARD, card(self.spec, self.metrics, count_parameters(self.network)))
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.network.parameters()).device
+
+    def to(self, device: str | torch.device) -> Model:
+        self.network.to(device)
+        return self
+
+    def eval(self) -> Model:
+        self.network.eval()
+        return self
+
+    @overload
+    def predict(self, inputs: Input, **options: Any) -> Prediction: ...
+
+    @overload
+    def predict(self, inputs: Sequence[Input], **options: Any) -> list[Prediction]: ...
+
+    def predict(self, inputs: Input | Sequence[Input], **options: Any) -> Prediction | list[Prediction]:
+        """Answer one input, or several in the order they came.
+
+        output        which output, where the model has several
+        trace         False leaves out where it looked
+        batch_rows    inputs computed at a time; the answers do not depend on it
+        prefix        how every output must begin
+        ensemble      other models to decide together with
+        and the fields of the spec's `search`: method, beam, length_penalty, n_best, max_length, temperature, …
+        """
+        single = isinstance(inputs, str | Mapping)
+        several: Sequence[Input] = [inputs] if single else inputs  # type: ignore[list-item,assignment]
+        answers = self._predict(several, **options)
+        return answers[0] if single else answers
+
+    def _predict(
+        self,
+        inputs: Sequence[Input],
+        *,
+        output: str | None = None,
+        trace: bool = True,
+        batch_rows: int = PREDICT_ROWS,
+        prefix: str | None = None,
+        ensemble: Sequence[Model] = (),
+        **search: Any,
+    ) -> list[Prediction]:
+        if not inputs:
+            return []
+        model = self.searching(**search)
+        dataset = self.dataset([self.row(value, number) for number, value in enumerate(inputs, 1)])
+        others = [(other, other.dataset([other.row(value) for value in inputs])) for other in ensemble]
+        answers: list[Prediction | None] = [None] * len(inputs)
+        for batch in Batches(dataset, rows=batch_rows, shuffle=False):
+            beside = [(other, data.batch(batch.rows)) for other, data in others]
+            found = model.answer(batch, output=output, trace=trace, prefix=prefix, ensemble=beside)
+            for row, answer in zip(batch.rows, found, strict=True):
+                answers[row] = answer
+        return [answer for answer in answers if answer is not None]
+
+    def score(
+        self, inputs: Sequence[Input], targets: Sequence[str], *, output: str | None = None
+    ) -> list[Prediction]:
+        """The given outputs as predictions: their log-probabilities, and where the model looks while it writes them."""
+        name = self.output_name(output)
+        column = self._text_column(name)
+        rows = [
+            Row({**self.row(value), column.field: target}, file="pair", line=number)
+            for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
+        ]
+        dataset = self.dataset(rows, [name])
+        answers: list[Prediction | None] = [None] * len(rows)
+        for batch in Batches(dataset, rows=PREDICT_ROWS, shuffle=False):
+            for row, answer in zip(batch.rows, self.score_batch(batch, name), strict=True):
+                answers[row] = answer
+        return [answer for answer in answers if answer is not None]
+
+    @torch.inference_mode()
+    def score_batch(self, batch: Batch, output: str) -> list[Prediction]:
+        """As `score`, for a batch that holds the targets."""
+        batch = batch.to(self.device)
+        stepper = self._stepper(batch, output)
+        found = score_targets(stepper, batch[output])
+        return predictions(found, self.columns[output], self._asked(batch, output))
+
+    @torch.inference_mode()
+    def answer(
+        self,
+        batch: Batch,
+        *,
+        output: str | None = None,
+        trace: bool = True,
+        prefix: str | None = None,
+        ensemble: Sequence[tuple[Model, Batch]] = (),
+    ) -> list[Prediction]:
+        """Predictions for the rows of a batch."""
+        name = self.output_name(output)
+        batch = batch.to(self.device)
+        found = self._find(batch, name, prefix, ensemble)
+        return predictions(
+            found,
+            self.columns[name],
+            self._asked(batch, name),
+            trace=trace,
+            replace_unknown=self.spec.search.replace_unknown,
+        )
+
+    def _find(
+        self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]
+    ) -> Found:
+        decoder: nn.Module = self.network.decoders[output]
+        if isinstance(decoder, RecurrentDecoder):
+            return self._search(batch, output, prefix, ensemble)
+        if ensemble or prefix is not None:
+            raise RegardError(
+                f"ensembles and prefixes are for texts; {output!r} is a {self.columns[output].type}."
+            )
+        memories = self._memories(batch, output)
+        assert isinstance(decoder, LabelDecoder | TagsDecoder)
+        return decoder.predict(memories)
+
+    def _search(
+        self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]
+    ) -> Hypotheses:
+        stepper = self._stepper(batch, output)
+        for other, _ in ensemble:
+            if other.columns[output].learned() != self.columns[output].learned():
+                raise RegardError(
+                    f"two models decide together only over one vocabulary of {output!r}; theirs differ.",
+                    fix="Train the members on the same data with different seeds.",
+                )
+        if ensemble:
+            members = [other._stepper(part.to(self.device), output) for other, part in ensemble]
+            stepper = Ensemble([stepper, *members])
+        forced = self._prefix(prefix, len(batch), output) if prefix else None
+        search = make_search(self.spec.search, seed=self.spec.training.seed, prefix=forced)
+        return search(stepper)
+
+    def _prefix(self, prefix: str, rows: int, output: str) -> Tokens:
+        ids = torch.as_tensor(self._text_column(output).encode(prefix), dtype=torch.int64, device=self.device)
+        return Tokens(ids.expand(rows, -1), torch.full((rows,), len(ids), device=self.device))
+
+    def _memories(self, batch: Batch, output: str) -> dict[str, Memory]:
+        return self.network.memories(output, self.network.encode(batch))
+
+    def _stepper(self, batch: Batch, output: str) -> Stepper:
+        decoder: Any = self.network.decoders[output]
+        return Stepper(decoder, self._memories(batch, output), truth=self.network.truth(output, batch))
+
+    def _asked(self, batch: Batch, output: str) -> Asked:
+        return Asked.of(batch, self.columns, list(self.spec.inputs), self.network.truths[output])
+
+    def searching(self, **changes: Any) -> Model:
+        """The same model with other search options."""
+        if not changes:
+            return self
+        if set(changes) & {"beam", "length_penalty"} and "method" not in changes:
+            changes["method"] = "beam"
+        if "n_best" in changes and "beam" not in changes and changes["n_best"] > self.spec.search.beam:
+            changes["beam"] = changes["n_best"]
+        spec = self.spec.changed(*(f"search.{key}={value}" for key, value in changes.items()))
+        return Model(spec, self.columns, self.network)
+
+    def output_name(self, output: str | None) -> str:
+        names = list(self.spec.outputs)
+        if output is None and len(names) == 1:
+            return names[0]
+        if output not in names:
+            asked = "which output" if output is None else f"no output {output!r}"
+            raise RegardError(
+                f"{asked}? This model has {', '.join(names)}.", fix=f"Pass output={names[0]!r}."
+            )
+        return output
+
+    def _text_column(self, name: str) -> TextColumn:
+        column = self.columns[name]
+        if not isinstance(column, TextColumn):
+            raise RegardError(f"{name!r} is a {column.type}, expected a text.")
+        return column
+
+    def row(self, value: Input, number: int = 0) -> Row:
+        """An input as a row of the data."""
+        fields = {name: self.columns[name].field for name in self.spec.inputs}
+        if isinstance(value, str):
+            if len(fields) > 1:
+                raise RegardError(
+                    f"this model reads {', '.join(fields)}; received one text.",
+                    fix=f"Pass a mapping: {{{', '.join(f'{name!r}: …' for name in fields)}}}.",
+                )
+            values = {next(iter(fields.values())): value}
+        else:
+            strangers = [name for name in value if name not in fields]
+            if strangers:
+                raise RegardError(f"no input {strangers[0]!r}.", fix=f"The inputs are {', '.join(fields)}.")
+            values = {fields[name]: text for name, text in value.items()}
+        return Row(values, file="input", line=number)
+
+    def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
+        """Rows encoded in memory, with the inputs' columns and those of some outputs."""
+        return Dataset.build(rows, [self.columns[name] for name in (*self.spec.inputs, *outputs)])
+
+    def losses(self, batches: Iterator[Batch]) -> dict[str, tuple[float, float]]:
+        """For each output the summed −log p of the truth, and the number of items."""
+        sums: dict[str, tuple[float, float]] = {}
+        with torch.inference_mode():
+            for batch in batches:
+                for name, loss in self.network(batch.to(self.device)).items():
+                    total, count = sums.get(name, (0.0, 0.0))
+                    likelihood = loss.parts.get("likelihood", loss.total)
+                    sums[name] = total + float(likelihood), count + float(loss.count)
+        return sums
+
+
+def best_device() -> str:
+    """cuda where there is one, else cpu."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def load(folder: str | Path, *, device: str | None = None) -> Model:
+    """A trained model from its folder."""
+    return Model.load(folder, device=device)

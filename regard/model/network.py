@@ -1,0 +1,88 @@
+"""Network: the encoders and decoders of one model, as one torch module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Batch
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+
+
+@dataclass(frozen=True)
+class SamplingPlan:
+    """Scheduled sampling: the share of own words rises from 0 to `share` over `steps` batches."""
+
+    share: float
+    steps: int
+
+
+class Network(nn.Module):
+    """Each input has its encoder, each output its decoder.
+
+    over      for each output, the inputs its decoder is conditioned on
+    truths    for each output, where its attention over an input is known: {output: {input: truth column}}
+    weights   for each output, how much its loss counts
+    sampling  for some outputs, how their scheduled sampling rises
+    """
+
+    seen: Tensor
+
+    def __init__(
+        self,
+        encoders: Mapping[str, nn.Module],
+        decoders: Mapping[str, Any],
+        *,
+        over: Mapping[str, tuple[str, ...]],
+        truths: Mapping[str, Mapping[str, str]],
+        weights: Mapping[str, float],
+        sampling: Mapping[str, SamplingPlan] | None = None,
+    ) -> None:
+        super().__init__()
+        self.sampling = dict(sampling or {})
+        if self.sampling:
+            # a buffer, so that a resumed run goes on where the plan stood
+            self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
+        self.encoders = nn.ModuleDict(encoders)
+        self.decoders = nn.ModuleDict(decoders)
+        self.over, self.truths, self.weights = dict(over), dict(truths), dict(weights)
+
+    def encode(self, batch: Batch) -> dict[str, Memory]:
+        """Every input's memory, by its name."""
+        return {name: encoder(batch[name]) for name, encoder in self.encoders.items()}
+
+    def memories(self, output: str, encoded: Mapping[str, Memory]) -> dict[str, Memory]:
+        """The memories one decoder is conditioned on."""
+        return {name: encoded[name] for name in self.over[output]}
+
+    def truth(self, output: str, batch: Batch) -> dict[str, Tensor] | None:
+        """{input: (B, T, S)} where the true attention is in the batch."""
+        found = {name: batch[column] for name, column in self.truths[output].items() if column in batch}
+        return found or None
+
+    def forward(self, batch: Batch) -> dict[str, Loss]:
+        """The loss of every output."""
+        if self.training and self.sampling:
+            self._raise_sampling()
+        encoded = self.encode(batch)
+        losses = {}
+        decoder: Any
+        for name, decoder in self.decoders.items():
+            truth = self.truth(name, batch)
+            told = {} if truth is None else {"truth": truth}
+            loss = decoder.loss(self.memories(name, encoded), batch[name], **told)
+            if batch.idle:
+                loss = replace(loss, total=loss.total * 0, count=loss.count * 0)
+            losses[name] = replace(loss, weight=self.weights[name])
+        return losses
+
+    def _raise_sampling(self) -> None:
+        for name, plan in self.sampling.items():
+            decoder: Any = self.decoders[name]
+            decoder.sampling = plan.share * min(1.0, int(self.seen) / plan.steps)
+        self.seen += 1
