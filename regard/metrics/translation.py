@@ -19,7 +19,7 @@ def bleu(*, tokenize: str = "13a", lowercase: bool = False) -> Metric:
     """BLEU of the corpus. `tokenize` as in sacrebleu: 13a, intl, zh, ja-mecab, char, none."""
     from sacrebleu.metrics.bleu import BLEU
 
-    return _from_sacrebleu("bleu", lambda: BLEU(tokenize=tokenize, lowercase=lowercase))
+    return _from_sacrebleu("bleu", lambda: BLEU(tokenize=tokenize, lowercase=lowercase, force=True))
 
 
 def chrf(*, word_order: int = 0) -> Metric:

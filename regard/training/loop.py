@@ -31,7 +31,7 @@ from regard.training.weights import start_from
 class BatchSource(Protocol):
     """Where batches come from: the same ones for the same epoch, from any batch on, the part of one process."""
 
-    def epoch(self, epoch: int, start: int = 0, rank: int = 0) -> Iterator[Batch]: ...
+    def epoch(self, epoch: int, start: int = 0, *, rank: int = 0) -> Iterator[Batch]: ...
 
 
 @dataclass(frozen=True)

@@ -39,14 +39,16 @@ class Objective(nn.Module):
         self.outputs = {name: float(getattr(loss, "weight", 1.0)) for name, loss in losses.items()}
         totals = torch.stack([loss.total.float() for loss in losses.values()])  # (O,)
         counts = torch.stack([torch.as_tensor(loss.count, dtype=torch.float32) for loss in losses.values()])
-        return totals, counts.to(totals.device)  # (O,), (O,)
+        counts = counts.to(totals.device)
+        return (totals * 0.0, counts * 0.0) if batch.idle else (totals, counts)  # (O,), (O,)
 
     @torch.no_grad()
     def counts(self, batch: Batch, device: torch.device) -> Tensor:
         """(O,) the counts alone, before any loss: from `network.counts(batch)` where the network has such a method."""
         quick = getattr(self.network, "counts", None)
         if quick is not None:
-            return torch.as_tensor(list(quick(batch).values()), dtype=torch.float32, device=device)
+            counts = torch.as_tensor(list(quick(batch).values()), dtype=torch.float32, device=device)
+            return counts * 0.0 if batch.idle else counts
         self.network.eval()  # no dropout: the generators stay where they are
         try:
             return self.forward(batch)[1]

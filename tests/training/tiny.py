@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -47,20 +51,38 @@ class TinyNetwork(nn.Module):
 
 
 class TinyBatches:
-    """Rows of 1 to 7 tokens; `world_size` processes share each global batch."""
+    """Rows of 1 to 7 tokens; `world_size` processes share each global batch.
 
-    def __init__(self, *, rows: int = 96, size: int = 8, seed: int = 1, world_size: int = 1) -> None:
+    at_batch   something to do when batch number 1, 2, … of the run is made
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: int = 96,
+        size: int = 8,
+        seed: int = 1,
+        world_size: int = 1,
+        at_batch: Mapping[int, Callable[[], None]] = MappingProxyType({}),
+        slow: float = 0.0,
+    ) -> None:
         generator = np.random.default_rng(seed)
         self.rows = [generator.integers(1, VOCABULARY, size=generator.integers(1, 8)) for _ in range(rows)]
         self.size, self.seed, self.world_size = size, seed, world_size
+        self.at_batch, self.slow, self.made = at_batch, slow, 0
 
     def __len__(self) -> int:
-        return len(self.rows) // self.size
+        return -(-len(self.rows) // self.size)
 
-    def epoch(self, epoch: int, start: int = 0, rank: int = 0) -> Iterator[Batch]:
+    def epoch(self, epoch: int, start: int = 0, *, rank: int = 0) -> Iterator[Batch]:
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.rows))
         for first in range(start * self.size, len(order), self.size):
-            yield self.batch(order[first : first + self.size][rank :: self.world_size].tolist())
+            self.made += 1
+            self.at_batch.get(self.made, lambda: None)()
+            time.sleep(self.slow)
+            chosen = order[first : first + self.size].tolist()
+            part = chosen[rank :: self.world_size]
+            yield self.batch(part) if part else replace(self.batch(chosen[:1]), idle=True)
 
     def batch(self, chosen: list[int]) -> Batch:
         lengths = torch.tensor([len(self.rows[row]) for row in chosen])
@@ -78,42 +100,36 @@ def development_loss(network: nn.Module) -> Tensor:
 def train(
     run: Path,
     *,
-    slow: float = 0.0,
-    world_size: int = 1,
-    dropout: float = 0.1,
+    network: nn.Module | None = None,
+    batches: TinyBatches | None = None,
+    evaluate: Callable[[], dict[str, float]] | Literal["development loss"] | None = "development loss",
+    progress: Progress | None = None,
     resume: bool = False,
+    at_batch: Mapping[int, Callable[[], None]] = MappingProxyType({}),
+    slow: float = 0.0,
+    locate: Callable[[int], str] | None = None,
     **options: Any,
 ) -> Result:
-    """A whole run; `slow` makes each batch take so many seconds, so that a test can interrupt it."""
+    """A whole run of four quick epochs, unless the options say otherwise."""
     settings = TrainingSpec(**{"epochs": 4, "lr": 0.02, **options})
     seed_everything(settings.seed)
-    network = TinyNetwork(dropout)
-    batches = TinyBatches(world_size=world_size)
-    original = batches.batch
+    trained = network or TinyNetwork()
 
-    def slowly(chosen: list[int]) -> Batch:
-        time.sleep(slow)
-        return original(chosen)
-
-    batches.batch = slowly
-
-    def evaluate() -> dict[str, float]:
+    def development() -> dict[str, float]:
         torch.rand(3)  # looking must not change the training
-        return {"loss": float(development_loss(network))}
-
-    def save(folder: Path) -> None:
-        save_file(network.state_dict(), folder / "model.safetensors")
+        return {"loss": float(development_loss(trained))}
 
     return fit(
-        network,
-        batches,
+        trained,
+        batches or TinyBatches(at_batch=at_batch, slow=slow),
         options=settings,
         run=run,
-        save_model=save,
-        evaluate=evaluate,
+        save_model=lambda folder: save_file(trained.state_dict(), folder / "model.safetensors"),
+        evaluate=development if evaluate == "development loss" else evaluate,
         resume=resume,
-        progress=Progress(),
+        progress=progress or Progress(),
         device="cpu",
+        locate=locate,
     )
 
 
@@ -121,17 +137,18 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("run", type=Path)
     parser.add_argument("--slow", type=float, default=0.0)
-    parser.add_argument("--world-size", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=96)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--options", default="{}")
     parser.add_argument("--resume", action="store_true")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    options = TrainingSpec.model_validate_json(asked.options).model_dump(exclude_unset=True)
-    given = {
-        "slow": asked.slow,
-        "world_size": asked.world_size,
-        "dropout": asked.dropout,
-        "resume": asked.resume,
-    }
-    print(train(asked.run, **given, **options))
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    seed_everything(1)
+    train(
+        asked.run,
+        network=None if asked.dropout else TinyNetwork(dropout=0.0),
+        batches=TinyBatches(rows=asked.rows, slow=asked.slow, world_size=world_size),
+        resume=asked.resume,
+        **json.loads(asked.options),
+    )

@@ -1,0 +1,180 @@
+"""A run that is killed, stopped or left goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from regard.errors import RegardError
+from regard.training import Interrupted, LineProgress, checkpoint
+
+from .tiny import train
+
+PROGRAM = Path(__file__).with_name("tiny.py")
+ROOT = PROGRAM.parents[2]
+OPTIONS = {
+    "epochs": 6,
+    "accumulate": 2,
+    "evaluate_every": 5,
+    "checkpoint_every": 2,
+    "ema": 0.9,
+    "average": 2,
+    "schedule": {"type": "plateau", "warmup": 3, "patience": 0},
+}
+
+
+def start(run: Path, *, slow: float, resume: bool = False) -> subprocess.Popen[str]:
+    command = [sys.executable, str(PROGRAM), str(run), "--slow", str(slow)]
+    command += ["--options", json.dumps(OPTIONS), *(["--resume"] if resume else [])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def log_without_times(run: Path) -> list[dict[str, str]]:
+    with (run / "log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        del row["seconds"], row["tokens_per_second"]
+    return rows
+
+
+def assert_same_run(one: Path, two: Path) -> None:
+    first, second = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name]), name
+    first, values_one = checkpoint.read(one / checkpoint.STATE)
+    second, values_two = checkpoint.read(two / checkpoint.STATE)
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name]), name
+    for key in ("patience", "schedule", "snapshots", "generators"):
+        assert values_one[key] == values_two[key]
+    assert log_without_times(one) == log_without_times(two)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """As the killed processes have it: sums in another order are other sums."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("whole")
+    train(run, **OPTIONS)
+    return run
+
+
+def test_killed_at_random_moments_ends_with_the_same_bits(tmp_path: Path, uninterrupted: Path) -> None:
+    moments = random.Random(5)
+    reached = []
+    for attempt in range(3):
+        process = start(tmp_path, slow=0.03, resume=attempt > 0)
+        deadline = time.monotonic() + 30
+        before = (tmp_path / checkpoint.STATE).stat().st_mtime_ns if reached else 0
+        while (
+            time.monotonic() < deadline and process.poll() is None
+        ):  # until it wrote a checkpoint of its own
+            if (tmp_path / checkpoint.STATE).exists() and (
+                tmp_path / checkpoint.STATE
+            ).stat().st_mtime_ns > before:
+                break
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0.0, 0.3))
+        assert process.poll() is None, process.communicate()[1]
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        reached.append(checkpoint.read(tmp_path / checkpoint.STATE)[1]["position"]["step"])
+    assert reached == sorted(reached) and reached[0] < reached[-1] < 36
+    process = start(tmp_path, slow=0.0, resume=True)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert_same_run(tmp_path, uninterrupted)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_writes_a_checkpoint_first(
+    tmp_path: Path, uninterrupted: Path, number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(Interrupted) as stopped:
+        train(
+            tmp_path, progress=LineProgress(), at_batch={17: lambda: signal.raise_signal(number)}, **OPTIONS
+        )
+    assert stopped.value.code == 128 + number
+    assert checkpoint.read(tmp_path / checkpoint.STATE)[1]["position"]["step"] == 9
+    assert f"Stopped at step 9. To go on: regard train --resume {tmp_path}" in capsys.readouterr().err
+    assert signal.getsignal(number) is before
+    train(tmp_path, resume=True, **OPTIONS)
+    assert_same_run(tmp_path, uninterrupted)
+
+
+def test_a_second_interrupt_does_not_wait(tmp_path: Path) -> None:
+    def twice() -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, at_batch={3: twice})
+    assert not (tmp_path / checkpoint.STATE).exists()
+
+
+def test_a_finished_run_resumed_with_more_epochs_equals_a_longer_run(tmp_path: Path) -> None:
+    train(tmp_path / "whole", epochs=4)
+    train(tmp_path / "parts", epochs=2)
+    result = train(tmp_path / "parts", epochs=4, resume=True)
+    assert result.steps == 48
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
+    first = train(tmp_path, epochs=2)
+    weights = (tmp_path / "model.safetensors").read_bytes()
+    again = train(tmp_path, epochs=2, resume=True)
+    assert (again.metrics, again.kept, again.steps) == (first.metrics, first.kept, first.steps)
+    assert (tmp_path / "model.safetensors").read_bytes() == weights
+
+
+def test_an_occupied_folder_is_refused(tmp_path: Path) -> None:
+    train(tmp_path, epochs=1)
+    with pytest.raises(RegardError, match=r"a run lives here already.*Resume it"):
+        train(tmp_path, epochs=1)
+
+
+def test_the_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+    train(tmp_path, epochs=1)
+    tensors, values = checkpoint.read(tmp_path / checkpoint.STATE)
+    tensors["weights/tags.weight"] = torch.zeros(3, 3)
+    checkpoint.write(tmp_path / checkpoint.STATE, tensors, values)
+    with pytest.raises(RegardError, match=r"another model: tags\.weight differ"):
+        train(tmp_path, epochs=2, resume=True)
+
+
+def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / checkpoint.STATE).write_bytes(b"not a checkpoint")
+    with pytest.raises(RegardError, match=r"training\.safetensors: this checkpoint cannot be read"):
+        train(tmp_path, resume=True)
+
+
+def test_nothing_in_a_run_is_pickled(uninterrupted: Path) -> None:
+    files = {file.suffix for file in uninterrupted.rglob("*") if file.is_file()}
+    assert files == {".csv", ".safetensors"}
+    assert not list(uninterrupted.rglob("*.partial"))
