@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 .PHONY: demo test lint zoo clean
 
 demo: $(STAMP)
-	$(BIN)/python -m regard.zoo.demo
+	$(BIN)/python examples/demo.py
 
 test: lint
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal

