@@ -17,6 +17,7 @@ class Matrix:
     """A number for every pair of a row and a column.
 
     values   (R, C); `limit` is the value that gets the full shade
+    shades   (R, C) between 0 and 1 where the shade is not values / limit
     truth    (R, C) or None; cells where it is above zero are outlined
     margin   (R,) or None: a number between 0 and 1 beside each row, named by `margin_name`
     numbers  whether the values are printed in the cells; None: only where there is room and they matter
@@ -35,6 +36,7 @@ class Matrix:
     limit: float = 1.0
     numbers: bool | None = None
     digits: str = "{:.2f}"
+    shades: Array | None = None
 
     @property
     def mirrored(self) -> bool:
@@ -48,7 +50,9 @@ class Matrix:
         return places[::-1] if self.mirrored else places
 
     def share(self, row: int, column: int) -> float:
-        """The value as a share of the limit, between 0 and 1."""
+        """How strongly a cell is shaded, between 0 and 1: the value as a share of the limit, or its own shade."""
+        if self.shades is not None:
+            return float(self.shades[row, column])
         value = float(self.values[row, column])
         return 0.0 if np.isnan(value) or self.limit <= 0 else min(1.0, max(0.0, value / self.limit))
 

@@ -104,7 +104,9 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
 def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label: str, margin: bool) -> Group:
     y = top + row * sizes.pitch
     middle = y + sizes.cell / 2 + sizes.font * 0.35
-    marks: list[Mark] = []
+    right = left + len(matrix.columns) * sizes.pitch
+    # Nothing to see, but the whole row answers to a pointer, gaps included.
+    marks: list[Mark] = [Rect(0, y - sizes.gap / 2, right, sizes.pitch, fill="paper", opacity=0)]
     outlines: list[Mark] = []
     if label:
         colour = "muted" if is_special(matrix.rows[row]) else "ink"
@@ -120,9 +122,7 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
                      stroke_width=min(2.25, sizes.cell / 9), tags=(("truth", "1"),))
             )  # fmt: skip
     if margin and matrix.margin is not None:
-        outlines += _margin(
-            float(matrix.margin[row]), left + len(matrix.columns) * sizes.pitch + 10, y, sizes
-        )
+        outlines += _margin(matrix, float(matrix.margin[row]), right + 10, y, sizes)
     tags = (("row", str(row)), ("label", matrix.rows[row]))
     return Group((*marks, *outlines), kind="row", tags=tags)
 
@@ -149,7 +149,7 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
     return marks
 
 
-def _margin(value: float, x: float, y: float, sizes: _Sizes) -> list[Mark]:
+def _margin(matrix: Matrix, value: float, x: float, y: float, sizes: _Sizes) -> list[Mark]:
     """A bar as long as the number is large, and the number."""
     share = min(1.0, max(0.0, 0.0 if math.isnan(value) else value))
     thick = max(2.0, sizes.cell * 0.22)
@@ -158,6 +158,6 @@ def _margin(value: float, x: float, y: float, sizes: _Sizes) -> list[Mark]:
     return [
         Rect(x, middle - thick / 2, BAR, thick, fill="faint", radius=thick / 2),
         Rect(x, middle - thick / 2, max(thick, BAR * share), thick, fill="accent", radius=thick / 2,
-             tip=f"probability {value:.3f}"),
+             tip=f"{matrix.margin_name} {value:.3f}"),
         Text(x + BAR + 6, middle + size * 0.36, f"{value:.2f}", size=size, colour="muted"),
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from regard.inspect.palette import LEVELS, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
@@ -99,8 +99,3 @@ def colour_scale(*, name: str, limit: float = 1.0, truth: bool = False, width: f
         marks.append(Text(x + 17, 9, "true place", size=size, colour="muted"))
         x += 17 + text_width("true place", size)
     return Block(tuple(marks), x, 11.0)
-
-
-def with_content(block: Block, group: Group) -> Block:
-    """The block as one group that says what it shows."""
-    return replace(block, marks=(replace(group, marks=block.marks),))

@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 LEVELS = 100
 """Steps of the sequential scale; a hundredth of a weight cannot be told from its neighbour by eye."""
@@ -122,7 +123,7 @@ def _on_curve(anchors: tuple[Oklch, ...], value: float) -> tuple[float, float, f
     """The OKLab point at a share of the way, in lightness, from the first anchor to the last."""
     first, last = anchors[0][0], anchors[-1][0]
     lightness = first + value * (last - first)
-    for (l0, c0, h0), (l1, c1, h1) in zip(anchors, anchors[1:], strict=False):
+    for (l0, c0, h0), (l1, c1, h1) in pairwise(anchors):
         share = (lightness - l0) / (l1 - l0)
         if share <= 1 + 1e-9:
             a0, b0 = c0 * math.cos(math.radians(h0)), c0 * math.sin(math.radians(h0))

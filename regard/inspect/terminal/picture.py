@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.style import Style
 from rich.text import Text
 
@@ -26,19 +28,19 @@ def draw_picture(image: Image, width: int, ink: Ink) -> Iterator[Text]:
     # A cell is about twice as high as wide and holds two pixels, so that pixels are square.
     rows = max(2, 2 * round(columns * image.height / max(image.width, 1e-9) / 2))
     with Pillow.open(io.BytesIO(image.png)) as opened:
-        pixels = opened.convert("RGB").resize((columns, rows))
+        pixels = np.asarray(opened.convert("RGB").resize((columns, rows)))  # (rows, columns, 3)
     for y in range(0, rows, 2):
         line = Text(no_wrap=True, overflow="crop")
         for x in range(columns):
-            upper, lower = (pixels.getpixel((x, y + k)) for k in (0, 1))
+            upper, lower = pixels[y, x], pixels[y + 1, x]
             if ink.colour:
                 line.append("▀", style=Style(color=_hex(upper), bgcolor=_hex(lower)))
             else:
-                light = sum((*upper, *lower)) / (6 * 256)
+                light = (int(upper.sum()) + int(lower.sum())) / (6 * 256)
                 line.append(_GREYS[int(light * len(_GREYS))])
         yield line
 
 
-def _hex(pixel: tuple[int, int, int]) -> str:
-    red, green, blue = pixel
+def _hex(pixel: NDArray[np.uint8]) -> str:
+    red, green, blue = (int(channel) for channel in pixel)
     return f"#{red:02x}{green:02x}{blue:02x}"

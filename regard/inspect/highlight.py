@@ -1,0 +1,151 @@
+"""Running text shaded by where a model looked, for answers that are a label; and texts with a note under each word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.content import Words
+from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.palette import Over, Shade
+from regard.inspect.scene import Group, Mark, Rect, Scene, Text
+from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
+from regard.prediction import Array, Trace
+
+SIZE = 15.0
+WIDTH = 680.0
+
+
+def draw_words(words: Words, *, width: float = WIDTH) -> Block:
+    """The words in lines of at most `width`, each on a ground as strong as its weight."""
+    rtl = runs_right_to_left(words.words)
+    notes = bool(words.notes)
+    height = SIZE + 12 + (15 if notes else 0)
+    marks: list[Mark] = []
+    top = 0.0
+    if words.title:
+        marks.append(Text(0, 12, words.title, size=13, bold=True))
+        top = 24.0
+    lines = _lines(words, width)
+    widest = max((sum(size for _, size in line) for line in lines), default=0.0)
+    for line in lines:
+        x = widest if rtl else 0.0
+        for place, size in line:
+            left = x - size if rtl else x
+            marks.append(_word(words, place, left, top, size - 4))
+            x += -size if rtl else size
+        top += height
+    group = Group(tuple(marks), kind="words", content=words)
+    return Block((group,), max(widest, text_width(words.title, 14)), max(top - 5, 20.0))
+
+
+def _lines(words: Words, width: float) -> list[list[tuple[int, float]]]:
+    """The places of the words of each line, with the room each takes."""
+    lines: list[list[tuple[int, float]]] = [[]]
+    used = 0.0
+    for place, word in enumerate(words.words):
+        note = text_width(words.notes[place], 11) if words.notes else 0.0
+        size = max(text_width(visible(word), SIZE), note) + 14
+        if lines[-1] and used + size > width:
+            lines.append([])
+            used = 0.0
+        lines[-1].append((place, size))
+        used += size
+    return lines
+
+
+def _word(words: Words, place: int, x: float, y: float, width: float) -> Group:
+    word, shade = words.words[place], Shade(words.share(place))
+    weight = float(words.weights[place])
+    tip = f"{visible(word)}  {weight:.3f}" if np.isfinite(weight) else visible(word)
+    bare = words.limit <= 0
+    marks: list[Mark] = []
+    if not bare:
+        tags = (("place", str(place)), ("value", f"{weight:.6g}"))
+        marks.append(Rect(x, y, width, SIZE + 8, fill=shade, radius=4, tip=tip, tags=tags))
+    colour = Over(shade) if not bare else "muted" if is_special(word) else "ink"
+    marks.append(
+        Text(x + width / 2, y + SIZE + 1.5, visible(word), size=SIZE, anchor="middle", colour=colour)
+    )
+    if words.notes:
+        note = words.notes[place]
+        marks.append(Text(x + width / 2, y + SIZE + 20, note, size=11, anchor="middle", colour="muted"))
+    return Group(tuple(marks), kind="word")
+
+
+def highlight(trace: Trace, *, title: str | None = None) -> Scene:
+    """The text of each attended input, its words shaded by attention, and the label they led to.
+
+    The scale ends at the largest weight: in a long text no word gets much of the whole.
+    """
+    if not trace.attention:
+        raise RegardError(
+            "this trace has no attention to shade the words by.", fix="Use regard.inspect.figure(trace)."
+        )
+    several = len(trace.attention) > 1
+    blocks, limit = [], 0.0
+    for name, weights in trace.attention.items():
+        mean = weights.mean(axis=0) if len(weights) else np.zeros(weights.shape[1])  # (S,)
+        limit = float(mean.max(initial=0.0)) or 1.0
+        words = Words(tuple(trace.input[name]), mean, limit=limit, title=name if several else "")
+        blocks.append(draw_words(words))
+    legend = colour_scale(name="weight", limit=round(limit, 3))
+    return frame(
+        below([*blocks, legend]), title=_answer(trace) if title is None else title, description=_spoken(trace)
+    )
+
+
+def pieces(trace: Trace, *, title: str | None = None) -> Scene:
+    """What was written, piece by piece, with the probability of each: for models that attend to nothing, and tags.
+
+    Tags stand under the words they belong to, shaded by how sure the model was.
+    """
+    probabilities = trace.probabilities
+    sure = np.full(len(trace.output), np.nan) if probabilities is None else probabilities
+    source = next(iter(trace.input.values()), [])
+    if trace.kind == "tags" and len(source) == len(trace.output):
+        words = Words(
+            tuple(source), sure, limit=0.0 if probabilities is None else 1.0, notes=tuple(trace.output)
+        )
+    else:
+        notes = tuple(f"{p:.2f}" for p in sure) if probabilities is not None else ()
+        words = Words(tuple(trace.output), sure, limit=0.0 if probabilities is None else 1.0, notes=notes)
+    blocks = [draw_words(words)]
+    if probabilities is not None:
+        blocks.append(colour_scale(name="probability"))
+    return frame(below(blocks), title=_answer(trace) if title is None else title)
+
+
+def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: float | None = None) -> Scene:
+    """Any words shaded by any weights, (S,)."""
+    if len(words) != len(weights):
+        raise RegardError(
+            f"{len(words)} words and {len(weights)} weights: expected one weight for each word."
+        )
+    top = float(np.max(weights, initial=0.0)) if limit is None else limit
+    return frame(
+        draw_words(Words(tuple(words), np.asarray(weights, dtype=np.float64), limit=top or 1.0)), title=title
+    )
+
+
+def _answer(trace: Trace) -> str:
+    if trace.kind != "label":
+        from regard.inspect.heatmap import reading
+
+        return reading(trace) if trace.kind == "text" else ""
+    probability = "" if trace.probabilities is None else f"  ({trace.probabilities[0]:.2f})"
+    return " ".join(trace.output) + probability
+
+
+def _spoken(trace: Trace) -> str:
+    parts = []
+    for name, weights in trace.attention.items():
+        mean = weights.mean(axis=0) if len(weights) else np.zeros(weights.shape[1])
+        first = [
+            f"{visible(trace.input[name][int(s)])} ({mean[s]:.2f})"
+            for s in np.argsort(-mean, kind="stable")[:5]
+        ]
+        parts.append(f"Most attended in {name}: {', '.join(first)}.")
+    return " ".join(parts)

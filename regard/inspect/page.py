@@ -1,0 +1,176 @@
+"""One self-contained web page: headings, numbers, tables and figures in a single file that works without a network.
+
+Light and dark follow the reader's system, paper is always light. Resting the pointer on a row of a heatmap fades the
+others (CSS alone), and shades the source pieces by their weight (a few lines of script).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from regard.inspect.alignment import alignment
+from regard.inspect.figure import figure
+from regard.inspect.heatmap import reading
+from regard.inspect.page_style import SCRIPT, STYLE
+from regard.inspect.ranking import beam, labels
+from regard.inspect.scene import Scene
+from regard.inspect.svg import SANS, stylesheet, svg
+from regard.inspect.writing import printable
+from regard.prediction import Prediction, Trace
+
+
+@dataclass(frozen=True)
+class Card:
+    """A figure with its own heading: a word, what became of it, and where the model looked."""
+
+    figure: Scene | Trace
+    heading: str = ""
+    answer: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page. What is empty is left out; the order is that of the fields.
+
+    facts   numbers to be seen first, by name: {"PER": "8.9 %"}
+    table   the head and the rows
+    """
+
+    heading: str = ""
+    text: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    figures: Sequence[Scene | Trace | Card] = ()
+    table: tuple[Sequence[str], Sequence[Sequence[object]]] | None = None
+    code: str = ""
+
+
+def page(title: str, sections: Sequence[Section], *, subtitle: str = "", heading: bool = True) -> str:
+    """The page as HTML.
+
+    heading   whether the title stands at the top of the page; a lone figure carries its own
+    """
+    cards = {id(section): [_card(one) for one in section.figures] for section in sections}
+    scenes = [card.figure for shown in cards.values() for card in shown if isinstance(card.figure, Scene)]
+    top = f"<header><h1>{_text(title)}</h1>{_paragraph(subtitle, 'subtitle')}</header>" if heading else ""
+    body = "\n".join(_section(section, cards[id(section)]) for section in sections)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{_text(title)}</title>
+<style>
+body{{font-family:{SANS}}}
+{STYLE}
+{stylesheet(scenes)}
+</style>
+</head>
+<body>
+<main>
+{top}
+{body}
+</main>
+<script>{SCRIPT}</script>
+</body>
+</html>
+"""
+
+
+def trace_page(trace: Trace, *, title: str | None = None) -> str:
+    """A page about one prediction: its heatmap, the same as links between words, and what the search considered."""
+    sections = [Section(figures=[figure(trace, title="")])]
+    longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
+    if trace.attention and trace.kind == "text" and trace.output and longest <= 40:
+        ties = [
+            Card(alignment(trace, over=name), heading=name if len(trace.attention) > 1 else "")
+            for name in trace.attention
+            if trace.input[name]
+        ]
+        sections.append(
+            Section("The same as links", "Ties of at least 0.1, as strong as the weight.", figures=ties)
+        )
+    if len(trace.hypotheses) > 1:
+        sections.append(Section("What the search kept", figures=[beam(trace)]))
+    return page(reading(trace) if title is None else title, sections)
+
+
+def prediction_fragment(prediction: Prediction) -> str:
+    """What a notebook shows for a prediction: the answer, its score, and its figure."""
+    parts = [
+        f"<div><strong>{_text(prediction.text)}</strong> <small>log p = {prediction.score:.3f}</small></div>"
+    ]
+    if prediction.trace is not None:
+        parts.append(figure(prediction.trace, title="")._repr_html_())
+    if prediction.probabilities:
+        parts.append(labels(prediction.probabilities)._repr_html_())
+    elif len(prediction.alternatives) > 1:
+        parts.append(beam(prediction.alternatives)._repr_html_())
+    return "".join(parts)
+
+
+def _card(one: Scene | Trace | Card) -> Card:
+    card = one if isinstance(one, Card) else Card(one)
+    if isinstance(card.figure, Trace):
+        named = "" if card.heading or card.answer else None
+        return Card(
+            figure(card.figure, title="" if named is None else named), card.heading, card.answer, card.note
+        )
+    return card
+
+
+def _section(section: Section, cards: Sequence[Card]) -> str:
+    parts = [f"<h2>{_text(section.heading)}</h2>"] if section.heading else []
+    parts += [_paragraph(text) for text in section.text.split("\n\n") if text]
+    if section.facts:
+        tiles = "".join(
+            f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>"
+            for name, value in section.facts.items()
+        )
+        parts.append(f'<dl class="facts">{tiles}</dl>')
+    if cards:
+        kind = "cards" if len(cards) > 1 else "cards single"
+        parts.append(f'<div class="{kind}">{"".join(map(_figure, cards))}</div>')
+    if section.table is not None:
+        parts.append(_table(*section.table))
+    if section.code:
+        parts.append(f"<pre><code>{_text(section.code)}</code></pre>")
+    return f"<section>{''.join(parts)}</section>"
+
+
+def _figure(card: Card) -> str:
+    answer = f'<span class="answer">{_text(card.answer)}</span>' if card.answer else ""
+    head = f"<h3>{_text(card.heading)}{answer}</h3>" if card.heading or answer else ""
+    drawing = svg(card.figure, standalone=False) if isinstance(card.figure, Scene) else ""
+    return f'<figure>{head}<div class="drawing">{drawing}</div>{_caption(card.note)}</figure>'
+
+
+def _caption(note: str) -> str:
+    return f"<figcaption>{_text(note)}</figcaption>" if note else ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    def cell(value: object) -> str:
+        number = isinstance(value, int | float)
+        return f"<td{' class=number' if number else ''}>{_text(_shown(value))}</td>"
+
+    first = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{first}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _paragraph(text: str, kind: str = "") -> str:
+    named = f' class="{kind}"' if kind else ""
+    return f'<p{named} dir="auto">{_text(text)}</p>' if text else ""
+
+
+def _text(text: str) -> str:
+    """Escaped; controls go, but lines stay lines."""
+    return escape("\n".join(map(printable, text.split("\n"))))

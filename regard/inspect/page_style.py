@@ -1,0 +1,68 @@
+"""The look of a page, and the few lines that let a pointer ask a heatmap where it looked."""
+
+from __future__ import annotations
+
+from regard.inspect.palette import DARK, LIGHT, Theme
+
+
+def _variables(theme: Theme) -> str:
+    return "".join(f"--{role}:{theme.hex(role)};" for role in ("paper", "ink", "muted", "faint", "accent"))
+
+
+STYLE = f""":root{{color-scheme:light dark;{_variables(LIGHT)}--ground:#f6f7f9;
+--shadow:0 1px 2px #1018280d,0 1px 3px #1018281a}}
+@media screen and (prefers-color-scheme:dark){{:root{{{_variables(DARK)}--ground:#0d0f14;--shadow:none}}}}
+*{{box-sizing:border-box}}
+body{{margin:0;background:var(--ground);color:var(--ink);line-height:1.55;-webkit-text-size-adjust:100%}}
+main{{max-width:72rem;margin:0 auto;padding:2.5rem 1.25rem 4rem}}
+header{{margin-bottom:2rem}}
+h1{{font-size:clamp(1.5rem,4vw,2.25rem);line-height:1.2;letter-spacing:-.02em;margin:0;overflow-wrap:anywhere}}
+h2{{font-size:1.25rem;letter-spacing:-.01em;margin:2.75rem 0 .5rem}}
+h3{{font-size:1.0625rem;margin:0 0 .25rem;overflow-wrap:anywhere}}
+p{{margin:.25rem 0 1rem;max-width:44rem}}
+.subtitle,figcaption,dt{{color:var(--muted)}}
+.subtitle{{font-size:1.0625rem;margin-top:.5rem}}
+.answer{{display:block;font-weight:400;color:var(--accent)}}
+.facts{{display:flex;flex-wrap:wrap;gap:.75rem;margin:1.25rem 0}}
+.facts div{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;
+padding:.75rem 1.25rem;min-width:8rem}}
+dt{{font-size:.8125rem}}
+dd{{margin:0;font-size:1.5rem;font-weight:600;letter-spacing:-.02em;font-variant-numeric:tabular-nums}}
+.cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,23rem),1fr));gap:1rem;margin:1rem 0}}
+.cards.single{{grid-template-columns:1fr}}
+figure{{margin:0;background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;box-shadow:var(--shadow);
+padding:1.125rem 1.25rem;min-width:0;break-inside:avoid}}
+.drawing{{overflow-x:auto}}
+.drawing svg{{display:block;max-width:100%;height:auto;margin:-.25rem -.75rem}}
+figcaption{{font-size:.875rem;margin-top:.5rem}}
+.scroll{{overflow-x:auto}}
+table{{border-collapse:collapse;font-size:.9375rem;margin:1rem 0;font-variant-numeric:tabular-nums}}
+th,td{{text-align:left;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--faint)}}
+th{{color:var(--muted);font-weight:500;font-size:.8125rem}}
+td.number{{text-align:right}}
+pre{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem;overflow-x:auto;
+font-size:.875rem}}
+@media (max-width:40rem){{.drawing svg{{max-width:none}}}}
+@media print{{body{{background:none}}main{{max-width:none;padding:0}}figure{{box-shadow:none}}
+.drawing svg{{max-width:100%}}}}"""
+
+SCRIPT = """
+for (const matrix of document.querySelectorAll('svg .matrix')) {
+  const labels = [...matrix.querySelectorAll('.columns text[data-column]')];
+  for (const row of matrix.querySelectorAll('.row')) {
+    const weights = {};
+    for (const cell of row.querySelectorAll('[data-value]')) weights[cell.dataset.column] = +cell.dataset.value;
+    const most = Math.max(...Object.values(weights), 1e-9);
+    row.addEventListener('mouseenter', () => {
+      for (const label of labels) {
+        const share = weights[label.dataset.column] / most;
+        label.style.opacity = 0.15 + 0.85 * share;
+        label.style.fontWeight = share > 0.5 ? 700 : '';
+      }
+    });
+    row.addEventListener('mouseleave', () => {
+      for (const label of labels) label.style.opacity = label.style.fontWeight = '';
+    });
+  }
+}
+"""
