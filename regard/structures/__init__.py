@@ -1,8 +1,22 @@
 """Distributions over latent structures: exact inference, differentiable, on their own or behind an attention."""
 
+from regard.structures.alignment import MonotoneAlignment
 from regard.structures.base import Structure
 from regard.structures.chain import LinearChain
+from regard.structures.constituency import BinaryTree
+from regard.structures.dependency import ProjectiveTree
 from regard.structures.segmentation import Segmentation
+from regard.structures.semimarkov import SemiMarkov
 from regard.structures.simple import Bernoulli, Categorical
 
-__all__ = ["Bernoulli", "Categorical", "LinearChain", "Segmentation", "Structure"]
+__all__ = [
+    "Bernoulli",
+    "BinaryTree",
+    "Categorical",
+    "LinearChain",
+    "MonotoneAlignment",
+    "ProjectiveTree",
+    "Segmentation",
+    "SemiMarkov",
+    "Structure",
+]

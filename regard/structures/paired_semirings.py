@@ -41,6 +41,9 @@ class ExpectationSemiring(_Additive):
         weights, _ = softmax_weights(log_weight, total, dim)
         return torch.stack([total, (weights * mean).sum(dim)])
 
+    def goal(self, x: Tensor) -> Tensor:
+        return torch.where(x[0] > NEGATIVE_INFINITY, x, self.zeros_like(x))
+
     def zeros_like(self, x: Tensor) -> Tensor:
         return torch.stack([torch.full_like(x[0], NEGATIVE_INFINITY), torch.zeros_like(x[1])])
 
@@ -71,6 +74,9 @@ class DivergenceSemiring(_Additive):
             terms = terms + local_p
         terms = torch.where(weights > 0, terms, 0.0)
         return torch.stack([total_p, total_q, (weights * terms).sum(dim)])
+
+    def goal(self, x: Tensor) -> Tensor:
+        return torch.where(x[0] > NEGATIVE_INFINITY, x, self.zeros_like(x))
 
     def zeros_like(self, x: Tensor) -> Tensor:
         nothing = torch.full_like(x[0], NEGATIVE_INFINITY)

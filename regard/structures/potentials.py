@@ -31,7 +31,9 @@ def as_floats(**potentials: Tensor | None) -> list[Any]:
     return [None if potential is None else potential.to(dtype) for potential in potentials.values()]
 
 
-def check_axes(name: str, potential: Tensor, axes: str, sizes: Sequence[int | None]) -> None:
+def check_axes(
+    name: str, potential: Tensor, axes: Sequence[str], sizes: Sequence[int | None], hint: str = ""
+) -> None:
     """The trailing axes of a potential must have these sizes (None: any), which messages call by their
     letters.
     """
@@ -42,7 +44,7 @@ def check_axes(name: str, potential: Tensor, axes: str, sizes: Sequence[int | No
         wanted = ", ".join(
             letter if size is None else f"{letter}={size}" for letter, size in zip(axes, sizes, strict=True)
         )
-        raise ValueError(f"{name} must have shape (..., {wanted}) but has {received}.")
+        raise ValueError(f"{name} must have shape (..., {wanted}) but has {received}.{hint}")
 
 
 def joint_batch(**shapes: Sequence[int]) -> torch.Size:

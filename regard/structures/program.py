@@ -63,9 +63,8 @@ class Program(Distribution):
         """The program over a semiring, with at least `rank` batch dimensions."""
         aligned = self._aligned(self.potentials if potentials is None else potentials, rank)
         with torch.autocast(self.potentials[0].device.type, enabled=False):
-            return self._inside(
-                semiring, *(semiring.lift(i, potential) for i, potential in enumerate(aligned))
-            )
+            parts = [semiring.lift(i, potential) for i, potential in enumerate(aligned)]
+            return semiring.goal(self._inside(semiring, *parts))
 
     def _aligned(self, potentials: Sequence[Tensor], rank: int) -> list[Tensor]:
         """Potentials with one number of batch dimensions, so that axes put before them broadcast."""

@@ -88,6 +88,10 @@ class Semiring:
         """The empty product, for each entry of the batch of parts with so many trailing axes of their own."""
         return self.ones_like(parts.new_zeros(parts.shape[: parts.dim() - event_dim]))
 
+    def goal(self, x: Tensor) -> Tensor:
+        """The program's answer: what was multiplied by −inf at the very end leaves no gradient and no mean behind."""
+        return x
+
     def ones_like(self, x: Tensor) -> Tensor:
         raise NotImplementedError
 
@@ -106,6 +110,9 @@ class LogSemiring(Semiring):
 
     def sum(self, x: Tensor, dim: int) -> Tensor:
         return logsumexp(x, dim)
+
+    def goal(self, x: Tensor) -> Tensor:
+        return torch.where(x > NEGATIVE_INFINITY, x, NEGATIVE_INFINITY)
 
     def ones_like(self, x: Tensor) -> Tensor:
         return torch.zeros_like(x)

@@ -1,4 +1,4 @@
-"""Each test of the shared suite runs once for every case of the class that joined it."""
+"""Each test of the shared suite runs once for every case, and backend, of the class that joined it."""
 
 import pytest
 
@@ -7,3 +7,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = getattr(metafunc.cls, "cases", None)
     if cases is not None and "case" in metafunc.fixturenames:
         metafunc.parametrize("case", list(cases.values()), ids=list(cases))
+    if cases is not None and "backend" in metafunc.fixturenames:
+        metafunc.parametrize("backend", metafunc.cls.backends)

@@ -51,6 +51,7 @@ FULL = torch.tensor([N] * B)
 
 
 class TestLinearChain(StructureSuite):
+    backends: ClassVar = ["reference", "auto"]
     cases: ClassVar = {
         "full": Case(LinearChain, (EDGES, NODES), sequences(FULL), chain_score, [C**N] * B),
         "ends": Case(
@@ -95,6 +96,7 @@ def segmentation_score(potentials: list[np.ndarray], value: np.ndarray, parts: n
 
 
 class TestSegmentation(StructureSuite):
+    backends: ClassVar = ["reference", "auto"]
     cases: ClassVar = {
         "full": Case(Segmentation, (SCORES, TRANSITIONS), lambda b: subsets(5), segmentation_score, [32] * B),
         "masked": Case(

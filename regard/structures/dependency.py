@@ -1,0 +1,175 @@
+"""Projective dependency trees: every word has a head, and arcs drawn above the sentence do not cross.
+
+    score(tree) = Σ_m arcs[head(m), m]
+
+Eisner's algorithm (Eisner 1996, Three new probabilistic models for dependency parsing): O(N³) time, O(N²) cells.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.structures import kernels
+from regard.structures.base import Backend, Structure
+from regard.structures.potentials import (
+    Lengths,
+    apply_mask,
+    as_floats,
+    as_lengths,
+    check_axes,
+    expand_batch,
+    joint_batch,
+    shape_of,
+)
+from regard.structures.semirings import NEGATIVE_INFINITY, Semiring, logsumexp, pick, softmax_weights
+from regard.structures.spans import SpanChart
+
+_LABELS = " If the last axis is labels, pass labelled=True."
+
+
+def eisner(semiring: Semiring, arcs: Tensor, single_root: bool) -> Tensor:
+    """(..., N+1): for each n, the sum over the projective trees of the first n words, from arcs (..., N+1, N+1).
+
+    Over the span from i to j there are four kinds of half-trees, headed at one of its ends:
+
+    rightward   headed at i, whose last modifier is j; j has taken nothing on its right yet
+    leftward    its mirror image, headed at j
+    right       headed at i and complete: nothing in it will take any more
+    left        its mirror image, headed at j
+    """
+    single = semiring.one(arcs, 2).unsqueeze(-1).expand(arcs.shape[:-1])  # (..., N+1): spans of one position
+    right, left = SpanChart(single), SpanChart(single)
+    rightward, leftward = SpanChart(semiring.zeros_like(single)), SpanChart(semiring.zeros_like(single))
+    # What may stand left of the gap into which a new arc's two halves are joined. With a single root, the root symbol
+    # comes there with no word yet, so that its arc is its only one.
+    joinable = SpanChart(single) if single_root else right
+    for width in range(1, arcs.shape[-1]):
+        joined = semiring.sum(semiring.times(joinable.left_parts(), left.right_parts()), -1)
+        rightward.grow(semiring.times(joined, arcs.diagonal(width, -2, -1)))
+        leftward.grow(semiring.times(joined, arcs.diagonal(-width, -2, -1)))
+        closing = semiring.times(_after(rightward), right.right_parts())
+        opening = semiring.times(left.left_parts(), _before(leftward))
+        right.grow(semiring.sum(closing, -1))
+        left.grow(semiring.sum(opening, -1))
+        if single_root:
+            grown = right.by_start[..., -1]
+            joinable.grow(torch.cat([semiring.zeros_like(grown[..., :1]), grown[..., 1:]], -1))
+    return right.from_first()
+
+
+def _after(chart: SpanChart) -> Tensor:
+    """The cells just grown and all that begin with them, widths 1 and up."""
+    return chart.by_start[..., 1:]
+
+
+def _before(chart: SpanChart) -> Tensor:
+    """The cells just grown and all that end with them, from wide to narrow, widths 1 and up."""
+    return chart.by_end[..., 1:].flip(-1)
+
+
+class ProjectiveTree(Structure):
+    """A projective dependency tree over N words and the root symbol at position 0.
+
+    arcs[..., h, m]      scores position h as the head of word m; (..., N+1, N+1). Column 0 and the diagonal are ignored
+    arcs[..., h, m, c]   the same with a label c on the arc; (..., N+1, N+1, C)
+    single_root          whether exactly one word hangs from the root symbol; otherwise at least one
+    labelled             whether the last axis is labels
+    lengths              (...,) the number of words, from 0 to N
+    mask                 True where an arc is allowed, broadcastable to arcs
+
+    A value and `marginals` have the shape of arcs: p(h is the head of m).
+    """
+
+    def __init__(
+        self,
+        arcs: Tensor,
+        single_root: bool = True,
+        *,
+        labelled: bool = False,
+        lengths: Lengths = None,
+        mask: Tensor | None = None,
+        backend: Backend = "auto",
+    ) -> None:
+        arcs, own, self.lengths = prepare_arcs(arcs, labelled, lengths, mask)
+        self.single_root, self.labelled = single_root, labelled
+        batch = joint_batch(arcs=arcs.shape[: arcs.dim() - own], lengths=shape_of(self.lengths))
+        super().__init__(
+            [expand_batch(arcs, batch, own)],
+            batch,
+            [own],
+            lengths=(self.lengths,),
+            options=(single_root, labelled),
+            backend=backend,
+        )
+
+    def heads(self, value: Tensor) -> Tensor:
+        """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
+        return heads_of(self._as_parts("value", value), self.labelled)
+
+    def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
+        (arcs,) = parts
+        if self.labelled:
+            arcs = semiring.sum(arcs, -1)
+        totals = eisner(semiring, arcs, self.single_root)
+        return totals[..., -1] if self.lengths is None else pick(totals, self.lengths)
+
+    def _flat(self, kernel: str, arcs: Tensor) -> tuple[Tensor, Tensor, bool] | None:
+        """The kernels' form: unlabelled arcs (B, N+1, N+1), lengths (B,) and the kind of root; None: no kernel."""
+        if not kernels.available(kernel, arcs):
+            return None
+        flat = arcs.expand(*self.batch_shape, *arcs.shape[-2:]).reshape(-1, *arcs.shape[-2:])
+        return flat, self._flat_lengths(arcs.shape[-1] - 1), self.single_root
+
+    def _fast_log_partition(self) -> Tensor | None:
+        (arcs,) = self.potentials
+        flat = self._flat("projective", logsumexp(arcs, -1) if self.labelled else arcs)
+        return None if flat is None else kernels.projective_log_partition(*flat).view(self.batch_shape)
+
+    def _fast_marginals(self) -> Tensor | None:
+        (scores,) = self.potentials
+        arcs = logsumexp(scores, -1) if self.labelled else scores
+        flat = self._flat("projective", arcs)
+        if flat is None:
+            return None
+        marginals = kernels.projective_marginals(*flat).view(*self.batch_shape, *arcs.shape[-2:])
+        return marginals.unsqueeze(-1) * softmax_weights(scores, arcs, -1)[0] if self.labelled else marginals
+
+    def _fast_mode(self) -> Tensor | None:
+        (scores,) = self.potentials
+        arcs = scores.amax(-1) if self.labelled else scores
+        flat = self._flat("projective_mode", arcs.detach())
+        if flat is None:
+            return None
+        heads = kernels.projective_mode(*flat)[1].view(*self.batch_shape, 1, -1)  # (..., 1, N+1)
+        tree = heads == torch.arange(arcs.shape[-1], device=arcs.device).unsqueeze(-1)  # (..., N+1, N+1)
+        if self.labelled:
+            labels = torch.arange(scores.shape[-1], device=arcs.device)
+            tree = tree.unsqueeze(-1) & (scores.argmax(-1, keepdim=True) == labels)
+        return tree.to(scores.dtype)
+
+
+def prepare_arcs(
+    arcs: Tensor, labelled: bool, lengths: Lengths, mask: Tensor | None
+) -> tuple[Tensor, int, Tensor | None]:
+    """Arcs that can be in no tree at −inf (into the root symbol, onto itself), their number of axes, and lengths."""
+    (arcs,) = as_floats(arcs=arcs)
+    own = 3 if labelled else 2
+    size = arcs.shape[-own] if arcs.dim() >= own else None
+    check_axes("arcs", arcs, ["N+1", "N+1", "C"][:own], [size, size, None][:own], _LABELS)
+    if size == 0:
+        raise ValueError(
+            "arcs must have a row and a column for the root symbol: (N+1, N+1), at least (1, 1)."
+        )
+    arcs = apply_mask(arcs, mask, own)
+    positions = torch.arange(arcs.shape[-own], device=arcs.device)
+    possible = (positions.unsqueeze(-1) != positions) & (positions > 0)
+    arcs = torch.where(possible.unsqueeze(-1) if labelled else possible, arcs, NEGATIVE_INFINITY)
+    return arcs, own, as_lengths(lengths, len(positions) - 1, arcs.device)
+
+
+def heads_of(tree: Tensor, labelled: bool) -> Tensor:
+    """Heads (..., N), −1 for a word without one, of a Boolean tree."""
+    arcs = tree.any(-1) if labelled else tree
+    words = arcs[..., :, 1:]  # (..., N+1, N)
+    return torch.where(words.any(-2), words.to(torch.uint8).argmax(-2), -1)

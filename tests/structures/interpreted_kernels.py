@@ -1,0 +1,75 @@
+"""The Triton kernels, run by Triton's interpreter, against the numba kernels: their arithmetic, not their races.
+
+`test_kernels_cuda.py` runs this file in a process of its own with TRITON_INTERPRET=1, which must be set before Triton is imported.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.structures.kernels.cpu import chain as cpu_chain
+from regard.structures.kernels.cuda import chain as cuda_chain
+
+INF = float("inf")
+TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
+
+
+def random_tensor(*shape, seed, dtype, holes=0.0, scale=1.0):
+    generator = torch.Generator().manual_seed(seed)
+    value = scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
+    value[torch.rand(*shape, generator=generator) < holes] = -INF
+    return value.to(dtype)
+
+
+def close(mine, theirs, dtype, factor=1.0):
+    tolerance = TOLERANCE[dtype] * factor
+    torch.testing.assert_close(mine, theirs, rtol=tolerance, atol=tolerance)
+
+
+CHAINS = [  # N, C, holes, scale, dtype
+    (5, 2, 0.0, 1.0, torch.float64),
+    (6, 2, 0.3, 1.0, torch.float32),
+    (6, 2, 0.2, 50.0, torch.float64),
+    (1, 2, 0.0, 1.0, torch.float32),
+    (5, 3, 0.0, 1.0, torch.float64),
+    (5, 3, 0.3, 1.0, torch.float32),
+    (5, 5, 0.2, 50.0, torch.float64),
+    (1, 3, 0.0, 1.0, torch.float32),
+]
+
+
+@pytest.mark.parametrize(("N", "C", "holes", "scale", "dtype"), CHAINS)
+def test_chain(N, C, holes, scale, dtype):
+    lengths = torch.arange(N, -1, -1)
+    B = len(lengths)
+    init = random_tensor(B, C, seed=N, dtype=dtype, holes=holes / 2, scale=scale)
+    edges = random_tensor(B, N - 1, C, C, seed=C, dtype=dtype, holes=holes, scale=scale)
+    close(cuda_chain.log_partition(init, edges, lengths), cpu_chain.log_partition(init, edges, lengths), dtype)
+    states, joints = cpu_chain.marginals(init, edges, lengths)
+    got_states, got_joints = cuda_chain.marginals(init, edges, lengths)
+    close(got_states, states, dtype)
+    close(got_joints, joints, dtype)
+    g_states, g_edges = random_tensor(B, C, seed=1, dtype=dtype), random_tensor(*edges.shape, seed=2, dtype=dtype)
+    g_edges[edges == -INF] = INF
+    expected = cpu_chain.covariance(states, joints, lengths, g_states, g_edges)
+    got = cuda_chain.covariance(states, joints, lengths, g_states, g_edges)
+    close(got[0], expected[0], dtype, 5.0)
+    close(got[1], expected[1], dtype, 5.0)
+
+
+def test_two_states_too_long_for_a_scan(monkeypatch):
+    monkeypatch.setattr(cuda_chain, "LONGEST_SCAN", 4)
+    test_chain(5, 2, 0.2, 1.0, torch.float64)
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_shifted_chain_in_single_precision(C):
+    init, edges = torch.zeros(2, C), random_tensor(2, 14, C, C, seed=0, dtype=torch.float32)
+    lengths = torch.tensor([15, 10])
+    plain = cpu_chain.marginals(init, edges, lengths)[1]
+    shifted = (edges.double() + 1e4).float()
+    got = cuda_chain.marginals(init, shifted, lengths)[1]
+    # the shift itself rounds the potentials to 1e-3
+    torch.testing.assert_close(got, plain, rtol=0, atol=2e-3)
+    torch.testing.assert_close(got, cpu_chain.marginals(init, shifted, lengths)[1], rtol=0, atol=2e-5)
