@@ -222,7 +222,7 @@ class Model:
             members = [other._stepper(part.to(self.device), output) for other, part in ensemble]
             stepper = Ensemble([stepper, *members])
         forced = self._prefix(prefix, len(batch), output) if prefix else None
-        search = make_search(self.spec.search, seed=self.spec.training.seed, prefix=forced)
+        search = make_search(self.spec.search, batch.rows, seed=self.spec.training.seed, prefix=forced)
         return search(stepper)
 
     def _prefix(self, prefix: str, rows: int, output: str) -> Tokens:

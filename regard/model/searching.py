@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from regard.data.batch import Tokens
 from regard.nn.search import Beam, Greedy, Limits, Sample
 from regard.spec import SearchSpec
@@ -9,8 +11,14 @@ from regard.spec import SearchSpec
 Search = Greedy | Beam | Sample
 
 
-def make_search(search: SearchSpec, *, seed: int, prefix: Tokens | None = None) -> Search:
-    """The search a spec names; `prefix` forces how every output begins."""
+def make_search(
+    search: SearchSpec, rows: Sequence[int], *, seed: int, prefix: Tokens | None = None
+) -> Search:
+    """The search a spec names.
+
+    rows     the numbers of the inputs, so that a sample depends on its input and the seed, not on the batch
+    prefix   how every output must begin
+    """
     limits = Limits(minimum=search.min_length, maximum=search.max_length, prefix=prefix)
     if search.method == "greedy":
         return Greedy(limits=limits)
@@ -22,5 +30,6 @@ def make_search(search: SearchSpec, *, seed: int, prefix: Tokens | None = None) 
         top=search.top_k,
         nucleus=search.top_p,
         seed=seed,
+        rows=rows,
         limits=limits,
     )

@@ -84,7 +84,7 @@ def _per_name(
 
 
 def _is_options(value: Mapping[str, Any], part: str) -> bool:
-    return part == "decoder" and set(value) <= {"attention", "scheduled_sampling"}
+    return part == "decoder" and set(value) <= {"attention", "scheduled_sampling", "class_weights"}
 
 
 def _hand_down_attention(data: dict[str, Any], document: Document, written: dict[Place, Place]) -> None:

@@ -34,15 +34,29 @@ class Tags:
 
 
 class TagsDecoder(nn.Module):
-    """p(y_s | x) = softmax(V h_s + b), the positions s of the source named `of` on their own."""
+    """p(y_s | x) = softmax(V h_s + b), the positions s of the source named `of` on their own.
+
+    class_weights   (C) how much a mistake about each tag costs; the mean is over the weights
+    """
+
+    class_weights: Tensor | None
 
     def __init__(
-        self, classes: int, sources: Mapping[str, Source], *, of: str | None = None, dropout: float = 0.0
+        self,
+        classes: int,
+        sources: Mapping[str, Source],
+        *,
+        of: str | None = None,
+        dropout: float = 0.0,
+        class_weights: Tensor | None = None,
     ) -> None:
         super().__init__()
+        self.register_buffer("class_weights", class_weights, persistent=False)
         self.of = next(iter(sources)) if of is None else of
         if self.of not in sources:
-            raise RegardError(f"Tags of {self.of!r} need a source of that name; there are {', '.join(sources)}.")
+            raise RegardError(
+                f"Tags of {self.of!r} need a source of that name; there are {', '.join(sources)}."
+            )
         self.output = nn.Linear(sources[self.of].value_size, classes)
         self.dropout = nn.Dropout(dropout)
 
@@ -59,12 +73,12 @@ class TagsDecoder(nn.Module):
                 fix="Every position needs exactly one tag.",
             )
         places = mask.reshape(-1).nonzero().squeeze(1)
+        truth = target.ids.reshape(-1).index_select(0, places)
         total = nn.functional.cross_entropy(
-            logits.flatten(0, 1).index_select(0, places),
-            target.ids.reshape(-1).index_select(0, places),
-            reduction="sum",
+            logits.flatten(0, 1).index_select(0, places), truth, weight=self.class_weights, reduction="sum"
         )
-        return Loss(total, target.lengths.sum(), {"likelihood": total.detach()})
+        count = target.lengths.sum() if self.class_weights is None else self.class_weights[truth].sum()
+        return Loss(total, count, {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory]) -> Tags:

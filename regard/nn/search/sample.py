@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,6 +24,8 @@ class Sample:
     top           only the `top` most probable words; 0 for all
     nucleus       only the most probable words that together reach this probability (Holtzman 2020); 1 for all
     seed          the same seed draws the same outputs
+    rows          (B) a number for each source, 0 … B−1 when absent: with the seed it determines what is drawn for the
+                  source, whatever stands beside it in the batch
 
     Scores are the model's own log-probabilities, at temperature 1 and before anything is left out.
     """
@@ -31,6 +35,7 @@ class Sample:
     top: int = 0
     nucleus: float = 1.0
     seed: int | None = None
+    rows: Sequence[int] | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -41,14 +46,16 @@ class Sample:
             )
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        generator = None
-        if self.seed is not None:
-            generator = torch.Generator(stepper.lengths.device).manual_seed(self.seed)
+        rows = range(len(stepper.lengths)) if self.rows is None else self.rows
+        seed = torch.seed() if self.seed is None else self.seed
+        generators = [np.random.default_rng([seed % 2**63, row]) for row in rows]
 
         def draw(logits: Tensor, _: int) -> Tensor:
             probabilities = torch.softmax(self._likely(logits / self.temperature), -1)
-            words = torch.multinomial(probabilities.flatten(0, 1), 1, generator=generator)
-            return words.view(logits.shape[:2])
+            chances = np.stack([generator.random(self.samples) for generator in generators])  # (B, K)
+            return _invert(
+                probabilities, torch.as_tensor(chances[:, : logits.shape[1]], device=logits.device)
+            )
 
         return _best_first(walk(stepper, draw, limits=self.limits, hypotheses=self.samples))
 
@@ -64,6 +71,13 @@ class Sample:
             outside = (before >= self.nucleus).scatter(-1, order, before >= self.nucleus)
             logits = logits.masked_fill(outside, -torch.inf)
         return logits
+
+
+def _invert(probabilities: Tensor, chances: Tensor) -> Tensor:
+    """The word at which the summed probabilities (B, K, V) pass each chance (B, K) in [0, 1)."""
+    sums = probabilities.double().cumsum(-1)
+    words = torch.searchsorted(sums, (chances * sums[..., -1]).unsqueeze(-1), right=True).squeeze(-1)
+    return words.clamp(max=probabilities.shape[-1] - 1)
 
 
 def _best_first(found: Hypotheses) -> Hypotheses:

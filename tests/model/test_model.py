@@ -1,0 +1,374 @@
+"""Models from spec to prediction: what is trained, saved and loaded gives the same answers, whatever the batch."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import regard
+from regard import Model, RegardError, Spec
+from regard.data import Batches, Dataset, Row
+from regard.model.columns import make_columns, teach_columns
+
+LETTERS = "abcdefgh"
+
+
+def words(count: int, seed: int = 0) -> list[str]:
+    generator = random.Random(seed)
+    return ["".join(generator.choices(LETTERS, k=generator.randint(2, 7))) for _ in range(count)]
+
+
+def rows(count: int = 40) -> list[Row]:
+    """A word, its letters backwards in capitals, the alignment, whether it holds an a, and the case of each letter."""
+    made = []
+    for word in words(count):
+        n = len(word)
+        made.append(
+            Row(
+                {
+                    "source": word,
+                    "target": " ".join(word[::-1].upper()),
+                    "alignment": " ".join(f"{n - 1 - t}-{t}" for t in range(n)),
+                    "topic": "yes" if "a" in word else "no",
+                    "tags": " ".join("V" if letter in "ae" else "C" for letter in word),
+                }
+            )
+        )
+    return made
+
+
+def spec(**parts: Any) -> Spec:
+    document: dict[str, Any] = {
+        "inputs": {"source": {"type": "text", "unit": "char"}},
+        "outputs": {"target": {"type": "text", "unit": "word"}},
+        "encoder": {"size": 8, "embedding": 6},
+        "attention": {"score": "additive"},
+        "decoder": {"size": 10, "embedding": 6},
+    }
+    document.update(parts)
+    return Spec.parse({key: value for key, value in document.items() if value is not None})
+
+
+def build(described: Spec, data: Sequence[Row] | None = None) -> Model:
+    torch.manual_seed(0)
+    columns = make_columns(described)
+    teach_columns(columns, described, lambda: data or rows())
+    return Model.build(described, columns).eval()
+
+
+def loss_of(model: Model, data: Sequence[Row]) -> float:
+    dataset = Dataset.build(list(data), list(model.columns.values()))
+    batch = next(iter(Batches(dataset, rows=len(data), shuffle=False)))
+    losses = model.network(batch)
+    return sum(loss.weight * loss.mean.item() for loss in losses.values())
+
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "attention": {},
+    "no attention": {"attention": None, "decoder": {"size": 10, "embedding": 6, "condition": ["start"]}},
+    "every step": {
+        "attention": None,
+        "decoder": {"size": 10, "embedding": 6, "condition": ["start", "every-step"]},
+    },
+    "only every step": {
+        "attention": None,
+        "decoder": {"size": 10, "embedding": 6, "condition": ["every-step"]},
+    },
+    "all three": {"decoder": {"size": 10, "embedding": 6, "condition": ["start", "every-step", "attention"]}},
+    "luong": {"attention": {"score": "general", "state": "current"}, "decoder": {"cell": "lstm", "size": 10}},
+    "local": {"attention": {"score": "general", "select": "local", "window": 2}},
+    "monotonic local": {"attention": {"select": "local", "window": 2, "centre": "monotonic"}},
+    "sigmoid": {"attention": {"score": "linear", "select": "sigmoid"}},
+    "uniform": {"attention": {"select": "uniform"}},
+    "dot": {"encoder": {"size": 5, "embedding": 6}, "attention": {"score": "scaled-dot"}},
+    "convolutional": {"encoder": {"type": "convolutional", "size": 8, "embedding": 6}},
+    "mean": {"encoder": {"type": "mean", "embedding": 6}},
+    "stacked": {
+        "encoder": {"cell": "lstm", "size": 8, "layers": 2, "residual": True},
+        "decoder": {"cell": "rnn", "size": 10, "layers": 3, "residual": True, "activation": "relu"},
+    },
+    "cho": {"encoder": {"size": 8, "update": "cho"}, "decoder": {"size": 10, "update": "cho", "deep": True}},
+    "tied": {"decoder": {"size": 10, "embedding": 6, "tie": "output"}},
+    "tied to all": {
+        "inputs": {"source": {"type": "text", "unit": "char"}},
+        "outputs": {"target": {"type": "text", "unit": "char", "shared": "source"}},
+        "decoder": {"size": 10, "embedding": 6, "tie": "all"},
+    },
+    "beam": {"search": {"method": "beam", "beam": 3, "n_best": 2, "max_length": 12}},
+    "sampling": {"search": {"method": "sample", "temperature": 0.7, "top_k": 4, "max_length": 12}},
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_saved_and_loaded_gives_the_same_answers_in_any_batch(name: str, tmp_path: Path) -> None:
+    model = build(spec(**CONFIGURATIONS[name]))
+    inputs = words(9, seed=5)
+    together = model.predict(inputs, batch_rows=9)
+    model.save(tmp_path / "model")
+    loaded = regard.load(tmp_path / "model", device="cpu")
+    one_by_one = loaded.predict(inputs, batch_rows=1)
+    for first, second in zip(together, one_by_one, strict=True):
+        assert first.text == second.text
+        assert first.score == pytest.approx(second.score, abs=1e-4)
+        assert first.trace is not None
+        assert second.trace is not None
+        for over, weights in first.trace.attention.items():
+            np.testing.assert_allclose(weights, second.trace.attention[over], atol=1e-5)
+
+
+def test_a_model_folder_holds_what_it_promises_and_no_pickle(tmp_path: Path) -> None:
+    build(spec()).save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "model.safetensors",
+        "spec.yaml",
+        "columns.json",
+        "metrics.json",
+        "card.md",
+    }
+    for path in tmp_path.iterdir():
+        assert not path.read_bytes().startswith(b"\x80")  # the first byte of a pickle
+        assert b"PK\x03\x04" not in path.read_bytes()[:4]  # of a torch archive
+
+
+def test_scores_of_given_outputs_are_those_of_the_search() -> None:
+    model = build(spec())
+    for word in words(5, seed=3):
+        found = model.predict(word)
+        if found.trace is None or found.trace.output[-1] != "</s>" or not found.text:
+            continue
+        given = model.score([word], [found.text])[0]
+        assert given.score == pytest.approx(found.score, abs=1e-4)
+        assert given.trace is not None
+        np.testing.assert_allclose(
+            given.trace.attention["source"], found.trace.attention["source"], atol=1e-5
+        )
+
+
+def test_padding_changes_no_loss() -> None:
+    model = build(spec())
+    data = rows(12)
+    counts = [len(row["target"].split()) + 1 for row in data]
+    alone = sum(loss_of(model, [row]) * count for row, count in zip(data, counts, strict=True))
+    assert loss_of(model, data) == pytest.approx(alone / sum(counts), rel=1e-5)
+
+
+def test_several_outputs_add_their_weighted_losses() -> None:
+    several = {
+        "target": {"type": "text", "unit": "word"},
+        "topic": {"type": "label"},
+        "tags": {"type": "tags", "of": "source"},
+    }
+    decoders = {
+        "target": {"size": 10, "attention": {"score": "additive"}},
+        "topic": {"weight": 2.0, "attention": {"score": "additive"}},
+        "tags": {"weight": 0.5},
+    }
+    model = build(spec(outputs=several, decoder=decoders, attention=None))
+    dataset = Dataset.build(rows(8), list(model.columns.values()))
+    losses = model.network(next(iter(Batches(dataset, rows=8, shuffle=False))))
+    assert {name: loss.weight for name, loss in losses.items()} == {"target": 1.0, "topic": 2.0, "tags": 0.5}
+    word = "abcde"
+    topic = model.predict(word, output="topic")
+    assert topic.value in ("yes", "no")
+    assert sum(topic.probabilities.values()) == pytest.approx(1.0, abs=1e-5)
+    assert topic.trace is not None
+    assert topic.trace.attention["source"].shape == (1, 5)
+    assert len(model.predict(word, output="tags").value) == 5
+    with pytest.raises(RegardError, match="which output"):
+        model.predict(word)
+
+
+def test_several_inputs_are_read_by_name() -> None:
+    two = {"left": {"type": "text", "unit": "char"}, "right": {"type": "text", "unit": "char"}}
+    data = [
+        Row({"left": a, "right": b, "target": a.upper()})
+        for a, b in zip(words(20), words(20, 9), strict=True)
+    ]
+    described = spec(inputs=two, attention={"score": "additive", "over": "right"})
+    model = build(described, data)
+    found = model.predict({"left": "abc", "right": "hgfed"})
+    assert found.trace is not None
+    assert set(found.trace.attention) == {"right"}
+    assert model.predict({"left": "cba", "right": "hgfed"}).score != found.score
+    with pytest.raises(RegardError, match="reads left, right; received one text"):
+        model.predict("abc")
+    with pytest.raises(RegardError, match="no input 'middle'"):
+        model.predict({"middle": "abc"})
+    with pytest.raises(RegardError, match="right is missing"):
+        model.predict({"left": "abc"})
+
+
+def test_the_guide_pulls_attention_to_the_true_alignment() -> None:
+    truth = {"alignment": {"type": "alignment"}}
+    data = rows(60)
+
+    def error_after_training(guide: float) -> float:
+        model = build(spec(truth=truth, attention={"score": "additive", "guide": guide}), data)
+        optimizer = torch.optim.Adam(model.network.parameters(), lr=0.02)
+        dataset = Dataset.build(data, list(model.columns.values()))
+        batch = next(iter(Batches(dataset, rows=60, shuffle=False)))
+        for _ in range(60):
+            optimizer.zero_grad()
+            model.network(batch)["target"].mean.backward()
+            optimizer.step()
+        found = model.score([row["source"] for row in data], [row["target"] for row in data])
+        right = total = 0
+        for row, answer in zip(data, found, strict=True):
+            assert answer.trace is not None
+            weights = answer.trace.attention["source"]
+            n = len(row["source"])
+            right += sum(int(weights[t].argmax()) == n - 1 - t for t in range(n))
+            total += n
+        return 1 - right / total
+
+    assert error_after_training(1.0) < 0.2 < error_after_training(0.0)
+
+
+def test_oracle_attention_is_the_truth_itself() -> None:
+    described = spec(truth={"alignment": {"type": "alignment"}}, attention={"select": "oracle"})
+    model = build(described)
+    data = rows(3)
+    dataset = Dataset.build(data, list(model.columns.values()))
+    batch = next(iter(Batches(dataset, rows=3, shuffle=False)))
+    for row, answer in zip(batch.rows, model.score_batch(batch, "target"), strict=True):
+        assert answer.trace is not None
+        n = len(data[row]["source"])
+        expected = np.fliplr(np.eye(n))
+        np.testing.assert_allclose(answer.trace.attention["source"][:n], expected, atol=1e-6)
+
+
+def test_an_ensemble_of_twins_is_the_model_itself() -> None:
+    model = build(spec(search={"method": "beam", "beam": 3, "max_length": 10}))
+    inputs = words(4, seed=2)
+    for alone, together in zip(
+        model.predict(inputs), model.predict(inputs, ensemble=[model, model]), strict=True
+    ):
+        assert alone.text == together.text
+        assert alone.score == pytest.approx(together.score, abs=1e-4)
+
+
+def test_members_of_an_ensemble_must_share_the_output_vocabulary() -> None:
+    other = build(spec(), [Row({"source": "ab", "target": "X Y"})])
+    with pytest.raises(RegardError, match="one vocabulary of 'target'"):
+        build(spec()).predict("abc", ensemble=[other])
+
+
+def test_unknown_words_are_replaced_by_the_most_attended_source_word() -> None:
+    words_to_words = {
+        "inputs": {"source": {"type": "text", "unit": "word"}},
+        "outputs": {"target": {"type": "text", "unit": "word"}},
+        "search": {"max_length": 6, "replace_unknown": True},
+    }
+    data = [
+        Row({"source": "the cat sat", "target": "le chat"}),
+        Row({"source": "a dog ran", "target": "un chien"}),
+    ]
+    model = build(spec(**words_to_words), data)
+    output: Any = model.network.decoders["target"]
+    with torch.no_grad():  # a model that writes nothing but the unknown word
+        output.output.bias.zero_()
+        output.output.bias[1] = 50.0
+    found = model.predict("the dog Xerxes")
+    assert found.trace is not None
+    attended = [["the", "dog", "Xerxes"][int(row.argmax())] for row in found.trace.attention["source"][:-1]]
+    assert found.text.split()[: len(attended)] == attended
+
+
+def test_a_forced_prefix_begins_every_output() -> None:
+    model = build(spec(search={"max_length": 8}))
+    assert model.predict("abcd", prefix="H G").text.startswith("H G")
+
+
+def test_pretrained_vectors_are_used_and_kept(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text("2 6\na 1 2 3 4 5 6\nzebra 0 0 0 0 0 0\n", encoding="utf-8")
+    model = build(spec(encoder={"size": 8, "embedding": 6, "vectors": str(file), "freeze_vectors": True}))
+    column: Any = model.columns["source"]
+    encoder: Any = model.network.encoders["source"]
+    known = encoder.embedding.weight[column.vocabulary.id("a")]
+    assert known.tolist() == [1, 2, 3, 4, 5, 6]
+    assert not encoder.embedding.weight.requires_grad
+    file.unlink()  # a saved model does not need the file any more
+    model.save(tmp_path / "model")
+    loaded: Any = regard.load(tmp_path / "model", device="cpu").network.encoders["source"]
+    assert torch.equal(loaded.embedding.weight, encoder.embedding.weight)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a 1 2 3\n", "vectors.txt:1: expected 6 numbers after the unit, received 3"),
+        ("a 1 2 3 4 5 x\n", "not all cells after the unit are numbers"),
+        ("zebra 1 2 3 4 5 6\n", "none of the 8 units of source has a vector here"),
+    ],
+)
+def test_bad_vector_files_are_told_with_their_line(text: str, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(RegardError) as caught:
+        build(spec(encoder={"size": 8, "embedding": 6, "vectors": str(file)}))
+    assert expected in str(caught.value)
+
+
+def test_scheduled_sampling_rises_with_the_batches_seen() -> None:
+    described = spec(decoder={"size": 10, "scheduled_sampling": {"share": 0.5, "steps": 4}})
+    model = build(described)
+    dataset = Dataset.build(rows(8), list(model.columns.values()))
+    batch = next(iter(Batches(dataset, rows=8, shuffle=False)))
+    model.network.train()
+    decoder: Any = model.network.decoders["target"]
+    seen = []
+    for _ in range(6):
+        model.network(batch)
+        seen.append(decoder.sampling)
+    assert seen == [0.0, 0.125, 0.25, 0.375, 0.5, 0.5]
+
+
+def test_class_weights_are_checked_and_balanced() -> None:
+    described = {"outputs": {"topic": {"type": "label"}}, "attention": None}
+    data = [Row({"source": "abc", "topic": "yes"})] * 3 + [Row({"source": "bcd", "topic": "no"})]
+    model = build(spec(**described, decoder={"class_weights": "balanced"}), data)
+    decoder: Any = model.network.decoders["topic"]
+    assert decoder.class_weights.tolist() == pytest.approx(
+        [2.0, 2 / 3]
+    )  # 4 rows / (2 classes · rows of the class)
+    with pytest.raises(RegardError, match="'maybe' is not a class of topic"):
+        build(spec(**described, decoder={"class_weights": {"maybe": 2.0}}), data)
+
+
+def test_bad_inputs_are_told_with_their_number() -> None:
+    model = build(spec(inputs={"source": {"type": "text", "unit": "char", "max_length": 5}}))
+    with pytest.raises(RegardError, match=r"input:2: .*source is empty"):
+        model.predict(["abc", "  "])
+    with pytest.raises(RegardError, match=r"input:1: .*more than max_length 5"):
+        model.predict(["abcdefgh"])
+    assert model.predict([]) == []
+
+
+def test_broken_folders_are_told(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="no such folder"):
+        regard.load(tmp_path / "nowhere")
+    with pytest.raises(RegardError, match="holds no finished model"):
+        regard.load(tmp_path)
+    build(spec()).save(tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:100])
+    with pytest.raises(RegardError, match="the weights cannot be read"):
+        regard.load(tmp_path / "model")
+    weights.write_bytes(whole)
+    written = (tmp_path / "model" / "spec.yaml").read_text(encoding="utf-8")
+    (tmp_path / "model" / "spec.yaml").write_text(written.replace("size: 10", "size: 12"), encoding="utf-8")
+    with pytest.raises(RegardError, match="weights and spec do not belong together"):
+        regard.load(tmp_path / "model")
+    columns = tmp_path / "model" / "columns.json"
+    columns.write_text(json.dumps({"format": 99, "columns": {}}), encoding="utf-8")
+    with pytest.raises(RegardError, match="written in format 99"):
+        regard.load(tmp_path / "model")
