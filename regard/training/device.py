@@ -22,18 +22,14 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         AcceleratorState._reset_state(reset_partial_state=True)
     with _named_device(device):
-        try:
-            return Accelerator(
-                cpu=device == "cpu",
-                mixed_precision="no" if precision == "fp32" else precision,
-                kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
-            )
-        except (ValueError, RuntimeError) as error:
-            raise RegardError(
-                f"precision {precision} on device {device or 'auto'}: {error}",
-                where="training.precision",
-                fix="Use fp32, or bf16 where fp16 is refused.",
-            ) from error
+        accelerator = Accelerator(
+            cpu=device == "cpu",
+            mixed_precision="no" if precision == "fp32" else precision,
+            kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+        )
+    if precision == "fp16" and accelerator.device.type == "cpu":
+        raise RegardError("fp16 needs a GPU.", where="training.precision", fix="Use bf16 or fp32 on a CPU.")
+    return accelerator
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def train(
 
     return fit(
         trained,
-        batches or TinyBatches(at_batch=at_batch, slow=slow),
+        TinyBatches(at_batch=at_batch, slow=slow) if batches is None else batches,
         options=settings,
         run=run,
         save_model=lambda folder: save_file(trained.state_dict(), folder / "model.safetensors"),

@@ -1,0 +1,107 @@
+"""However a global batch is cut, over processes or over pieces, the same model comes out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from .tiny import TinyBatches, TinyNetwork, train
+
+PROGRAM = Path(__file__).with_name("tiny.py")
+ROOT = PROGRAM.parents[2]
+ROWS = 89  # the last batch has one row: the second process idles
+OPTIONS = {"epochs": 3, "optimizer": "sgd", "lr": 0.3, "momentum": 0.9}
+
+
+def whole_run(run: Path, *, network: torch.nn.Module | None = None, size: int = 8, **options: object) -> None:
+    torch.manual_seed(1)
+    batches = TinyBatches(rows=ROWS, size=size)
+    train(run, network=network or TinyNetwork(dropout=0.0), batches=batches, **{**OPTIONS, **options})
+
+
+def logged(run: Path, column: str) -> dict[str, float]:
+    with (run / "log.csv").open() as file:
+        return {row["step"]: float(row[column]) for row in csv.DictReader(file) if row[column]}
+
+
+def assert_close_runs(one: Path, two: Path) -> None:
+    for column in ("loss", "loss.tags", "loss.label", "dev.loss", "gradient_norm"):
+        assert logged(one, column) == pytest.approx(logged(two, column), rel=2e-6, abs=2e-6)
+    first, second = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
+    for name, tensor in first.items():
+        torch.testing.assert_close(tensor, second[name], rtol=0, atol=2e-6)
+
+
+def launch(run: Path, options: dict[str, object]) -> subprocess.CompletedProcess[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        str(port),
+    ]
+    command += [
+        str(PROGRAM),
+        str(run),
+        "--rows",
+        str(ROWS),
+        "--dropout",
+        "0",
+        "--options",
+        json.dumps(options),
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, text=True, capture_output=True, timeout=120, check=False
+    )
+
+
+def test_two_processes_train_the_model_one_trains(tmp_path: Path) -> None:
+    ended = launch(tmp_path / "two", OPTIONS)
+    assert ended.returncode == 0, ended.stderr
+    whole_run(tmp_path / "one")
+    assert len(logged(tmp_path / "two", "loss")) == 6
+    assert_close_runs(tmp_path / "one", tmp_path / "two")
+    whole_run(tmp_path / "one", resume=True, epochs=4)
+    whole_run(tmp_path / "two", resume=True, epochs=4)  # one process takes up what two began
+    assert len(logged(tmp_path / "two", "loss")) == 8
+    assert_close_runs(tmp_path / "one", tmp_path / "two")
+
+
+class NetworkThatCounts(TinyNetwork):
+    """Knows its counts without computing a loss; a forward more than an update needs would be noticed."""
+
+    forwards = 0
+
+    def forward(self, batch):  # type: ignore[no-untyped-def]
+        self.forwards += self.training
+        return super().forward(batch)
+
+    def counts(self, batch):  # type: ignore[no-untyped-def]
+        return {"tags": int(batch["words"].lengths.sum()), "label": len(batch)}
+
+
+def test_accumulated_pieces_make_the_update_of_the_whole_batch(tmp_path: Path) -> None:
+    # 8 rows in pieces of 4: the pieces of 2·4 rows in the same order are the batches of 8
+    whole_run(tmp_path / "whole")
+    whole_run(tmp_path / "pieces", size=4, accumulate=2)
+    torch.manual_seed(1)
+    counting = NetworkThatCounts(dropout=0.0)
+    whole_run(tmp_path / "counted", network=counting, size=4, accumulate=2)
+    assert counting.forwards == 3 * 23
+    assert_close_runs(tmp_path / "whole", tmp_path / "pieces")
+    assert_close_runs(tmp_path / "whole", tmp_path / "counted")

@@ -1,0 +1,69 @@
+"""Rates by hand, and by torch's own schedulers where it has the same one."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from regard.errors import RegardError
+from regard.spec.training import ScheduleSpec
+from regard.training.schedules import Schedule, make_schedule
+
+
+def make(total: int | None = None, **options: object) -> Schedule:
+    return make_schedule(0.1, ScheduleSpec(**options), total=total)
+
+
+@pytest.mark.parametrize("kind", ["constant", "plateau", "cosine", "inverse-sqrt"])
+def test_the_warm_up_rises_in_a_line_before_each(kind: str) -> None:
+    schedule = make(total=100, type=kind, warmup=4, minimum=0.09)
+    assert [schedule.rate(step) for step in (1, 2, 3, 4)] == pytest.approx([0.025, 0.05, 0.075, 0.1])
+    assert schedule.rate(5) == pytest.approx(0.1, rel=0.12)
+
+
+def test_cosine_agrees_with_torch() -> None:
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    reference = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=30, eta_min=0.01)
+    schedule = make(total=30, type="cosine", minimum=0.01)
+    for step in range(1, 31):
+        optimizer.step()
+        reference.step()
+        assert schedule.rate(step) == pytest.approx(optimizer.param_groups[0]["lr"])
+    assert schedule.rate(99) == pytest.approx(0.01)
+
+
+def test_plateau_agrees_with_torch() -> None:
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    reference = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, factor=0.5, patience=1, threshold=0.0, min_lr=0.02
+    )
+    schedule = make(type="plateau", factor=0.5, patience=1, minimum=0.02)
+    best = math.inf
+    for loss in (3.0, 2.0, 2.5, 2.5, 2.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0):
+        schedule.observe(loss < best)
+        best = min(loss, best)
+        reference.step(loss)
+        assert schedule.rate(1000) == pytest.approx(optimizer.param_groups[0]["lr"])
+
+
+def test_a_plateau_remembers_across_a_checkpoint() -> None:
+    options = {"type": "plateau", "factor": 0.5, "patience": 1}
+    one, other = make(**options), make(**options)
+    one.observe(False)
+    other.restore(one.state())
+    for schedule in (one, other):
+        schedule.observe(False)
+        assert schedule.rate(1) == pytest.approx(0.05)
+
+
+def test_inverse_square_root_falls_from_the_peak() -> None:
+    schedule = make(type="inverse-sqrt", warmup=4)
+    assert [schedule.rate(step) for step in (4, 16, 64)] == pytest.approx([0.1, 0.05, 0.025])
+    assert make(type="inverse-sqrt", warmup=4, minimum=0.03).rate(64) == pytest.approx(0.03)
+
+
+def test_a_cosine_without_an_end_is_refused() -> None:
+    with pytest.raises(RegardError, match=r"training\.schedule.*Give training\.steps"):
+        make(type="cosine")
