@@ -13,8 +13,10 @@ from regard.data.columns import (
     column_from_state,
 )
 from regard.data.dataset import Dataset
+from regard.data.packages import package
 from regard.data.readers import Row, read_rows, values
 from regard.data.rejections import Rejected, Rejections, write_rejected
+from regard.data.worlds import World, world
 
 __all__ = [
     "BEGIN",
@@ -35,8 +37,11 @@ __all__ = [
     "TextColumn",
     "Tokens",
     "Vocabulary",
+    "World",
     "column_from_state",
+    "package",
     "read_rows",
     "values",
+    "world",
     "write_rejected",
 ]

@@ -49,9 +49,8 @@ class Batches:
         self.dataset, self.cost, self.rows = dataset, cost, rows
         self.seed, self.shuffle, self.world_size = seed, shuffle, world_size
         self._costs = np.maximum(dataset.costs, 1).astype(np.int64)
-        self._lengths = sum(
-            dataset.lengths(name) for name, column in dataset.columns.items() if column.cached
-        )
+        cached = [dataset.lengths(name) for name, column in dataset.columns.items() if column.cached]
+        self._lengths: Array = np.sum(cached, axis=0) if cached else self._costs
         self._plan: tuple[int, list[Array]] | None = None
 
     def __len__(self) -> int:

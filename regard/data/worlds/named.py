@@ -1,0 +1,17 @@
+"""Worlds by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.data.choice import choose
+from regard.data.worlds.symbols import CopyWorld, ReverseWorld
+from regard.data.worlds.translation.world import TranslationWorld
+from regard.data.worlds.world import World
+
+WORLDS: dict[str, type[World]] = {made.name: made for made in (TranslationWorld, ReverseWorld, CopyWorld)}
+
+
+def world(name: str, **options: Any) -> World:
+    """The world of that name: world("translation", seed=2, train=5000).splits()["train"]."""
+    return choose("world", WORLDS, name, options)
