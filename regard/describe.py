@@ -87,7 +87,8 @@ def board(spec: Spec, what: str = "") -> RenderableType:
     if spec.description:
         table.caption, table.caption_justify = spec.description, "left"
     for question, lines in found.items():
-        table.add_row(question, Text("\n".join(lines)))
+        # one equation a line: a narrow terminal would break them anywhere
+        table.add_row(question, Text("\n".join(part for line in lines for part in line.split("   "))))
     return table
 
 
