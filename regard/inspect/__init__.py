@@ -1,9 +1,10 @@
 """Trace → figure: where a model looked, drawn in a file, a notebook, a page or the terminal."""
 
 from regard.inspect.alignment import alignment
-from regard.inspect.chart import bars, curve
+from regard.inspect.chart import bars
 from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
+from regard.inspect.curve import curve
 from regard.inspect.figure import figure, print_trace
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded

@@ -1,12 +1,9 @@
-"""Charts: a metric by the length of the input for several systems, and the curves of a training run."""
+"""A metric by place for several systems, as grouped bars or lines: BLEU by the length of the input."""
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
-from os import PathLike
-from pathlib import Path as FilePath
 from typing import Literal
 
 import numpy as np
@@ -14,7 +11,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.axes import Axes, label_room, ticks
 from regard.inspect.content import Chart
-from regard.inspect.layout import Block, below, frame
+from regard.inspect.layout import Block, frame
 from regard.inspect.palette import series_colour
 from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, polyline
 from regard.inspect.writing import text_width
@@ -64,7 +61,7 @@ def bars(
 def _draw_categories(chart: Chart) -> Block:
     values = [float(v) for one in chart.series.values() for v in one if math.isfinite(v)]
     y_ticks = ticks(min([0.0, *values]), max([0.0, *values]) or 1.0)
-    legend, top = _legend(chart)
+    legend, top = draw_legend(chart)
     top += 16
     left = label_room(y_ticks)
     width = max(WIDTH, 46.0 * len(chart.places))
@@ -89,7 +86,7 @@ def _draw_categories(chart: Chart) -> Block:
     return Block((Group(tuple(marks), kind="chart", content=chart),), left + width, bottom)
 
 
-def _legend(chart: Chart) -> tuple[list[Mark], float]:
+def draw_legend(chart: Chart) -> tuple[list[Mark], float]:
     """The name of the vertical axis, then a swatch and a name for each series."""
     x = 0.0
     marks: list[Mark] = []
@@ -158,80 +155,3 @@ def _tip(chart: Chart, name: str, i: int) -> tuple[str, tuple[tuple[str, str], .
     count = f"\nn = {chart.counts[i]}" if chart.counts else ""
     tags = (("series", name), ("place", str(chart.places[i])), ("value", f"{value:.6g}"))
     return f"{name}, {chart.places[i]}: {chart.digits.format(value)}{count}", tags
-
-
-def lines(
-    x: Array, series: Mapping[str, Array], *, x_name: str = "", y_name: str = "", digits: str = "{:.4g}"
-) -> Block:
-    """Curves over one horizontal axis, as a block; NaN is skipped, so a metric measured now and then is one line."""
-    chart = Chart("lines", tuple(float(v) for v in x), dict(series), (), "", x_name, y_name, digits)
-    values = np.concatenate([np.asarray(v, dtype=np.float64) for v in series.values()] or [np.zeros(0)])
-    finite = values[np.isfinite(values)]
-    y_ticks = ticks(
-        float(finite.min(initial=0.0) if finite.size == 0 else finite.min()),
-        float(finite.max(initial=-math.inf)),
-        count=4,
-    )
-    x_ticks = ticks(float(np.min(x, initial=0.0)), float(np.max(x, initial=1.0)), count=6)
-    legend, top = _legend(chart)
-    left = label_room(y_ticks)
-    axes = Axes(left, top + 14, WIDTH, 150.0, tuple(x_ticks), tuple(y_ticks))
-    marks = [*legend, *axes.rules(), *axes.numbers()]
-    for order, values_of_one in enumerate(series.values()):
-        points = [
-            (axes.x(float(a)), axes.y(float(b)))
-            for a, b in zip(x, values_of_one, strict=True)
-            if math.isfinite(b)
-        ]
-        colour = series_colour(order)
-        if len(points) > 1:
-            marks.append(polyline(points, colour=colour, width=2))
-        if 0 < len(points) <= 25:
-            marks += [Circle(*point, 3, fill=colour, stroke="paper", stroke_width=1) for point in points]
-    bottom = axes.top + axes.height + 24
-    if x_name:
-        marks.append(Text(left + WIDTH / 2, bottom + 10, x_name, size=12, anchor="middle", colour="muted"))
-        bottom += 16
-    return Block((Group(tuple(marks), kind="chart", content=chart),), left + WIDTH + 14, bottom)
-
-
-def curve(log: str | PathLike[str] | Mapping[str, Sequence[float]], *, title: str = "") -> Scene:
-    """The curves of a training run by step: the loss (train and dev together), then one panel for each dev metric.
-
-    log   the run's log.csv, its folder, or the columns themselves by name
-    """
-    columns = dict(log) if isinstance(log, Mapping) else _read(FilePath(log))
-    if "step" not in columns or "loss" not in columns:
-        known = ", ".join(columns) or "none"
-        raise RegardError(f"a training log needs the columns step and loss; found: {known}.")
-    x = np.asarray(columns["step"], dtype=np.float64)
-    found = {name: np.asarray(v, dtype=np.float64) for name, v in columns.items() if name.startswith("dev.")}
-    losses = {"train": np.asarray(columns["loss"], dtype=np.float64)}
-    if "dev.loss" in found:
-        losses["dev"] = found.pop("dev.loss")
-    panels = [
-        ("loss", losses),
-        *((name.removeprefix("dev."), {"dev": values}) for name, values in found.items()),
-    ]
-    blocks = [
-        lines(x, series, y_name=name, x_name="step" if i == len(panels) - 1 else "")
-        for i, (name, series) in enumerate(panels)
-    ]
-    return frame(
-        below(blocks, gap=18), title=title, description=f"Training curves over {len(x)} rows of the log."
-    )
-
-
-def _read(path: FilePath) -> dict[str, list[float]]:
-    path = path / "log.csv" if path.is_dir() else path
-    if not path.exists():
-        raise RegardError(
-            "there is no training log here.", where=str(path), fix="Give a run's folder or its log.csv."
-        )
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    names = list(rows[0]) if rows else []
-    try:
-        return {name: [float(row[name]) if row[name] else math.nan for row in rows] for name in names}
-    except (TypeError, ValueError) as error:
-        raise RegardError(f"the log has a cell that is not a number: {error}", where=str(path)) from None

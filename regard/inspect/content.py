@@ -62,14 +62,18 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Text whose words carry weights, and perhaps a note each (a tag, a probability)."""
+    """Text whose words carry weights, and perhaps a note each (a tag, a probability).
+
+    bars   the weight is a bar under the word, and not the shade behind it: for probabilities, most of which are
+           large, so that certainty does not shout
+    """
 
     words: tuple[str, ...]
     weights: Array  # (S,)
     limit: float = 1.0
     notes: tuple[str, ...] = ()
     title: str = ""
-    heading: str = ""
+    bars: bool = False
 
     def share(self, place: int) -> float:
         value = float(self.weights[place])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def draw_words(words: Words, *, width: float = WIDTH) -> Block:
     """The words in lines of at most `width`, each on a ground as strong as its weight."""
     rtl = runs_right_to_left(words.words)
     notes = bool(words.notes)
-    height = SIZE + 12 + (15 if notes else 0)
+    height = SIZE + 12 + (17 if notes else 0)
     marks: list[Mark] = []
     top = 0.0
     if words.title:
@@ -60,18 +61,21 @@ def _word(words: Words, place: int, x: float, y: float, width: float) -> Group:
     word, shade = words.words[place], Shade(words.share(place))
     weight = float(words.weights[place])
     tip = f"{visible(word)}  {weight:.3f}" if np.isfinite(weight) else visible(word)
-    bare = words.limit <= 0
+    tags = (("place", str(place)), ("value", f"{weight:.6g}"))
     marks: list[Mark] = []
-    if not bare:
-        tags = (("place", str(place)), ("value", f"{weight:.6g}"))
+    if not words.bars:
         marks.append(Rect(x, y, width, SIZE + 8, fill=shade, radius=4, tip=tip, tags=tags))
-    colour = Over(shade) if not bare else "muted" if is_special(word) else "ink"
+    elif np.isfinite(weight):
+        line, drawn = y + SIZE + 6, max(3.0, (width - 4) * words.share(place))
+        marks.append(Rect(x + 2, line, width - 4, 3, fill="faint", radius=1.5))
+        marks.append(Rect(x + 2, line, drawn, 3, fill="accent", radius=1.5, tip=tip, tags=tags))
+    colour = Over(shade) if not words.bars else "muted" if is_special(word) else "ink"
     marks.append(
         Text(x + width / 2, y + SIZE + 1.5, visible(word), size=SIZE, anchor="middle", colour=colour)
     )
     if words.notes:
         note = words.notes[place]
-        marks.append(Text(x + width / 2, y + SIZE + 20, note, size=11, anchor="middle", colour="muted"))
+        marks.append(Text(x + width / 2, y + SIZE + 22, note, size=11, anchor="middle", colour="muted"))
     return Group(tuple(marks), kind="word")
 
 
@@ -100,22 +104,20 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
 def pieces(trace: Trace, *, title: str | None = None) -> Scene:
     """What was written, piece by piece, with the probability of each: for models that attend to nothing, and tags.
 
-    Tags stand under the words they belong to, shaded by how sure the model was.
+    Tags stand under the words they belong to; a bar under each word says how sure the model was.
     """
     probabilities = trace.probabilities
     sure = np.full(len(trace.output), np.nan) if probabilities is None else probabilities
     source = next(iter(trace.input.values()), [])
     if trace.kind == "tags" and len(source) == len(trace.output):
-        words = Words(
-            tuple(source), sure, limit=0.0 if probabilities is None else 1.0, notes=tuple(trace.output)
-        )
+        words = Words(tuple(source), sure, notes=tuple(trace.output), bars=True)
     else:
         notes = tuple(f"{p:.2f}" for p in sure) if probabilities is not None else ()
-        words = Words(tuple(trace.output), sure, limit=0.0 if probabilities is None else 1.0, notes=notes)
-    blocks = [draw_words(words)]
-    if probabilities is not None:
-        blocks.append(colour_scale(name="probability"))
-    return frame(below(blocks), title=_answer(trace) if title is None else title)
+        words = Words(tuple(trace.output), sure, notes=notes, bars=True)
+    spoken = " ".join(
+        f"{word} {note}".rstrip() for word, note in zip_longest(words.words, words.notes, fillvalue="")
+    )
+    return frame(draw_words(words), title=_answer(trace) if title is None else title, description=spoken)
 
 
 def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: float | None = None) -> Scene:

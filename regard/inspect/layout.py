@@ -11,8 +11,8 @@ from regard.inspect.writing import text_width, wrap
 
 PADDING = 20.0
 TITLE_SIZE = 17.0
-BOLDER = 1.06
-"""How much wider bold letters are than `text_width` takes them to be."""
+BOLDER = 1.15
+"""How much wider bold letters can be than `text_width` takes them to be, in the widest of the usual fonts."""
 NARROWEST = 320.0
 """A title is not wrapped to less than this, however small the figure under it."""
 

@@ -90,9 +90,9 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
             for name in trace.attention
             if trace.input[name]
         ]
-        sections.append(
-            Section("The same as links", "Ties of at least 0.1, as strong as the weight.", figures=ties)
-        )
+        told = " Those that are true are orange." if trace.truth else ""
+        text = f"Ties of at least 0.1, as strong as the weight.{told}"
+        sections.append(Section("The same as links", text, figures=ties))
     if len(trace.hypotheses) > 1:
         sections.append(Section("What the search kept", figures=[beam(trace)]))
     return page(reading(trace) if title is None else title, sections)
@@ -113,12 +113,11 @@ def prediction_fragment(prediction: Prediction) -> str:
 
 
 def _card(one: Scene | Trace | Card) -> Card:
+    """A trace becomes its figure; its own title is left out where the card has a heading."""
     card = one if isinstance(one, Card) else Card(one)
     if isinstance(card.figure, Trace):
-        named = "" if card.heading or card.answer else None
-        return Card(
-            figure(card.figure, title="" if named is None else named), card.heading, card.answer, card.note
-        )
+        title = "" if card.heading or card.answer else None
+        return Card(figure(card.figure, title=title), card.heading, card.answer, card.note)
     return card
 
 
@@ -157,7 +156,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         number = isinstance(value, int | float)
         return f"<td{' class=number' if number else ''}>{_text(_shown(value))}</td>"
 
-    first = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
+    numeric = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(head))]
+    first = "".join(
+        f'<th scope="col"{" class=number" if number else ""}>{_text(name)}</th>'
+        for name, number in zip(head, numeric, strict=True)
+    )
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{first}</tr></thead><tbody>{body}</tbody></table></div>'
 

@@ -29,7 +29,8 @@ padding:.75rem 1.25rem;min-width:8rem}}
 dt{{font-size:.8125rem}}
 dd{{margin:0;font-size:1.5rem;font-weight:600;letter-spacing:-.02em;font-variant-numeric:tabular-nums}}
 .cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,23rem),1fr));gap:1rem;margin:1rem 0}}
-.cards.single{{grid-template-columns:1fr}}
+.cards.single{{grid-template-columns:1fr;justify-items:start}}
+.single figure{{max-width:100%}}
 figure{{margin:0;background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;box-shadow:var(--shadow);
 padding:1.125rem 1.25rem;min-width:0;break-inside:avoid}}
 .drawing{{overflow-x:auto}}
@@ -39,7 +40,7 @@ figcaption{{font-size:.875rem;margin-top:.5rem}}
 table{{border-collapse:collapse;font-size:.9375rem;margin:1rem 0;font-variant-numeric:tabular-nums}}
 th,td{{text-align:left;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--faint)}}
 th{{color:var(--muted);font-weight:500;font-size:.8125rem}}
-td.number{{text-align:right}}
+.number{{text-align:right}}
 pre{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem;overflow-x:auto;
 font-size:.875rem}}
 @media (max-width:40rem){{.drawing svg{{max-width:none}}}}

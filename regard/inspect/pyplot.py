@@ -23,7 +23,8 @@ FONTS = (
     "WenQuanYi Zen Hei", "Noto Sans Symbols", "Noto Sans Symbols 2", "Noto Emoji", "Segoe UI Emoji",
     "Arial Unicode MS", "Unifont",
 )  # fmt: skip
-"""Tried in order for every character; those that are installed are used."""
+"""Tried in order for every character, where installed. matplotlib keeps a list of the fonts it has seen: delete its
+fontlist file after installing new ones."""
 
 
 def png(scene: Scene, *, scale: float = 2.0, theme: Theme = LIGHT) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from regard.inspect.content import Ranking
 from regard.inspect.layout import Block, frame
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
-from regard.inspect.writing import text_width, visible
+from regard.inspect.writing import signed, text_width, visible
 from regard.prediction import Alternative, Trace
 
 SIZE = 14.0
@@ -63,7 +63,7 @@ def draw_ranking(ranking: Ranking) -> Block:
             Rect(0, middle - 4, BAR, 8, fill="faint", radius=4),
             Rect(0, middle - 4, max(8.0, BAR * share), 8, fill="accent", radius=4, opacity=1.0 if chosen else 0.6,
                  tip=f"{100 * share:.1f} % of this list"),
-            Text(BAR + 58, middle + 4, f"{ranking.scores[place]:.3f}", size=12, anchor="end", colour="muted"),
+            Text(BAR + 58, middle + 4, signed(ranking.scores[place], 3), size=12, anchor="end", colour="muted"),
             Text(BAR + 74, middle + 5, visible(text), size=SIZE, bold=chosen, tags=(("place", str(place)),)),
         ]  # fmt: skip
         widest = max(widest, text_width(visible(text), SIZE * 1.06))

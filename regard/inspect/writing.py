@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from functools import cache
 
@@ -125,7 +126,7 @@ def _cluster_advance(cluster: str) -> float:
     return sum(map(_advance, cluster))
 
 
-def wrap(text: str, width: float, size: float, *, lines: int = 2) -> list[str]:
+def wrap(text: str, width: float, size: float, *, lines: int = 3) -> list[str]:
     """The text in at most `lines` lines of about `width`; what does not fit is cut with …"""
     result: list[str] = []
     for word in text.split(" "):
@@ -136,3 +137,9 @@ def wrap(text: str, width: float, size: float, *, lines: int = 2) -> list[str]:
     if len(result) > lines:
         result = [*result[: lines - 1], result[lines - 1] + "…"]
     return result
+
+
+def signed(value: float, decimals: int) -> str:
+    """A number with a true minus sign, which is as wide as a digit; "−∞" for what cannot be."""
+    text = f"{value:.{decimals}f}" if math.isfinite(value) else f"{value}".replace("inf", "∞")
+    return text.replace("-", "−")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from regard.inspect.content import Links, Ranking, Words
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import shorten, visible
+from regard.inspect.writing import shorten, signed, visible
 
 FAINT = 0.1
 
@@ -26,18 +26,20 @@ def draw_words(words: Words, width: int, ink: Ink) -> Iterator[Text]:
     for place, word in enumerate(words.words):
         share = words.share(place)
         label = visible(word)
-        if not ink.colour and share >= FAINT:
+        if not (ink.colour or words.bars) and share >= FAINT:
             label += f"[{min(9, int(10 * share))}]"
         note = words.notes[place] if words.notes else ""
-        size = min(width, max(cell_len(label), cell_len(note)) + (2 if ink.colour else 0))
+        size = min(width, max(cell_len(label), cell_len(note)) + (2 if ink.colour and not words.bars else 0))
         if line and line.cell_len + 1 + size > width:
             yield from _pair(line, under, bool(words.notes))
             line, under = Text(no_wrap=True, overflow="crop"), Text(no_wrap=True, overflow="crop")
         if line:
             line.append(" ")
             under.append(" ")
-        line.append(fit(label, size, "centre" if ink.colour else "left"), style=ink.on(share))
-        under.append(fit(note, size, "centre" if ink.colour else "left"), style=ink.style("muted"))
+        align = "centre" if ink.colour else "left"
+        ground = ink.style("ink", bold=True) if words.bars else ink.on(share)
+        line.append(fit(label, size, align), style=ground)
+        under.append(fit(note, size, align), style=ink.style("muted"))
     yield from _pair(line, under, bool(words.notes))
 
 
@@ -75,7 +77,7 @@ def draw_ranking(ranking: Ranking, width: int, ink: Ink) -> Iterator[Text]:
         line = Text(
             "▸ " if chosen else "  ", style=ink.style("accent", bold=True), no_wrap=True, overflow="crop"
         )
-        line.append(f"{place + 1:>2}  {ranking.scores[place]:>7.3f}  ", style=ink.style("muted"))
+        line.append(f"{place + 1:>2}  {signed(ranking.scores[place], 3):>7}  ", style=ink.style("muted"))
         if bar:
             line.append(ink.bar(ranking.shares[place], bar))
             line.append("  ")

@@ -1,0 +1,103 @@
+"""The curves of a training run: loss and metrics by step, one panel under the other over the same axis."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.axes import Axes, label_room, ticks
+from regard.inspect.chart import draw_legend
+from regard.inspect.content import Chart
+from regard.inspect.layout import Block, below, frame
+from regard.inspect.palette import series_colour
+from regard.inspect.scene import Circle, Group, Mark, Scene, Text, polyline
+from regard.prediction import Array
+
+WIDTH, HEIGHT = 560.0, 150.0
+DOTS = 25
+"""A curve of at most so many points shows each of them."""
+
+
+def curve(log: str | PathLike[str] | Mapping[str, Sequence[float]], *, title: str = "") -> Scene:
+    """The loss (train and dev together), then one panel for each dev metric, by step.
+
+    log   the run's log.csv, its folder, or the columns themselves by name; metrics are the columns "dev.…"
+    """
+    columns = dict(log) if isinstance(log, Mapping) else _read(Path(log))
+    if "step" not in columns or "loss" not in columns:
+        known = ", ".join(columns) or "none"
+        raise RegardError(f"a training log needs the columns step and loss; found: {known}.")
+    steps = np.asarray(columns["step"], dtype=np.float64)
+    found = {name: np.asarray(v, dtype=np.float64) for name, v in columns.items() if name.startswith("dev.")}
+    losses = {"train": np.asarray(columns["loss"], dtype=np.float64)}
+    if "dev.loss" in found:
+        losses["dev"] = found.pop("dev.loss")
+    panels = {
+        "loss": losses,
+        **{name.removeprefix("dev."): {"dev": values} for name, values in found.items()},
+    }
+    left = max(label_room(_value_ticks(series)) for series in panels.values())
+    last = list(panels)[-1]
+    blocks = [
+        draw_curves(steps, series, y_name=name, x_name="step" if name == last else "", left=left)
+        for name, series in panels.items()
+    ]
+    return frame(
+        below(blocks, gap=18), title=title, description=f"Training curves over {len(steps)} rows of the log."
+    )
+
+
+def draw_curves(
+    x: Array, series: Mapping[str, Array], *, x_name: str = "", y_name: str = "", left: float | None = None
+) -> Block:
+    """Curves over one horizontal axis; NaN is skipped, so that a metric measured now and then is one line.
+
+    left   the room for the numbers of the vertical axis, where several blocks are to stand in line
+    """
+    chart = Chart("lines", tuple(float(v) for v in x), dict(series), (), "", x_name, y_name, "{:.4g}")
+    y_ticks = _value_ticks(series)
+    x_ticks = ticks(float(np.min(x, initial=0.0)), float(np.max(x, initial=1.0)), count=6)
+    legend, top = draw_legend(chart)
+    left = label_room(y_ticks) if left is None else left
+    axes = Axes(left, top + 14, WIDTH, HEIGHT, tuple(x_ticks), tuple(y_ticks))
+    marks: list[Mark] = [*legend, *axes.rules(), *axes.numbers()]
+    for order, values in enumerate(series.values()):
+        points = [
+            (axes.x(float(a)), axes.y(float(b))) for a, b in zip(x, values, strict=True) if math.isfinite(b)
+        ]
+        colour = series_colour(order)
+        if len(points) > 1:
+            marks.append(polyline(points, colour=colour, width=2))
+        if len(points) <= DOTS:
+            marks += [Circle(*point, 3, fill=colour, stroke="paper", stroke_width=1) for point in points]
+    bottom = axes.top + axes.height + 24
+    if x_name:
+        marks.append(Text(left + WIDTH / 2, bottom + 10, x_name, size=12, anchor="middle", colour="muted"))
+        bottom += 16
+    return Block((Group(tuple(marks), kind="chart", content=chart),), left + WIDTH + 14, bottom)
+
+
+def _value_ticks(series: Mapping[str, Array]) -> list[float]:
+    finite = [float(value) for values in series.values() for value in values if math.isfinite(value)]
+    return ticks(min(finite, default=0.0), max(finite, default=1.0), count=4)
+
+
+def _read(path: Path) -> dict[str, list[float]]:
+    path = path / "log.csv" if path.is_dir() else path
+    if not path.exists():
+        raise RegardError(
+            "there is no training log here.", where=str(path), fix="Give a run's folder or its log.csv."
+        )
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = list(rows[0]) if rows else []
+    try:
+        return {name: [float(row[name]) if row[name] else math.nan for row in rows] for name in names}
+    except (TypeError, ValueError) as error:
+        raise RegardError(f"the log has a cell that is not a number: {error}", where=str(path)) from None
