@@ -5,6 +5,7 @@ from regard.structures.base import Structure
 from regard.structures.chain import LinearChain
 from regard.structures.constituency import BinaryTree
 from regard.structures.dependency import ProjectiveTree
+from regard.structures.position_chain import PositionChain
 from regard.structures.segmentation import Segmentation
 from regard.structures.semimarkov import SemiMarkov
 from regard.structures.simple import Bernoulli, Categorical
@@ -15,6 +16,7 @@ __all__ = [
     "Categorical",
     "LinearChain",
     "MonotoneAlignment",
+    "PositionChain",
     "ProjectiveTree",
     "Segmentation",
     "SemiMarkov",

@@ -130,8 +130,10 @@ class Structure(Program):
             raise ValueError(f"rsample needs a temperature above 0, not {temperature}.")
         value = self.potentials[self.value_index]
         noise = self._perturbation(value.detach().expand(*sample_shape, *value.shape), generator)
-        perturbed = self._with_potentials(value + noise, sample_shape)
-        relaxed = perturbed._tempered(temperature).mean
+        perturbed = self._with_value(value + noise, sample_shape)
+        relaxed = perturbed._with_potentials(
+            [potential / temperature for potential in perturbed.potentials]
+        ).mean
         return perturbed.mode + (relaxed - relaxed.detach())
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -71,7 +71,7 @@ def _before(chart: SpanChart) -> Tensor:
 class ProjectiveTree(Structure):
     """A projective dependency tree over N words and the root symbol at position 0.
 
-    arcs[..., h, m]      scores position h as the head of word m; (..., N+1, N+1). Column 0 and the diagonal are ignored
+    arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
     arcs[..., h, m, c]   the same with a label c on the arc; (..., N+1, N+1, C)
     single_root          whether exactly one word hangs from the root symbol; otherwise at least one
     labelled             whether the last axis is labels

@@ -41,14 +41,18 @@ class Program(Distribution):
     ) -> None:
         if backend not in ("auto", "reference"):
             raise ValueError(f'backend must be "auto" or "reference", not {backend!r}.')
-        self.potentials = tuple(potentials)
+        self._given = tuple(potentials)
         self.event_dims = tuple(event_dims)
         self.backend: Backend = backend
         self.options = options
         self._lengths = lengths
-        value = self.potentials[self.value_index]
+        value = self._given[self.value_index]
         event_shape = value.shape[value.dim() - self.event_dims[self.value_index] :]
         super().__init__(torch.Size(batch_shape), event_shape, validate_args=False)
+
+    @property
+    def potentials(self) -> tuple[Tensor, ...]:
+        return self._given
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_shape={tuple(self.batch_shape)}, event_shape={tuple(self.event_shape)})"
@@ -92,22 +96,17 @@ class Program(Distribution):
             )
         return value
 
-    def _with_potentials(self, value: Tensor, sample_shape: Shape = ()) -> Self:
+    def _with_value(self, value: Tensor, sample_shape: Shape) -> Self:
         """The same structure with another value potential, in a batch `sample_shape` larger."""
-        copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
+        at = self.value_index
+        copy = self._with_potentials((*self._given[:at], value, *self._given[at + 1 :]))
         copy._batch_shape = torch.Size([*sample_shape, *self.batch_shape])
-        copy.potentials = (
-            *self.potentials[: self.value_index],
-            value,
-            *self.potentials[self.value_index + 1 :],
-        )
         return copy
 
-    def _tempered(self, temperature: float) -> Self:
-        copy = self._with_potentials(self.potentials[self.value_index])
-        copy._batch_shape = self.batch_shape
-        copy.potentials = tuple(potential / temperature for potential in self.potentials)
+    def _with_potentials(self, potentials: Sequence[Tensor]) -> Self:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._given = tuple(potentials)
         return copy
 
     def _flat_lengths(self, longest: int) -> Tensor:

@@ -61,6 +61,8 @@ class Semiring:
     algebra.
     """
 
+    deterministic = True
+
     def lift(self, index: int, potential: Tensor) -> Tensor:
         """The elements of the parts scored by the structure's potential number `index`."""
         raise NotImplementedError
@@ -144,6 +146,8 @@ class SamplingSemiring(LogSemiring):
     A cell of the chart is visited at most once in a derivation, so the cells' draws, made independently on
     the way forward, make the path followed backwards from the goal an exact ancestral sample.
     """
+
+    deterministic = False
 
     def __init__(self, generator: torch.Generator | None = None) -> None:
         self.generator = generator
