@@ -74,6 +74,10 @@ class Cell(nn.Module):
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.size]
 
+    def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """W, U, b, c as torch's own recurrences expect them."""
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
         return self.advance(self.project(inputs), state)
 
@@ -94,6 +98,14 @@ class GRUCell(Cell):
     def __init__(self, input_size: int, size: int, *, update: Update = "torch") -> None:
         super().__init__(input_size, size)
         self.update = update
+
+    def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        if self.update == "torch":
+            return super().torch_weights()
+        sign = torch.ones_like(self.bias_ih)  # Cho's gate is torch's with its rows negated
+        sign[self.size : 2 * self.size] = -1
+        rows = sign[:, None]
+        return self.weight_ih * rows, self.weight_hh * rows, self.bias_ih * sign, self.bias_hh * sign
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)

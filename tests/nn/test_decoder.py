@@ -10,7 +10,9 @@ import torch
 from regard.data.batch import BEGIN, END, Tokens
 from regard.errors import RegardError
 from regard.nn import Attention, Embedding, MeanEncoder, Objective, RecurrentDecoder
+from regard.nn.packing import Packing
 from regard.nn.search import Greedy, Limits, Stepper, score
+from regard.nn.targets import shifted
 
 from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
 
@@ -142,15 +144,11 @@ def test_embedding_shared_with_the_source():
 
 
 def test_no_sampling_is_teacher_forcing_and_full_sampling_is_not():
-    encoder, decoder = model()
-    forced = decoder.loss({"source": encoder(SOURCE)}, TARGET).total
-    previous = torch.cat([torch.full((3, 1), BEGIN), TARGET.ids], 1)
+    encoder, decoder = model(deep=True)
     memories = {"source": encoder(SOURCE)}
-    decoder.sampling = 0.0
-    looped = decoder._unroll_sampling(memories, previous)
-    torch.testing.assert_close(
-        looped.readouts, decoder.unroll(memories, previous).readouts, atol=1e-6, rtol=1e-6
-    )
+    forced = decoder.loss(memories, TARGET).total
+    decoder.sampling = 1e-30
+    torch.testing.assert_close(decoder.loss(memories, TARGET).total, forced, atol=1e-6, rtol=1e-6)
     decoder.sampling = 1.0
     assert not torch.allclose(decoder.loss(memories, TARGET).total, forced)
     decoder.eval()
@@ -160,19 +158,17 @@ def test_no_sampling_is_teacher_forcing_and_full_sampling_is_not():
 def test_label_smoothing_against_torch():
     encoder, decoder = model(objective=Objective(smoothing=0.1))
     memories = {"source": encoder(SOURCE)}
-    previous = torch.cat([torch.full((3, 1), BEGIN), TARGET.ids], 1)
-    logits = decoder.output(decoder.unroll(memories, previous).readouts)
-    answers = torch.full((3, 5), -100)
-    for row, length in enumerate(TARGET.lengths.tolist()):
-        answers[row, :length] = TARGET.ids[row, :length]
-        answers[row, length] = END
-    expected = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), answers.flatten(), label_smoothing=0.1, reduction="sum"
-    )
+    previous, following, lengths = shifted(TARGET)
+    packing = Packing.of(lengths, 5)
+    logits = decoder.output(decoder.unroll(memories, previous, packing).readouts)
+    answers = packing.pack(following)
+    expected = torch.nn.functional.cross_entropy(logits, answers, label_smoothing=0.1, reduction="sum")
+    plain = torch.nn.functional.cross_entropy(logits, answers, reduction="sum")
     loss = decoder.loss(memories, TARGET)
     torch.testing.assert_close(loss.total, expected)
-    plain = torch.nn.functional.cross_entropy(logits.flatten(0, 1), answers.flatten(), reduction="sum")
     torch.testing.assert_close(loss.parts["likelihood"], plain)
+    with torch.no_grad():
+        torch.testing.assert_close(decoder.loss(memories, TARGET).total, expected)
 
 
 def test_guide_pulls_the_selection_towards_the_truth():
@@ -182,7 +178,9 @@ def test_guide_pulls_the_selection_towards_the_truth():
     truth[1, 1, 1] = 1
     memories = {"source": encoder(SOURCE)}
     loss = decoder.loss(memories, TARGET, truth=truth)
-    weights = decoder.unroll(memories, torch.cat([torch.full((3, 1), BEGIN), TARGET.ids], 1)).looks["source"]
+    previous, _, lengths = shifted(TARGET)
+    packing = Packing.of(lengths, 5)
+    weights = packing.unpack(decoder.unroll(memories, previous, packing).looks["source"])
     expected = -(weights[:, 0, 0].log().sum() + weights[1, 1, 1].log())
     torch.testing.assert_close(loss.parts["guide"], expected)
     torch.testing.assert_close(loss.total, loss.parts["likelihood"] + 0.5 * expected)

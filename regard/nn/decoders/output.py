@@ -33,6 +33,11 @@ class Output(nn.Module):
 
         Smoothing ε takes the target distribution (1 − ε)·one-hot + ε/V.
         """
+        if rows.device.type == "cpu" and torch.is_grad_enabled() and rows.dtype == self.weight.dtype:
+            from regard.nn.fused.cost import PackedCost
+
+            costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)
+            return costs
         logits = self(rows)
         likelihood = nn.functional.cross_entropy(logits, targets, reduction="sum")
         if smoothing == 0:

@@ -13,14 +13,17 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import Activation, CellName, Update
+from regard.nn.decoders import fused
 from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.stack import Stack
+from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses, Stepper
 from regard.nn.stepping import Constants, State, Step
 from regard.nn.targets import shifted
@@ -39,14 +42,6 @@ class Objective:
 
     smoothing: float = 0.0
     guide: float = 0.0
-
-
-@dataclass(frozen=True)
-class Unrolled:
-    """A whole output, teacher-forced: what goes to the output layer (B, T, O), and the looks (B, T, S) by name."""
-
-    readouts: Tensor
-    looks: dict[str, Tensor]
 
 
 class RecurrentDecoder(nn.Module):
@@ -123,13 +118,17 @@ class RecurrentDecoder(nn.Module):
         self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
         self.dropout = nn.Dropout(dropout)
 
+    def summary(self, memories: Mapping[str, Memory]) -> Tensor:
+        """(B, D) the summaries of all sources side by side."""
+        return summaries(memories, self.names)
+
     # One step, for teacher forcing and every search alike.
 
     def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> State:
         """The state before the first word, of one hypothesis for each source."""
         attended = self.reading.names if self.reading else ()
         keys = self.reading.keys(memories) if self.reading else {}
-        summary = summaries(memories, self.names)  # (B, D)
+        summary = self.summary(memories)
         rows = len(summary)
         if self.bridge is not None:
             first = torch.tanh(self.bridge(summary))
@@ -150,7 +149,8 @@ class RecurrentDecoder(nn.Module):
         embedded = self.embedding(tokens)
         projected = self._project(embedded, state)
         state, output, context, looks = self._advance(projected, embedded, state, memories)
-        return Step(self.output(self.dropout(self._readout(output, context, embedded, state))), state, looks)
+        readout = self.readout(output, context, embedded) if state.feed is None else state.feed
+        return Step(self.output(self.dropout(readout)), state, looks)
 
     def _project(self, embedded: Tensor, state: State) -> Tensor:
         """What is known of the first layer's gates before the recurrence: the word and the summary."""
@@ -186,26 +186,40 @@ class RecurrentDecoder(nn.Module):
         parts = [output] if context is None else [output, context]
         return torch.tanh(combine(torch.cat([*parts, embedded] if self.deep else parts, -1)))
 
-    def _readout(self, output: Tensor, context: Tensor | None, embedded: Tensor, state: State) -> Tensor:
-        """What goes to the output layer, (B, T, O)."""
-        if state.feed is not None:
-            return state.feed
+    def readout(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
+        """What goes to the output layer, (…, O), where it is not fed back."""
         if self.combine is not None:
             return self._combined(output, context, embedded)
         return output if self.narrow is None else self.narrow(output)
 
     # Whole outputs.
 
-    def unroll(self, memories: Mapping[str, Memory], previous: Tensor, *, truth: Truth = None) -> Unrolled:
+    def unroll(
+        self, memories: Mapping[str, Memory], previous: Tensor, packing: Packing, *, truth: Truth = None
+    ) -> Unrolled:
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
+        if fused.knows(self, memories):
+            return fused.unroll(self, memories, previous, packing)
+        return self.unroll_plain(memories, previous, packing, truth=truth)
+
+    def unroll_plain(
+        self, memories: Mapping[str, Memory], previous: Tensor, packing: Packing, *, truth: Truth = None
+    ) -> Unrolled:
+        """Step by step, for every option; in training, words drawn with probability `sampling` from the model itself."""
         state = self.start(memories, truth=truth)
+        sampled = self.training and self.sampling > 0
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
         outputs, contexts, feeds, looks = [], [], [], []
         for t in range(previous.shape[1]):
-            state, output, context, look = self._advance(
-                projected[:, t : t + 1], embedded[:, t : t + 1], state, memories
-            )
+            now = slice(t, t + 1)
+            if sampled and t > 0:
+                drawn = self._draw(outputs, contexts, feeds, embedded[:, t - 1 : t])
+                coin = torch.rand(drawn.shape, device=drawn.device) < self.sampling
+                words = self.embedding(torch.where(coin, drawn, previous[:, now]))
+                embedded = torch.cat([embedded[:, :t], words, embedded[:, t + 1 :]], 1)
+                projected = self._project(embedded, state)
+            state, output, context, look = self._advance(projected[:, now], embedded[:, now], state, memories)
             outputs.append(output)
             looks.append(look)
             if context is not None:
@@ -216,51 +230,37 @@ class RecurrentDecoder(nn.Module):
             readouts = torch.cat(feeds, 1)
         else:
             context = torch.cat(contexts, 1) if contexts else None
-            readouts = self._readout(torch.cat(outputs, 1), context, embedded, state)
-        return Unrolled(readouts, _side_by_side(looks))
+            readouts = self.readout(torch.cat(outputs, 1), context, embedded)
+        weights = {name: packing.pack(torch.cat([look[name] for look in looks], 1)) for name in looks[0]}
+        return Unrolled(packing.pack(readouts), weights)
 
-    def _unroll_sampling(
-        self, memories: Mapping[str, Memory], previous: Tensor, *, truth: Truth = None
-    ) -> Unrolled:
-        """As `unroll`, with some of the previous words drawn from the model itself."""
-        state = self.start(memories, truth=truth)
-        readouts, looks = [], []
-        words = previous[:, :1]
-        for t in range(previous.shape[1]):
-            embedded = self.embedding(words)
-            state, output, context, look = self._advance(
-                self._project(embedded, state), embedded, state, memories
-            )
-            readouts.append(self._readout(output, context, embedded, state))
-            looks.append(look)
-            if t + 1 < previous.shape[1]:
-                words = previous[:, t + 1 : t + 2]
-                with torch.no_grad():
-                    drawn = torch.multinomial(torch.softmax(self.output(readouts[-1])[:, 0], -1), 1)
-                    coin = torch.rand(words.shape, device=words.device) < self.sampling
-                    words = torch.where(coin, drawn, words)
-        return Unrolled(torch.cat(readouts, 1), _side_by_side(looks))
+    @torch.no_grad()
+    def _draw(
+        self, outputs: list[Tensor], contexts: list[Tensor], feeds: list[Tensor], embedded: Tensor
+    ) -> Tensor:
+        """(B, 1) words from the model's distribution at the last step."""
+        if feeds:
+            readout = feeds[-1]
+        else:
+            readout = self.readout(outputs[-1], contexts[-1] if contexts else None, embedded)
+        return torch.multinomial(torch.softmax(self.output(readout)[:, 0], -1), 1)
 
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
         previous, following, lengths = shifted(target)
-        mask = torch.arange(following.shape[1], device=lengths.device) < lengths[:, None]
-        places = mask.reshape(-1).nonzero().squeeze(1)  # the N words among the B·T places
+        packing = Packing.of(lengths, following.shape[1])
         sampled = self.training and self.sampling > 0
-        unroll = self._unroll_sampling if sampled else self.unroll
-        unrolled = unroll(memories, previous, truth=truth)
-        rows = unrolled.readouts.reshape(-1, self.readout_size).index_select(0, places)  # (N, O)
+        unroll = self.unroll_plain if sampled else self.unroll
+        unrolled = unroll(memories, previous, packing, truth=truth)
         total, likelihood = self.output.loss(
-            self.dropout(rows), following.reshape(-1).index_select(0, places), smoothing=self.objective.smoothing
+            self.dropout(unrolled.readouts), packing.pack(following), smoothing=self.objective.smoothing
         )
         parts = {"likelihood": likelihood}
         if truth is not None and self.objective.guide and self.reading:
-            guide = torch.stack(
-                [
-                    guide_total(alignment, unrolled.looks[name][:, : alignment.shape[1]])
-                    for name, alignment in truth_by_name(truth, self.reading.names).items()
-                ]
-            ).sum()
+            guide = torch.zeros_like(likelihood)
+            for name, alignment in truth_by_name(truth, self.reading.names).items():
+                end = nn.functional.pad(alignment, (0, 0, 0, following.shape[1] - alignment.shape[1]))
+                guide = guide + guide_total(packing.pack(end), unrolled.looks[name])
             parts["guide"] = guide.detach()
             total = total + self.objective.guide * guide
         return Loss(total, lengths.sum(), parts)
@@ -271,10 +271,6 @@ class RecurrentDecoder(nn.Module):
     ) -> Hypotheses:
         """What a search finds: `predict(memories, Beam(size=5))`."""
         return search(Stepper(self, memories, truth=truth))
-
-
-def _side_by_side(looks: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    return {name: torch.cat([look[name] for look in looks], 1) for name in (looks[0] if looks else ())}
 
 
 def _check(

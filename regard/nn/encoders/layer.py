@@ -1,4 +1,4 @@
-"""One recurrent layer over whole sequences, in one direction or both."""
+"""One recurrent layer over whole packed sequences, in one direction or both."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.nn.cells import Activation, Cell, CellName, GRUCell, RNNCell, Update, make_cell
+from regard.nn.packing import Packing
 
 First = Literal["learned", "zero"]
 
 
 class RecurrentLayer(nn.Module):
-    """inputs (B, S, I) → outputs (B, S, directions·size) and last states (B, directions·size).
+    """inputs (N, I) → outputs (N, directions·size) and last states (B, directions·size), rows of `last` in their own order.
 
-    The backward direction starts at each row's own last position, so padding is never read; outputs are zero there.
-    The weights live in one `Cell` for each direction.
+    The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
+    they are run by torch's kernels (cuDNN on CUDA), for a GRU on the processor by our own, and cell by cell for the
+    activations torch does not know. All give the same numbers.
     """
 
     def __init__(
@@ -32,7 +33,6 @@ class RecurrentLayer(nn.Module):
         first: First = "learned",
     ) -> None:
         super().__init__()
-        self.size, self.cell_name = size, cell
         self.cells = nn.ModuleList(
             make_cell(cell, input_size, size, activation=activation, update=update)
             for _ in range(2 if bidirectional else 1)
@@ -43,65 +43,54 @@ class RecurrentLayer(nn.Module):
     def cell(self, direction: int) -> Cell:
         return cast(Cell, self.cells[direction])
 
-    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        if self._known_to_torch():
-            return self._by_torch(inputs, lengths)
-        return self._by_cells(inputs, lengths)
-
-    def _known_to_torch(self) -> bool:
+    def forward(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         cell = self.cell(0)
-        return not isinstance(cell, RNNCell) or cell.activation in ("tanh", "relu")
+        if isinstance(cell, GRUCell) and inputs.device.type == "cpu":
+            return self.by_kernels(inputs, packing)
+        if isinstance(cell, RNNCell) and cell.activation not in ("tanh", "relu"):
+            return self.by_cells(inputs, packing)
+        return self.by_torch(inputs, packing)
 
-    def _weights(self) -> list[Tensor]:
-        """Every direction's weights in torch's order and torch's convention for the update gate."""
-        weights: list[Tensor] = []
-        for direction in range(len(self.cells)):
-            cell = self.cell(direction)
-            tensors = [cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh]
-            if isinstance(cell, GRUCell) and cell.update == "cho":
-                # σ(−a) = 1 − σ(a): with its rows negated, Cho's gate is torch's.
-                sign = torch.ones_like(cell.bias_ih)
-                sign[self.size : 2 * self.size] = -1
-                tensors = [tensor * (sign if tensor.dim() == 1 else sign[:, None]) for tensor in tensors]
-            weights += tensors
-        return weights
-
-    def _by_torch(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """torch's own kernels (cuDNN on CUDA)."""
-        rows, both = len(inputs), len(self.cells) == 2
-        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    def by_torch(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+        cell, rows = self.cell(0), len(packing.order)
+        weights = [weight for one in self.cells for weight in cast(Cell, one).torch_weights()]
         first = self.first.unsqueeze(1).expand(-1, rows, -1).contiguous()  # (directions, B, state)
-        common = (self._weights(), True, 1, 0.0, self.training, both)
-        if self.cell_name == "gru":
-            data, last = torch.gru(packed.data, packed.batch_sizes, first, *common)
-        elif self.cell_name == "lstm":
-            states = [part.contiguous() for part in first.chunk(2, -1)]
-            data, last, _ = torch.lstm(packed.data, packed.batch_sizes, states, *common)
+        common = (weights, True, 1, 0.0, self.training, len(self.cells) == 2)
+        if isinstance(cell, GRUCell):
+            outputs, last = torch.gru(inputs, packing.sizes, first, *common)
+        elif isinstance(cell, RNNCell):
+            run = torch.rnn_relu if cell.activation == "relu" else torch.rnn_tanh
+            outputs, last = run(inputs, packing.sizes, first, *common)
         else:
-            cell = self.cell(0)
-            relu = isinstance(cell, RNNCell) and cell.activation == "relu"
-            run = torch.rnn_relu if relu else torch.rnn_tanh
-            data, last = run(packed.data, packed.batch_sizes, first, *common)
-        outputs, _ = pad_packed_sequence(
-            packed._replace(data=data), batch_first=True, total_length=inputs.shape[1]
-        )
-        last = last.index_select(1, torch.argsort(cast(Tensor, packed.sorted_indices)))
+            states = [part.contiguous() for part in first.chunk(2, -1)]
+            outputs, last, _ = torch.lstm(inputs, packing.sizes, states, *common)
+        last = last.index_select(1, packing.back)
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 
-    def _by_cells(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """One step after another: any cell, any activation."""
-        places = torch.arange(inputs.shape[1], device=inputs.device)
-        mask = (places < lengths[:, None]).unsqueeze(-1)  # (B, S, 1)
+    def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+        from regard.nn.fused.recurrence import PackedGRU
+
+        outputs, lasts = [], []
+        for direction in range(len(self.cells)):
+            weight_ih, weight_hh, bias_ih, bias_hh = self.cell(direction).torch_weights()
+            projected = nn.functional.linear(inputs, weight_ih, bias_ih)
+            first = self.first[direction].expand(len(packing.order), -1)
+            output, last = PackedGRU.apply(projected, first, weight_hh, bias_hh, packing, direction == 1)
+            outputs.append(output)
+            lasts.append(last)
+        return torch.cat(outputs, -1), torch.cat(lasts, -1).index_select(0, packing.back)
+
+    def by_cells(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         outputs, lasts = [], []
         for direction in range(len(self.cells)):
             cell = self.cell(direction)
             projected = cell.project(inputs)
-            state = self.first[direction].expand(len(inputs), -1)
-            order = range(inputs.shape[1]) if direction == 0 else reversed(range(inputs.shape[1]))
-            states: dict[int, Tensor] = {}
-            for place in order:
-                state = torch.where(mask[:, place], cell.advance(projected[:, place], state), state)
-                states[place] = cell.output(state)
-            outputs.append(torch.stack([states[place] for place in range(inputs.shape[1])], 1) * mask)
+            state = self.first[direction].expand(len(packing.order), -1)
+            reached = []
+            for low, high in packing.steps if direction == 0 else packing.steps[::-1]:
+                advanced = cell.advance(projected[low:high], state[: high - low])
+                state = torch.cat([advanced, state[high - low :]])
+                reached.append(cell.output(advanced))
+            outputs.append(torch.cat(reached if direction == 0 else reached[::-1]))
             lasts.append(cell.output(state))
-        return torch.cat(outputs, -1), torch.cat(lasts, -1)
+        return torch.cat(outputs, -1), torch.cat(lasts, -1).index_select(0, packing.back)

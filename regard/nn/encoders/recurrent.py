@@ -11,6 +11,7 @@ from regard.nn.embedding import Embedding
 from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.layer import First, RecurrentLayer
 from regard.nn.memory import Memory
+from regard.nn.packing import Packing
 
 
 class RecurrentEncoder(Encoder):
@@ -55,10 +56,11 @@ class RecurrentEncoder(Encoder):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tokens) -> Memory:
-        values = self.embedding(tokens.ids)
+        packing = Packing.of(tokens.lengths, tokens.ids.shape[1])
+        values = self.embedding(packing.pack(tokens.ids))  # (N, E): padding is never computed
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)
-            values, summary = layer(inputs, tokens.lengths)
+            values, summary = layer(inputs, packing)
             if self.residual and index > 0:
                 values = values + inputs
-        return Memory(values, tokens.mask, summary)
+        return Memory(packing.unpack(values), tokens.mask, summary)

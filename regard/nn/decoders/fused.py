@@ -1,0 +1,78 @@
+"""The fast way through a whole output on the processor, for the decoders it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from torch import Tensor, nn
+
+from regard.nn.cells import GRUCell
+from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.nn.scores import Additive
+from regard.nn.selections import Softmax
+
+if TYPE_CHECKING:
+    from regard.nn.decoders.recurrent import RecurrentDecoder
+
+
+def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+    """One GRU layer on the processor, attending to one memory with an additive score and a softmax."""
+    reading = decoder.reading
+    if reading is None or len(reading.names) != 1 or len(decoder.stack.cells) != 1:
+        return False
+    attention = reading.attention(reading.names[0])
+    return (
+        type(decoder.stack.cell(0)) is GRUCell
+        and type(attention.score) is Additive
+        and type(attention.select) is Softmax
+        and memories[reading.names[0]].values.device.type == "cpu"
+        and decoder.stack.cell(0).weight_hh.dtype == memories[reading.names[0]].values.dtype
+    )
+
+
+def unroll(
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], previous: Tensor, packing: Packing
+) -> Unrolled:
+    """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
+    from regard.nn.fused.attentive import Asked, PackedAttentive
+
+    reading = decoder.reading
+    name = reading.names[0]  # type: ignore[union-attr]
+    attention, memory = reading.attention(name), memories[name]  # type: ignore[union-attr]
+    score = cast(Additive, attention.score)
+    weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
+    word, low = decoder.embedding.size, decoder.embedding.size + decoder.summary_size
+    state = decoder.start(memories)
+    embedded = decoder.embedding(packing.pack(previous))  # (N, E)
+    projected = nn.functional.linear(embedded, weight_ih[:, :word], bias_ih)
+    if decoder.summary_size:
+        share = nn.functional.linear(decoder.summary(memories), weight_ih[:, word:low])
+        projected = projected + share.index_select(0, packing.rows())
+    combined = output_weight = None
+    if decoder.feeds:
+        combine = cast(nn.Linear, decoder.combine)
+        seen = decoder.stack.size + attention.value_size
+        output_weight = combine.weight[:, :seen]
+        combined = cast(Tensor, combine.bias).expand(len(embedded), -1)
+        if decoder.deep:
+            combined = nn.functional.linear(embedded, combine.weight[:, seen:], combine.bias)
+    states, reads, weights = PackedAttentive.apply(
+        Asked(packing, memory.mask),
+        projected,
+        combined,
+        state.layers[0].squeeze(1).index_select(0, packing.order),
+        state.constants.keys[name],
+        memory.values,
+        weight_hh,
+        bias_hh,
+        weight_ih[:, low:],
+        score.query.weight,
+        score.vector,
+        output_weight,
+    )
+    if decoder.feeds:
+        return Unrolled(reads, {name: weights})
+    return Unrolled(decoder.readout(states, reads, embedded), {name: weights})

@@ -1,0 +1,15 @@
+"""Unrolled: a whole output of a recurrent decoder, its previous words known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """What goes to the output layer, (N, O), and where each step looked, (N, S) by memory; both packed."""
+
+    readouts: Tensor
+    looks: dict[str, Tensor]

@@ -1,0 +1,71 @@
+"""Packing: sequences of different lengths, row after row of each time step, without the padding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The N real positions of B rows, longest row first, so that the rows alive at a step are always the first ones.
+
+    order    (B) the rows, longest first
+    back     (B) where each row went
+    places   (N) the position row·width + time of each packed one, all of time 0 first
+    starts   where each step begins among the N; one more than there are steps
+    width    the padded length
+    """
+
+    order: Tensor
+    back: Tensor
+    places: Tensor
+    starts: list[int]
+    width: int
+
+    @staticmethod
+    def of(lengths: Tensor, width: int) -> Packing:
+        counts = lengths.cpu().numpy()
+        order = np.argsort(-counts, kind="stable")
+        times = np.arange(counts.max(initial=0))[:, None]
+        alive = times < counts[order]  # (T, B)
+        places = (order * width + times)[alive]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        on_device = [torch.from_numpy(array).to(lengths.device) for array in (order, back, places)]
+        return Packing(*on_device, [0, *alive.sum(1).cumsum().tolist()], width)
+
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """First and last-plus-one packed position of each time step."""
+        return list(zip(self.starts[:-1], self.starts[1:], strict=True))
+
+    @property
+    def sizes(self) -> Tensor:
+        """(T) how many rows are alive at each step, as torch's own recurrences want it: on the processor."""
+        return torch.tensor(self.starts).diff()
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """(B, width, …) → (N, …)."""
+        return padded.flatten(0, 1).index_select(0, self.places)
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        """(N, D) → (B, width, D), zero where there is padding."""
+        rows = len(self.order)
+        padded = packed.new_zeros(rows * self.width, packed.shape[1])
+        return padded.index_copy(0, self.places, packed).view(rows, self.width, -1)
+
+    def rows(self) -> Tensor:
+        """(N) the row each packed position belongs to."""
+        return self.places // self.width
+
+    def before(self) -> Tensor:
+        """(N − rows of the first step) for each position but the first of a row: where the row's step before is."""
+        pieces = [
+            np.arange(low, low + end - high)
+            for low, high, end in zip(self.starts[:-2], self.starts[1:-1], self.starts[2:], strict=True)
+        ]
+        return torch.from_numpy(np.concatenate([np.empty(0, np.int64), *pieces])).to(self.places.device)

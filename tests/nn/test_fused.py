@@ -1,0 +1,117 @@
+"""The fast paths on the processor against the plain ones they stand for."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.fused.cost import PackedCost
+from regard.nn.fused.recurrence import PackedGRU
+from regard.nn.packing import Packing
+from regard.nn.targets import shifted
+
+from .conftest import SOURCE, TARGET, model
+
+
+def gradients(total, modules):
+    parameters = [parameter for module in modules for parameter in module.parameters()]
+    return torch.autograd.grad(total, parameters, allow_unused=True)
+
+
+def close(first, second, tolerance):
+    for one, other in zip(first, second, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            torch.testing.assert_close(one, other, atol=tolerance, rtol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"looking": "current"},
+        {"deep": True},
+        {"deep": True, "looking": "current"},
+        {"update": "cho"},
+        {"update": "cho", "looking": "current"},
+        {"condition": ("attention",)},
+        {"condition": ("every-step", "attention")},
+        {"condition": ("start", "every-step", "attention"), "looking": "current"},
+        {"tied": True, "looking": "current"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 3e-5)])
+def test_attentive_decoder_equals_the_plain_one(options, dtype, tolerance):
+    encoder, decoder = model(dtype=dtype, **options)
+    previous, _, lengths = shifted(TARGET)
+    packing = Packing.of(lengths, previous.shape[1])
+    torch.manual_seed(1)
+    results = []
+    for unroll in (decoder.unroll, decoder.unroll_plain):
+        torch.manual_seed(1)
+        found = unroll({"source": encoder(SOURCE)}, previous, packing)
+        weights = found.looks["source"]
+        total = (found.readouts * torch.randn_like(found.readouts)).sum()
+        total = total + (weights * torch.randn_like(weights)).sum()
+        results.append((found, gradients(total, (encoder, decoder))))
+    close([results[0][0].readouts], [results[1][0].readouts], tolerance / 10)
+    close([results[0][0].looks["source"]], [results[1][0].looks["source"]], tolerance / 10)
+    close(results[0][1], results[1][1], tolerance)
+
+
+@pytest.mark.parametrize("update", ["torch", "cho"])
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_gru_layer_equals_torch_and_the_cell(update, bidirectional):
+    torch.manual_seed(0)
+    layer = RecurrentLayer(5, 4, update=update, bidirectional=bidirectional).double()
+    torch.nn.init.normal_(layer.first)
+    lengths = torch.tensor([3, 7, 5, 1])
+    packing = Packing.of(lengths, 7)
+    inputs = packing.pack(torch.randn(4, 7, 5, dtype=torch.float64))
+    results = []
+    for run in (layer.by_kernels, layer.by_torch, layer.by_cells):
+        outputs, last = run(inputs, packing)
+        torch.manual_seed(1)
+        total = (outputs * torch.randn_like(outputs)).sum() + (last * torch.randn_like(last)).sum()
+        results.append([outputs, last, *gradients(total, [layer])])
+    close(results[0], results[1], 1e-9)
+    close(results[0], results[2], 1e-9)
+
+
+def test_gru_gradcheck():
+    torch.manual_seed(0)
+    packing = Packing.of(torch.tensor([2, 3]), 3)
+    tensors = [
+        torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 6), (2, 2), (6, 2), (6,))
+    ]
+    for reverse in (False, True):
+        assert torch.autograd.gradcheck(lambda *t, r=reverse: PackedGRU.apply(*t, packing, r), tensors)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_cost_gradcheck_and_torch(smoothing):
+    torch.manual_seed(0)
+    rows, weight, bias = (
+        torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 3), (7, 3), (7,))
+    )
+    targets = torch.tensor([0, 6, 3, 3, 1])
+    total, likelihood = PackedCost.apply(rows, weight, bias, targets, smoothing)
+    logits = torch.nn.functional.linear(rows, weight, bias)
+    expected = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
+    torch.testing.assert_close(total, expected)
+    torch.testing.assert_close(likelihood, torch.nn.functional.cross_entropy(logits, targets, reduction="sum"))
+    assert torch.autograd.gradcheck(lambda r, w, b: PackedCost.apply(r, w, b, targets, smoothing)[0], (rows, weight, bias))
+
+
+def test_cost_in_several_pieces():
+    torch.manual_seed(0)
+    rows, weight, bias = torch.randn(1000, 8), torch.randn(50, 8), torch.randn(50)
+    parameters = [tensor.requires_grad_() for tensor in (rows, weight, bias)]
+    targets = torch.randint(50, (1000,))
+    total, _ = PackedCost.apply(*parameters, targets, 0.1)
+    logits = torch.nn.functional.linear(rows, weight, bias)
+    expected = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=0.1, reduction="sum")
+    torch.testing.assert_close(total, expected)
+    close(torch.autograd.grad(total * 0.5, parameters), torch.autograd.grad(expected * 0.5, parameters), 2e-4)
