@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from regard.errors import RegardError
+from regard.metrics.metric import Metric, References, Table
 from regard.metrics.result import Score
 
 
@@ -87,9 +88,26 @@ def classification(
     return Classification(known, confusion)
 
 
-def macro_f1(predictions: Sequence[str], truth: Sequence[str]) -> Score:
-    value = classification(predictions, truth).macro.f1
-    return Score("macro_f1", value, len(truth), True, "F1, plain mean over labels true or predicted")
+def _label_counts(predictions: Sequence[str], references: References) -> Table:
+    """(n, 3·C): for each label whether it is predicted and right, predicted, true; of several truths the one met."""
+    pairs = zip(predictions, references, strict=True)
+    truth = [prediction if prediction in row else row[0] for prediction, row in pairs]
+    labels = np.array(sorted({*predictions, *truth}))
+    predicted = np.array(predictions)[:, None] == labels  # (n, C)
+    true = np.array(truth)[:, None] == labels
+    return np.concatenate([predicted & true, predicted, true], axis=1).astype(np.float64)
+
+
+def _mean_f1(sums: Table) -> float:
+    right, predicted, true = sums.reshape(3, -1)  # (C,) each
+    occurring = predicted + true > 0
+    return float((2.0 * right[occurring] / (predicted + true)[occurring]).mean())
+
+
+macro_f1 = Metric(
+    "macro_f1", _label_counts, _mean_f1, lambda count: f"F1, mean over labels that occur|refs:{count}"
+)
+"""The plain mean of the F1 of all labels that are true or predicted somewhere."""
 
 
 def top_k_accuracy(scores: ArrayLike, truth: Sequence[int], *, k: int) -> Score:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from regard.errors import RegardError
 from regard.metrics import edits, matching, translation
+from regard.metrics.classification import macro_f1
 from regard.metrics.metric import Metric
 
 METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(
@@ -16,6 +17,7 @@ METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(
         "chrf": translation.chrf,
         "exact": lambda: matching.exact,
         "accuracy": lambda: matching.accuracy,
+        "macro_f1": lambda: macro_f1,
         "tag_accuracy": lambda: matching.tag_accuracy,
         "word_error": lambda: matching.word_error,
         "wer": lambda: edits.wer,

@@ -58,3 +58,8 @@ def test_what_comes_for_nothing() -> None:
     assert metrics.majority(["b", "a"]).signature == "accuracy of always 'a'"
     assert metrics.chance(TRUTH).value == pytest.approx(1 / 3)
     assert metrics.chance(TRUTH, labels=10).value == pytest.approx(0.1)
+
+
+def test_macro_f1_forgives_a_row_any_of_its_truths() -> None:
+    assert metrics.macro_f1(["cat", "dog"], [["hen", "cat"], ["dog"]]).value == 1.0
+    assert metrics.confidence_interval(metrics.macro_f1, PREDICTED, TRUTH).value == pytest.approx((4 / 9 + 2 / 3) / 3)
