@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from regard.structures.kernels.cpu import chain as cpu_chain
+from regard.structures.kernels.cpu import projective as cpu_projective
 from regard.structures.kernels.cuda import chain as cuda_chain
+from regard.structures.kernels.cuda import projective as cuda_projective
 
 INF = float("inf")
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
@@ -73,3 +75,39 @@ def test_shifted_chain_in_single_precision(C):
     # the shift itself rounds the potentials to 1e-3
     torch.testing.assert_close(got, plain, rtol=0, atol=2e-3)
     torch.testing.assert_close(got, cpu_chain.marginals(init, shifted, lengths)[1], rtol=0, atol=2e-5)
+
+
+TREES = [  # N, single_root, holes, scale, shift, dtype
+    (5, True, 0.0, 1.0, 0.0, torch.float64),
+    (5, False, 0.3, 1.0, 0.0, torch.float32),
+    (6, True, 0.3, 50.0, 0.0, torch.float64),
+    (5, False, 0.0, 1.0, 1e4, torch.float64),
+    (9, True, 0.2, 1.0, 0.0, torch.float32),
+]
+
+
+@pytest.mark.parametrize(("N", "single_root", "holes", "scale", "shift", "dtype"), TREES)
+def test_projective(N, single_root, holes, scale, shift, dtype):
+    lengths = torch.tensor([N, N - 1, 2, 1, 0])
+    arcs = random_tensor(5, N + 1, N + 1, seed=N, dtype=dtype, holes=holes, scale=scale) + shift
+    arcs[1, :, 2] = -INF if holes else arcs[1, :, 2]
+    close(
+        cuda_projective.log_partition(arcs, lengths, single_root),
+        cpu_projective.log_partition(arcs, lengths, single_root),
+        dtype,
+    )
+    expected = cpu_projective.marginals(arcs, lengths, single_root)
+    close(cuda_projective.marginals(arcs, lengths, single_root), expected, dtype)
+    gradient = random_tensor(*arcs.shape, seed=1, dtype=dtype)
+    close(
+        cuda_projective.covariance(arcs, lengths, single_root, gradient),
+        cpu_projective.covariance(arcs, lengths, single_root, gradient),
+        dtype,
+        5.0,
+    )
+
+
+def test_tiles_smaller_than_a_sentence(monkeypatch):
+    tiny = {"ITEMS": 2, "PARTS": 2, "num_warps": 1, "num_stages": 1}
+    monkeypatch.setattr(cuda_projective, "options", lambda size: tiny)
+    test_projective(5, True, 0.2, 1.0, 0.0, torch.float64)
