@@ -178,8 +178,12 @@ class Structure(Program):
         """log p(z) of values (*sample_shape, *batch_shape, *event_shape), 0/1 or Boolean; −inf for what is no
         structure.
         """
+        return self._normalise(self.score(value))
+
+    def score(self, value: Tensor) -> Tensor:
+        """The sum of the potentials of a value's parts, not normalised; −inf for what is no structure."""
         present = self._as_parts("value", value)
-        return self._normalise(self._partial_score(present, ~present))
+        return self._partial_score(present, ~present)
 
     def log_prob_partial(self, required: Tensor | None = None, forbidden: Tensor | None = None) -> Tensor:
         """log p(z has every required part and no forbidden one); both 0/1 or Boolean in the shape of a value."""

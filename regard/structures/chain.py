@@ -22,7 +22,7 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
-from regard.structures.semirings import Semiring
+from regard.structures.semirings import NEGATIVE_INFINITY, MaxSemiring, Semiring
 
 
 def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths: Tensor | None) -> Tensor:
@@ -101,9 +101,54 @@ class LinearChain(Structure):
     def value_of(self, states: Tensor) -> Tensor:
         """The value (..., N, C) of states (..., N), zero beyond the length: what `log_prob` of a tagging takes."""
         value = states.unsqueeze(-1) == torch.arange(self.event_shape[-1], device=states.device)
-        if self.lengths is not None:
-            value = value & _before(self.lengths, self.event_shape[0]).unsqueeze(-1)
+        value = value & self._inside_length().unsqueeze(-1)
         return value.to(self.potentials[0].dtype)
+
+    def score(self, value: Tensor) -> Tensor:
+        edges, nodes = self.potentials
+        present = self._as_parts("value", value)
+        inside = self._inside_length()
+        states = present.to(torch.uint8).argmax(-1)  # (..., N)
+        steps = states[..., :-1] * edges.shape[-1] + states[..., 1:]  # (..., N−1) of the C² pairs
+        at_nodes = _take_along(nodes, states)
+        at_edges = _take_along(edges.flatten(-2), steps)
+        total = torch.where(inside, at_nodes, 0.0).sum(-1) + torch.where(inside[..., 1:], at_edges, 0.0).sum(
+            -1
+        )
+        valid = (present.sum(-1) == inside).all(-1) & (total > NEGATIVE_INFINITY)
+        return torch.where(valid, total, NEGATIVE_INFINITY)
+
+    def entropy(self) -> Tensor:
+        folded = self._folded("chain")
+        if folded is None:
+            return super().entropy()
+        # H(z_0) + Σ_n H(z_{n+1} | z_n), from marginals alone: no large scores to cancel.
+        first, pairs = kernels.chain_marginals(*folded)
+        conditional = _x_log_x(pairs).sum((-1, -2)) - _x_log_x(pairs.sum(-1)).sum(-1)  # (B, N−1)
+        return -(_x_log_x(first).sum(-1) + conditional.sum(-1)).view(self.batch_shape)
+
+    def max_marginals(self) -> Tensor:
+        """The best score of any sequence with the edge, (..., N−1, C, C): Viterbi from both ends, O(N C²)."""
+        edges, nodes = self.potentials
+        semiring = MaxSemiring()
+        if edges.shape[-3] == 0:
+            return edges
+        arrivals = edges + nodes[..., 1:, :].unsqueeze(-2)
+        prefixes, suffixes = [nodes[..., 0, :]], [torch.zeros_like(nodes[..., 0, :])]
+        for n in range(arrivals.shape[-3] - 1):
+            prefixes.append(semiring.sum(prefixes[-1].unsqueeze(-1) + arrivals[..., n, :, :], -2))
+        for n in range(arrivals.shape[-3] - 1, 0, -1):
+            longer = semiring.sum(arrivals[..., n, :, :] + suffixes[-1].unsqueeze(-2), -1)
+            suffixes.append(torch.where(self._inside_length()[..., n + 1, None], longer, 0.0))
+        best = (
+            torch.stack(prefixes, -2).unsqueeze(-1) + arrivals + torch.stack(suffixes[::-1], -2).unsqueeze(-2)
+        )
+        return torch.where(self._inside_length()[..., 1:, None, None], best, NEGATIVE_INFINITY)
+
+    def _inside_length(self) -> Tensor:
+        """(..., N): whether a position is before the end."""
+        positions = torch.arange(self.event_shape[0], device=self.potentials[1].device)
+        return positions >= 0 if self.lengths is None else positions < self.lengths.unsqueeze(-1)
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         edges, nodes = parts
@@ -165,5 +210,12 @@ def _at(position: Tensor | int, longest: int, scores: Tensor) -> Tensor:
     return torch.where(here.unsqueeze(-1), scores.unsqueeze(-2), 0.0)
 
 
-def _before(lengths: Tensor, longest: int) -> Tensor:
-    return torch.arange(longest, device=lengths.device) < lengths.unsqueeze(-1)
+def _take_along(scores: Tensor, index: Tensor) -> Tensor:
+    """scores[..., n, index[..., n]], batch dimensions broadcast."""
+    batch = torch.broadcast_shapes(scores.shape[:-1], index.shape)
+    return scores.expand(*batch, -1).gather(-1, index.expand(batch).unsqueeze(-1)).squeeze(-1)
+
+
+def _x_log_x(x: Tensor) -> Tensor:
+    some = x > 0
+    return torch.where(some, x * torch.where(some, x, 1.0).log(), 0.0)

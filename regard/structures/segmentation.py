@@ -23,7 +23,7 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
-from regard.structures.semirings import Semiring
+from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
 
 
 class Segmentation(Structure):
@@ -62,6 +62,18 @@ class Segmentation(Structure):
         nodes = torch.stack([semiring.ones_like(scores), scores], -1)  # (..., N, 2)
         edges = transitions.unsqueeze(-3).expand(*transitions.shape[:-2], max(scores.shape[-1] - 1, 0), 2, 2)
         return forward_algorithm(semiring, edges, nodes, self.lengths)
+
+    def score(self, value: Tensor) -> Tensor:
+        scores, transitions = self.potentials
+        present = self._as_parts("value", value)
+        positions = torch.arange(self.event_shape[0], device=scores.device)
+        inside = positions >= 0 if self.lengths is None else positions < self.lengths.unsqueeze(-1)
+        pairs = 2 * present[..., :-1].long() + present[..., 1:].long()  # (..., N−1) of the 4 pairs
+        batch = torch.broadcast_shapes(pairs.shape[:-1], transitions.shape[:-2])
+        between = transitions.flatten(-2).expand(*batch, 4).gather(-1, pairs.expand(*batch, -1))
+        total = torch.where(present, scores, 0.0).sum(-1) + torch.where(inside[..., 1:], between, 0.0).sum(-1)
+        valid = (inside | ~present).all(-1) & (total > NEGATIVE_INFINITY)
+        return torch.where(valid, total, NEGATIVE_INFINITY)
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)

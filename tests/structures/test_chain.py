@@ -40,7 +40,7 @@ def sequences(lengths: Tensor) -> object:
     return support
 
 
-def chain_score(potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
+def chain_score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
     edges, nodes, *ends = potentials
     score = total(edges, parts) + total(nodes, value)
     states = value[value.any(-1)].argmax(-1)
@@ -90,14 +90,27 @@ APART = torch.zeros(B, 2, 2, dtype=torch.bool)
 APART[:2, 1, 1] = True
 
 
-def segmentation_score(potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
+def segmentation_score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
     scores, transitions = potentials
     return total(scores, value) + sum(transitions[pair] for pair in itertools.pairwise(value.astype(int)))
+
+
+def ragged_score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
+    length = int(LENGTHS[b]) + 1
+    return segmentation_score(b, [potentials[0][:length], potentials[1]], value[:length], parts)
 
 
 class TestSegmentation(StructureSuite):
     backends: ClassVar = ["reference", "auto"]
     cases: ClassVar = {
+        "ragged": Case(
+            Segmentation,
+            (SCORES, TRANSITIONS),
+            lambda b: subsets(int(LENGTHS[b]) + 1),
+            ragged_score,
+            [32, 8, 4, 2],
+            LENGTHS + 1,
+        ),
         "full": Case(Segmentation, (SCORES, TRANSITIONS), lambda b: subsets(5), segmentation_score, [32] * B),
         "masked": Case(
             Segmentation,

@@ -55,7 +55,7 @@ def labelled(length: int, labels: int) -> Support:
     return support
 
 
-def score(potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
+def score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
     return total(potentials[0], value)
 
 

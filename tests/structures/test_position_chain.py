@@ -33,7 +33,7 @@ def choices(length: int) -> Support:
     return [(value, value) for value in listed]
 
 
-def score(potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
+def score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
     scores, *given = potentials
     chosen = value[value.any(-1)].argmax(-1)
     if len(given) == 2:

@@ -40,7 +40,7 @@ def listed(length: int) -> Support:
     return support
 
 
-def score(potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
+def score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
     labels = np.argwhere(value)[:, 2]
     between = sum(potentials[1][pair] for pair in itertools.pairwise(labels)) if len(potentials) > 1 else 0.0
     return total(potentials[0], value) + between

@@ -28,7 +28,7 @@ def any_subset(length: int) -> Support:
     return [(subset, subset) for subset in subsets]
 
 
-def score(potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
+def score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
     return total(potentials[0], value)
 
 

@@ -23,7 +23,7 @@ class Case:
     build        makes the structure from potentials and lengths=, mask=, backend=
     potentials   finite tensors (B, ...), float64
     support      (b) -> all structures of batch entry b, whatever their potentials
-    score        (potentials of one entry, value, parts) -> score
+    score        (b, its potentials, value, parts) -> score of one structure of batch entry b
     counts       how many structures of non-zero weight each entry has, from a formula
     excluded     for each potential, None or where it becomes −inf
     """
@@ -31,7 +31,7 @@ class Case:
     build: Callable[..., Structure]
     potentials: tuple[Tensor, ...]
     support: Callable[[int], Support]
-    score: Callable[[list[np.ndarray], np.ndarray, np.ndarray], float]
+    score: Callable[[int, list[np.ndarray], np.ndarray, np.ndarray], float]
     counts: Sequence[int]
     lengths: Tensor | tuple[Tensor, Tensor] | None = None
     mask: Tensor | None = None
@@ -70,7 +70,7 @@ class Case:
                 arrays[0] = np.where(self.mask[b].numpy(), arrays[0], -np.inf)
             support = self.support(b)
             scores = np.array(
-                [self.score(arrays, value, parts) for value, parts in support], dtype=np.float64
+                [self.score(b, arrays, value, parts) for value, parts in support], dtype=np.float64
             )
             entries.append(
                 Truth(*(np.stack(column).astype(float) for column in zip(*support, strict=True)), scores)
