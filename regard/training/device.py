@@ -27,6 +27,10 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
             mixed_precision="no" if precision == "fp32" else precision,
             kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
         )
+    if device is not None and accelerator.device.type != device.partition(":")[0]:
+        raise RegardError(
+            f"there is no {device} on this machine, only {accelerator.device.type}.", where="device"
+        )
     if precision == "fp16" and accelerator.device.type == "cpu":
         raise RegardError("fp16 needs a GPU.", where="training.precision", fix="Use bf16 or fp32 on a CPU.")
     return accelerator

@@ -16,7 +16,7 @@ from torch import nn
 from regard.data.batch import Batch
 from regard.errors import RegardError
 from regard.nn.loss import Loss
-from regard.training import make_progress, seed_everything
+from regard.training import make_accelerator, make_progress, seed_everything
 from regard.training.checkpoint import STATE, read
 
 from .tiny import TinyBatches, TinyNetwork, train
@@ -272,3 +272,9 @@ def test_bf16_trains_in_reduced_precision(tmp_path: Path) -> None:
 def test_fp16_on_a_cpu_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"training\.precision: fp16 needs a GPU\. Use bf16"):
         train(tmp_path, precision="fp16")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is one")
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(RegardError, match="there is no cuda on this machine, only"):
+        make_accelerator("fp32", "cuda")

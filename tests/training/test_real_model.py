@@ -47,8 +47,21 @@ def test_a_killed_training_resumes_to_the_same_bits(spec: Path) -> None:
     try:
         whole, killed = spec.parent / "whole", spec.parent / "killed"
         Experiment.start(str(spec), run=whole, device="cpu", quiet=True).train()
-        command = [sys.executable, "-m", "regard.cli", "train", str(spec), "-o", str(killed), "--device", "cpu", "-q"]
-        process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE)
+        command = [
+            sys.executable,
+            "-m",
+            "regard.cli",
+            "train",
+            str(spec),
+            "-o",
+            str(killed),
+            "--device",
+            "cpu",
+            "-q",
+        ]
+        process = subprocess.Popen(
+            command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE
+        )
         while not (killed / STATE).exists() and process.poll() is None:
             time.sleep(0.002)
         time.sleep(0.02)

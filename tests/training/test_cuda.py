@@ -1,0 +1,54 @@
+"""What only a GPU can show: half precision with its scaler, and generators of the device."""
+
+from __future__ import annotations
+
+import csv
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.spec.training import TrainingSpec
+from regard.training import Interrupted, Progress, fit, seed_everything
+from regard.training.checkpoint import STATE, read
+
+from .tiny import TinyBatches, TinyNetwork
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+def train(run: Path, *, resume: bool = False, stop_at: int | None = None, **options: object) -> list[float]:
+    seed_everything(1)
+    network = TinyNetwork()
+    stop = {} if stop_at is None else {stop_at: lambda: signal.raise_signal(signal.SIGTERM)}
+    fit(
+        network,
+        TinyBatches(at_batch=stop),
+        options=TrainingSpec(**{"epochs": 4, "lr": 0.02, **options}),
+        run=run,
+        save_model=lambda folder: None,
+        resume=resume,
+        progress=Progress(),
+        device="cuda",
+    )
+    assert next(network.parameters()).is_cuda
+    with (run / "log.csv").open() as file:
+        return [float(row["loss.tags"]) for row in csv.DictReader(file) if row["loss.tags"]]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_every_precision_learns(tmp_path: Path, precision: str) -> None:
+    losses = train(tmp_path, precision=precision)
+    assert losses[0] > 1.0 and losses[-1] < 0.3
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_stopped_run_goes_on_with_the_same_dropout(tmp_path: Path, precision: str) -> None:
+    whole = train(tmp_path / "whole", precision=precision)
+    with pytest.raises(Interrupted):
+        train(tmp_path / "parts", precision=precision, stop_at=20)
+    parts = train(tmp_path / "parts", precision=precision, resume=True)
+    assert parts == pytest.approx(whole, rel=1e-3)
+    one, other = (read(tmp_path / run / STATE)[0] for run in ("whole", "parts"))
+    assert torch.equal(one["generators/0/cuda"], other["generators/0/cuda"])
