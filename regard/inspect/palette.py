@@ -58,7 +58,7 @@ class Theme:
             return _shades(self.scale)[colour.level]
         if isinstance(colour, Over):
             ground = self.hex(colour.shade)
-            return max(("#10131a", "#ffffff"), key=lambda ink: contrast(ink, ground))
+            return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, ground))
         return colour if colour.startswith("#") else self.roles[colour]
 
 

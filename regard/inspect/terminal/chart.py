@@ -49,6 +49,7 @@ def _bars(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
             line.append(number.rjust(number_width) + " ", style=ink.style("ink"))
             share = value / top if math.isfinite(value) else 0.0
             line.append(ink.bar(share, bar, series_colour(order)))
+            line.rstrip()
             line.truncate(width)
             yield line
 

@@ -51,20 +51,26 @@ def draw_matrix(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def legend(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
-    """What the shades, or the digits, and the brackets mean."""
-    line = Text(no_wrap=True, overflow="crop")
+    """What the shades, or the digits, and the brackets mean; on as many lines as it takes."""
+    parts = []
     if ink.colour:
-        line.append("0 ", style=ink.style("muted"))
+        scale = Text("0 ", style=ink.style("muted"))
         for step in range(12):
-            line.append(" ", style=ink.on((step + 0.5) / 12))
-        line.append(f" {matrix.limit:g}", style=ink.style("muted"))
+            scale.append(" ", style=ink.on((step + 0.5) / 12))
+        parts.append(scale.append(f" {matrix.limit:g}"))
     else:
-        line.append(f"· under {FAINT * matrix.limit:g}")
+        parts.append(Text(f"· under {FAINT * matrix.limit:g}"))
         if matrix.limit == 1 and not _plan(matrix, width, ink).numbers:
-            line.append(", 1 from 0.1, … 9 from 0.9")
+            parts += [Text("1 from 0.1"), Text("… 9 from 0.9")]
     if matrix.truth is not None:
-        line.append("   [ ] true place", style=ink.style("muted"))
-    line.truncate(width)
+        parts.append(Text("[ ] true place", style=ink.style("muted")))
+    line = Text()
+    for part in parts:
+        if line and line.cell_len + 3 + part.cell_len > width:
+            yield line
+            line = Text()
+        line = part if not line else line.append("   ").append(part)
+        line.truncate(width, overflow="ellipsis")
     yield line
 
 
@@ -112,7 +118,7 @@ def _header(matrix: Matrix, band: Sequence[int], plan: _Plan, ink: Ink, last: bo
                 cell, style=ink.style("muted" if is_special(matrix.columns[column]) else "ink", bold=True)
             )
         if last and plan.margin and i == len(lines) - 1:
-            line.append("  " + fit(matrix.margin_name, 4), style=ink.style("muted"))
+            line.append("  " + fit(matrix.margin_name, MARGIN - 2), style=ink.style("muted"))
         line.rstrip()
         yield line
 

@@ -32,6 +32,8 @@ def draw_words(words: Words, width: int, ink: Ink) -> Iterator[Text]:
         size = min(width, max(cell_len(label), cell_len(note)) + (2 if ink.colour and not words.bars else 0))
         if line and line.cell_len + 1 + size > width:
             yield from _pair(line, under, bool(words.notes))
+            if words.notes:
+                yield Text()
             line, under = Text(no_wrap=True, overflow="crop"), Text(no_wrap=True, overflow="crop")
         if line:
             line.append(" ")
@@ -47,7 +49,6 @@ def _pair(line: Text, under: Text, notes: bool) -> Iterator[Text]:
     yield line
     if notes:
         yield under
-        yield Text()
 
 
 def draw_links(links: Links, width: int, ink: Ink) -> Iterator[Text]:

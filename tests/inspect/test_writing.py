@@ -1,0 +1,85 @@
+"""Labels: what cannot be seen is shown, what cannot be written is replaced, and long ones are cut between signs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from regard.inspect.writing import (
+    clusters,
+    right_to_left,
+    runs_right_to_left,
+    shorten,
+    signed,
+    text_width,
+    visible,
+    wrap,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "shown"),
+    [
+        (" ", "␣"),
+        ("", "∅"),
+        ("\n", "⏎"),
+        ("a\tb", "a⇥b"),
+        ("ि", "◌ि"),
+        ("\x00", "\ufffd"),
+        ("\ud800", "\ufffd"),
+        ("क", "क"),
+    ],
+)
+def test_every_piece_can_be_seen(piece, shown):
+    assert visible(piece) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("cafe\u0301", ["c", "a", "f", "e\u0301"]),
+        ("हिन्दी", ["हि", "न्दी"]),
+        ("👩‍🚀a", ["👩‍🚀", "a"]),
+        ("🇫🇷🇩🇪", ["🇫🇷", "🇩🇪"]),
+        ("👍🏽!", ["👍🏽", "!"]),
+    ],
+)
+def test_signs_stay_whole(text, parts):
+    assert clusters(text) == parts
+
+
+@given(st.text())
+def test_clusters_are_the_text(text):
+    assert "".join(clusters(text)) == text
+
+
+@given(st.text(max_size=30), st.integers(0, 12))
+def test_shortened_text_fits(text, width):
+    short = shorten(visible(text), width)
+    assert cell_len(short) <= width
+    if cell_len(visible(text)) <= width:
+        assert short == visible(text)
+
+
+def test_direction_is_that_of_the_first_letter():
+    assert right_to_left("שלום") and right_to_left("123 سلام")
+    assert not right_to_left("hello שלום") and not right_to_left("123")
+    assert runs_right_to_left(("שלום", "עולם", "</s>"))
+    assert not runs_right_to_left(("the", "word", "שלום"))
+    assert not runs_right_to_left(())
+
+
+def test_wider_text_is_measured_wider():
+    assert text_width("私", 10) > text_width("a", 10) > text_width("i", 10)
+    assert text_width("e\u0301", 10) == text_width("e", 10)
+    assert text_width("👩‍🚀", 10) == pytest.approx(13)
+
+
+def test_titles_wrap_between_words_and_are_cut_after_the_last_line():
+    assert wrap("one two three", 1000, 10) == ["one two three"]
+    assert wrap("one two three four", 30, 10, lines=2) == ["one", "two…"]
+
+
+def test_minus_is_a_minus():
+    assert signed(-1.25, 2) == "−1.25"
+    assert signed(float("-inf"), 2) == "−∞"
