@@ -89,6 +89,7 @@ def _is_flag(character: str) -> bool:
 
 def shorten(text: str, width: int) -> str:
     """The text in at most `width` terminal cells, with … in place of what was cut."""
+    text = printable(text)
     if cell_len(text) <= width:
         return text
     kept = ""

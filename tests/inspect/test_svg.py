@@ -143,7 +143,7 @@ def test_dark_screens_get_colours_of_their_own():
 
 
 def test_the_crown_of_an_arc_is_as_high_as_asked():
-    (_, start), (_, (x1, y1, x2, y2, x3, y3)) = arc(0, 10, 20, 6).steps
+    (_, start), (_, (_, y1, _, y2, _, y3)) = arc(0, 10, 20, 6).steps
     t = 0.5
     height = (1 - t) ** 3 * start[1] + 3 * (1 - t) ** 2 * t * y1 + 3 * (1 - t) * t**2 * y2 + t**3 * y3
     assert height == pytest.approx(14)
