@@ -36,7 +36,7 @@ from regard.structures.semirings import (
     SamplingSemiring,
 )
 
-__all__ = ["Backend", "Structure", "gumbel_noise", "logistic_noise"]
+__all__ = ["Backend", "Shape", "Structure", "gumbel_noise", "logistic_noise"]
 
 
 class Structure(Program):

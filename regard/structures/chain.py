@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.structures import kernels
-from regard.structures.base import Backend, Structure
+from regard.structures.base import Backend, Shape, Structure
 from regard.structures.potentials import (
     Lengths,
     apply_mask,
@@ -36,6 +36,28 @@ def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths:
         prefix = extended if lengths is None else torch.where(n < lengths.unsqueeze(-1), extended, prefix)
     total = semiring.sum(prefix, -1)
     return total if lengths is None else torch.where(lengths == 0, semiring.ones_like(total), total)
+
+
+def sample_states(
+    first: Tensor, pairs: Tensor, sample_shape: Shape, generator: torch.Generator | None
+) -> Tensor:
+    """States (*sample_shape, B, N) drawn from a chain's marginals (B, C) and (B, N−1, C, C), from left to right.
+
+    −1 beyond the length and on an empty support, where all marginals are zero.
+    """
+    weights = first.expand(*sample_shape, *first.shape)
+    drawn = [_draw(weights, generator)]
+    for step in pairs.unbind(1):  # (B, C from, C to)
+        rows = step.expand(*sample_shape, *step.shape)
+        before = drawn[-1].clamp(min=0)[..., None, None].expand(*rows.shape[:-2], 1, rows.shape[-1])
+        drawn.append(_draw(rows.gather(-2, before).squeeze(-2), generator))
+    return torch.stack(drawn, -1)
+
+
+def _draw(weights: Tensor, generator: torch.Generator | None) -> Tensor:
+    """An index in proportion to the weights (..., C), not normalised; −1 where all are zero."""
+    chosen = (weights / torch.empty_like(weights).exponential_(generator=generator)).argmax(-1)
+    return torch.where(weights.any(-1), chosen, -1)
 
 
 class LinearChain(Structure):
@@ -126,6 +148,15 @@ class LinearChain(Structure):
         first, pairs = kernels.chain_marginals(*folded)
         conditional = _x_log_x(pairs).sum((-1, -2)) - _x_log_x(pairs.sum(-1)).sum(-1)  # (B, N−1)
         return -(_x_log_x(first).sum(-1) + conditional.sum(-1)).view(self.batch_shape)
+
+    def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
+        folded = self._folded("chain")
+        if folded is None:
+            return super().sample(sample_shape, generator=generator)
+        states = sample_states(
+            *kernels.chain_marginals(*(x.detach() for x in folded)), sample_shape, generator
+        )
+        return self.value_of(states.view(*sample_shape, *self.batch_shape, self.event_shape[0]))
 
     def max_marginals(self) -> Tensor:
         """The best score of any sequence with the edge, (..., N−1, C, C): Viterbi from both ends, O(N C²)."""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from regard.structures import kernels
-from regard.structures.base import Backend, Structure, logistic_noise
-from regard.structures.chain import forward_algorithm
+from regard.structures.base import Backend, Shape, Structure, logistic_noise
+from regard.structures.chain import forward_algorithm, sample_states
 from regard.structures.potentials import (
     Lengths,
     apply_mask,
@@ -74,6 +74,15 @@ class Segmentation(Structure):
         total = torch.where(present, scores, 0.0).sum(-1) + torch.where(inside[..., 1:], between, 0.0).sum(-1)
         valid = (inside | ~present).all(-1) & (total > NEGATIVE_INFINITY)
         return torch.where(valid, total, NEGATIVE_INFINITY)
+
+    def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
+        folded = self._folded("chain")
+        if folded is None:
+            return super().sample(sample_shape, generator=generator)
+        states = sample_states(
+            *kernels.chain_marginals(*(x.detach() for x in folded)), sample_shape, generator
+        )
+        return (states == 1).to(folded[0].dtype).view(*sample_shape, *self.batch_shape, *self.event_shape)
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)

@@ -134,10 +134,10 @@ class StructureSuite:
             structure.expected_product(weights), [truth.expected_product(weights.numpy()) for truth in truths]
         )
 
-    def test_samples_follow_the_distribution(self, case: Case) -> None:
+    def test_samples_follow_the_distribution(self, case: Case, backend: str) -> None:
         b = int(np.argmax(case.counts))
         truth = case.truth()[b]
-        draws = case.entry(b).sample((3000,), generator=seeded(7))
+        draws = case.entry(b, backend).sample((3000,), generator=seeded(7))
         expected = dict(zip(rows(torch.tensor(truth.values)), truth.probabilities, strict=True))
         observed = dict.fromkeys(expected, 0)
         for row in rows(draws):
@@ -146,8 +146,8 @@ class StructureSuite:
         if len(truth.best) > 1:
             assert g_test(list(observed.values()), list(expected.values())) > 1e-3
 
-    def test_samples_are_reproducible_and_in_the_support(self, case: Case) -> None:
-        structure = case.make()
+    def test_samples_are_reproducible_and_in_the_support(self, case: Case, backend: str) -> None:
+        structure = case.make(backend=backend)
         torch.manual_seed(1)
         first = structure.sample((2, 3))
         torch.manual_seed(1)
