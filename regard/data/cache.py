@@ -20,8 +20,8 @@ from regard.data.ragged import Array, Ragged
 VERSION = 1
 """Of the layout on disk: caches written by any other are built again."""
 MANIFEST = "manifest.json"
-WAITING_ROWS = 1024
-"""Rows a writer gathers before it writes."""
+WAITING_ROWS, WAITING_BYTES = 4096, 1 << 18
+"""How much a writer gathers before it writes."""
 
 
 def key_of(*parts: Any) -> str:
@@ -37,7 +37,7 @@ class RaggedWriter:
         self.folder, self.name, self.dtype = folder, name, np.dtype(dtype)
         self._values, self._offsets = self._sink("values"), self._sink("offsets")
         self._waiting: list[bytes] = []
-        self._total = 0
+        self._waiting_bytes = self._total = 0
         self._offsets.write(np.int64(0).tobytes())
 
     def _sink(self, part: str) -> IO[bytes]:
@@ -48,7 +48,8 @@ class RaggedWriter:
 
     def append_bytes(self, content: bytes) -> None:
         self._waiting.append(content)
-        if len(self._waiting) >= WAITING_ROWS:
+        self._waiting_bytes += len(content)
+        if self._waiting_bytes >= WAITING_BYTES or len(self._waiting) >= WAITING_ROWS:
             self._flush()
 
     def _flush(self) -> None:
@@ -57,6 +58,7 @@ class RaggedWriter:
         self._offsets.write((self._total + np.cumsum(lengths)).tobytes())
         self._total += int(lengths.sum())
         self._waiting.clear()
+        self._waiting_bytes = 0
 
     def finish(self) -> Ragged:
         self._flush()
