@@ -14,6 +14,9 @@ from regard.inspect.writing import is_special, text_width, visible
 BAR = 44.0
 """Width of a full bar in the margin."""
 
+TIPS_UP_TO = 10_000
+"""Cells of a matrix that is still given a tooltip for each: beyond, the file would be mostly tooltips."""
+
 NUMBERS_FROM = 0.1
 """Weights smaller than this share of the limit are left to the colour and the tooltip."""
 
@@ -134,6 +137,8 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
     tip = f"{visible(matrix.rows[row])} ← {visible(matrix.columns[column])}  {number}"
     if matrix.is_true(row, column):
         tip += "\ntrue place"
+    if matrix.values.size > TIPS_UP_TO:
+        tip = ""
     tags = (("column", str(column)), ("value", f"{value:.6g}"))
     marks: list[Mark] = [
         Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags)

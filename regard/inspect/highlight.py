@@ -9,6 +9,7 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.inspect.content import Words
+from regard.inspect.heatmap import reading
 from regard.inspect.layout import Block, below, colour_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
@@ -133,9 +134,8 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
 
 
 def _answer(trace: Trace) -> str:
+    """The title of a figure of words: they themselves are in it, except where they were written from others."""
     if trace.kind != "label":
-        from regard.inspect.heatmap import reading
-
         return reading(trace) if trace.kind == "text" else ""
     probability = "" if trace.probabilities is None else f"  ({trace.probabilities[0]:.2f})"
     return " ".join(trace.output) + probability

@@ -52,10 +52,10 @@ def page(title: str, sections: Sequence[Section], *, subtitle: str = "", heading
 
     heading   whether the title stands at the top of the page; a lone figure carries its own
     """
-    cards = {id(section): [_card(one) for one in section.figures] for section in sections}
-    scenes = [card.figure for shown in cards.values() for card in shown if isinstance(card.figure, Scene)]
+    cards = [[_card(one) for one in section.figures] for section in sections]
+    scenes = [card.figure for shown in cards for card in shown if isinstance(card.figure, Scene)]
     top = f"<header><h1>{_text(title)}</h1>{_paragraph(subtitle, 'subtitle')}</header>" if heading else ""
-    body = "\n".join(_section(section, cards[id(section)]) for section in sections)
+    body = "\n".join(_section(section, shown) for section, shown in zip(sections, cards, strict=True))
     return f"""<!doctype html>
 <html lang="en">
 <head>
