@@ -123,13 +123,15 @@ def _on_curve(anchors: tuple[Oklch, ...], value: float) -> tuple[float, float, f
     """The OKLab point at a share of the way, in lightness, from the first anchor to the last."""
     first, last = anchors[0][0], anchors[-1][0]
     lightness = first + value * (last - first)
-    for (l0, c0, h0), (l1, c1, h1) in pairwise(anchors):
-        share = (lightness - l0) / (l1 - l0)
-        if share <= 1 + 1e-9:
-            a0, b0 = c0 * math.cos(math.radians(h0)), c0 * math.sin(math.radians(h0))
-            a1, b1 = c1 * math.cos(math.radians(h1)), c1 * math.sin(math.radians(h1))
-            return lightness, a0 + share * (a1 - a0), b0 + share * (b1 - b0)
-    raise AssertionError("the last anchor has the last lightness")
+    segments = list(pairwise(anchors))
+    reached = sum(
+        (lightness - upper[0]) * (last - first) > 0 for _, upper in segments
+    )  # segments left behind
+    (l0, c0, h0), (l1, c1, h1) = segments[min(reached, len(segments) - 1)]
+    share = (lightness - l0) / (l1 - l0)
+    a0, b0 = c0 * math.cos(math.radians(h0)), c0 * math.sin(math.radians(h0))
+    a1, b1 = c1 * math.cos(math.radians(h1)), c1 * math.sin(math.radians(h1))
+    return lightness, a0 + share * (a1 - a0), b0 + share * (b1 - b0)
 
 
 def _oklab_to_hex(lightness: float, a: float, b: float) -> str:

@@ -7,7 +7,7 @@ by class, in a style sheet for dark screens, which browsers do.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
 from regard.inspect.palette import DARK, LIGHT, Colour, Over, Shade
@@ -49,8 +49,7 @@ def svg(scene: Scene, *, standalone: bool = True) -> str:
 
 def stylesheet(scenes: Iterable[Scene]) -> str:
     """How scenes change on dark screens, and when a pointer rests on a row of a matrix."""
-    colours = {"paper": "paper", **{role: role for role in DARK.roles}}
-    rules = [f".f-{role}{{fill:{DARK.hex(role)}}}.s-{role}{{stroke:{DARK.hex(role)}}}" for role in colours]
+    rules = [f".f-{role}{{fill:{DARK.hex(role)}}}.s-{role}{{stroke:{DARK.hex(role)}}}" for role in DARK.roles]
     used = {colour for scene in scenes for mark in scene.walk() for colour in _colours(mark)}
     for colour in sorted((c for c in used if not isinstance(c, str)), key=_class):
         rules.append(
@@ -210,6 +209,3 @@ def _attribute(text: str) -> str:
 def _lines(text: str) -> str:
     """Tooltips may have several lines; every other control character is refused by XML."""
     return "\n".join(map(printable, text.split("\n")))
-
-
-__all__: Sequence[str] = ["MONO", "SANS", "stylesheet", "svg"]
