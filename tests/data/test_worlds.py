@@ -49,7 +49,8 @@ HOUSE = Place("in", np("the", "house", "old"))
 
 # Written by hand from the rules of the language, not by the program.
 SENTENCES: list[tuple[Sentence, str, str, str]] = [
-    (say(ME, V["go"], "progressive", adverb="home"), "I am going home", "main ghar ja raha hoon", "0-0 1-4 2-2 2-3 3-1"),
+    (say(ME, V["go"], "progressive", adverb="home"), "I am going home", "main ghar ja raha hoon",
+     "0-0 1-4 2-2 2-3 3-1"),
     (say(SHE, V["go"], "progressive"), "she is going", "vah ja rahi hai", "0-0 1-3 2-1 2-2"),
     (say(THEY, V["go"], "past"), "they went", "ve gaye", "0-0 1-1"),
     (say(ME, V["go"], "future"), "I will go", "main jaunga", "0-0 2-1"),
