@@ -173,9 +173,11 @@ class Training:
 
     def _after_update(self) -> None:
         step, options = self.state.position.step, self.options
-        self.report.updated()
+        evaluation_due = options.evaluate_every is not None and step % options.evaluate_every == 0
+        if not evaluation_due:
+            self.report.updated()
         signal, overdue = self._requests()
-        if options.evaluate_every and step % options.evaluate_every == 0:
+        if evaluation_due:
             self._evaluate()
         elif signal or overdue or (options.checkpoint_every and step % options.checkpoint_every == 0):
             self._checkpoint()
