@@ -27,7 +27,7 @@ def main() -> None:
 
     console.rule("[bold]five words it has not seen[/bold]")
     test = experiment.dataset("test")
-    words = pick([test.raw(row)["spelling"] for row in range(len(test))])
+    words = pick([test.raw(row)["word"] for row in range(len(test))])
     found = {word: model.predict(word) for word in words}
     for word, prediction in found.items():
         console.print(f"\n[bold]{word}[/bold]  →  [bold]{prediction.text}[/bold]")

@@ -20,11 +20,11 @@ def open_splits(spec: Spec) -> Splits:
     if data.world:
         from regard.data.worlds import world
 
-        return dict(world(data.world).splits(**data.options))
+        return dict(world(data.world, **data.options).splits())
     if data.package:
         from regard.data.packages import package
 
-        return dict(package(data.package).splits(**data.options))
+        return dict(package(data.package, **data.options).splits())
     if not data.train:
         raise RegardError("no data to train on.", where="data.train", fix="--set data.train=FILE")
     splits: Splits = {"train": open_files(spec, data.train)}

@@ -49,7 +49,8 @@ class TrainingSpec(Part):
     """The finished model is the mean of the weights at the last so many evaluations up to the best."""
     ema: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Evaluate and keep an exponential moving average of the weights with this decay."""
-    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    precision: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32"
+    """Of the arithmetic on a GPU: tf32 keeps fp32 numbers and multiplies matrices with 10-bit mantissas."""
     seed: int = 1
     start_from: str | None = None
     """A model folder whose weights are taken where names and shapes agree."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
@@ -24,13 +25,14 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
     with _named_device(device):
         accelerator = Accelerator(
             cpu=device == "cpu",
-            mixed_precision="no" if precision == "fp32" else precision,
+            mixed_precision="no" if precision in ("fp32", "tf32") else precision,
             kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
         )
     if device is not None and accelerator.device.type != device.partition(":")[0]:
         raise RegardError(
             f"there is no {device} on this machine, only {accelerator.device.type}.", where="device"
         )
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     if precision == "fp16" and accelerator.device.type == "cpu":
         raise RegardError("fp16 needs a GPU.", where="training.precision", fix="Use bf16 or fp32 on a CPU.")
     return accelerator
