@@ -12,11 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from regard.nn.fused.gates import gates_backward, gates_forward
-from regard.nn.fused.looks import looks_backward, looks_forward
+from regard.nn.fused.looks import looks_backward, looks_forward, prepared, reading_backward
 from regard.nn.packing import Packing
 
 
@@ -69,14 +70,15 @@ class PackedAttentive(torch.autograd.Function):
         fed = None if combined is None else projected.new_zeros(rows, combined.shape[1])
         vectors = None if combined is None else new(count, combined.shape[1])
         output_t = None if output_weight is None else output_weight.t().contiguous()
-        arrays = (keys.detach().numpy(), values.detach().numpy(), vector.detach().numpy())
+        ctx.prepared = prepared(keys)
+        arrays = (*ctx.prepared, values.detach().numpy(), vector.detach().numpy())
         mask, source = asked.arrays
         offset = bias.detach().numpy()
 
         def look(low: int, high: int, hidden: Tensor) -> None:
             torch.mm(hidden, query_t, out=queries[low:high])
             looks_forward(
-                queries.numpy()[low:high], *arrays, mask, source, both.numpy()[low:high, size:], weights.numpy()[low:high]
+                queries.numpy()[low:high], *arrays, mask, source, both.numpy(), low, size, weights.numpy()[low:high]
             )
 
         for low, high in asked.packing.steps:
@@ -93,7 +95,8 @@ class PackedAttentive(torch.autograd.Function):
                 offset,
                 state.numpy()[:alive],
                 kept.numpy()[low:high],
-                both.numpy()[low:high, :size],
+                both.numpy(),
+                low,
             )
             if fed is not None and vectors is not None and combined is not None:
                 look(low, high, state[:alive])
@@ -127,7 +130,7 @@ class _Back:
             ctx.saved_tensors[:7]
         )
         self.both, self.kept, self.queries, self.weights, self.previous, self.vectors = ctx.saved_tensors[7:]
-        self.asked, self.d_weights = ctx.asked, d_weights
+        self.asked, self.prepared, self.d_weights = ctx.asked, ctx.prepared, d_weights
         count, self.size = self.previous.shape
         rows = len(self.asked.packing.order)
         new, zeros = self.previous.new_empty, self.previous.new_zeros
@@ -139,23 +142,23 @@ class _Back:
         if self.vectors is not None:
             self.d_combined = torch.empty_like(self.vectors)
             self.d_fed = zeros(rows, self.vectors.shape[1])
-            self.d_both = new(rows, self.both.shape[1])
+        self.d_both = torch.empty_like(self.both)  # gradients of [h; c]; of c alone when looking from the previous state
 
-    def _look(self, low: int, high: int, d_context: Tensor) -> None:
+    def _look(self, low: int, high: int) -> None:
         mask, source = self.asked.arrays
         looks_backward(
-            d_context.numpy(),
+            self.d_both.numpy()[low:high],
+            self.size,
             self.d_weights.numpy()[low:high],
             self.weights.numpy()[low:high],
             self.queries.numpy()[low:high],
-            self.keys.detach().numpy(),
+            *self.prepared,
             self.values.detach().numpy(),
             self.vector.detach().numpy(),
             mask,
             source,
             self.d_queries.numpy()[low:high],
             self.d_keys.numpy(),
-            self.d_values.numpy(),
             self.d_vector.numpy(),
         )
 
@@ -172,19 +175,20 @@ class _Back:
         alive = self.d_state[: high - low]
         alive += d_state
         self._gates(low, high)
-        d_context = torch.addmm(d_read, self.d_inputs[low:high], self.read_weight)
-        self._look(low, high, d_context)
+        d_context = self.d_both[low:high, self.size :]
+        torch.addmm(d_read, self.d_inputs[low:high], self.read_weight, out=d_context)
+        self._look(low, high)
         torch.addmm(alive, self.d_recurrent[low:high], self.weight, out=alive)
         torch.addmm(alive, self.d_queries[low:high], self.query_weight, out=alive)
 
     def step_current(self, low: int, high: int, d_state: Tensor, d_read: Tensor) -> None:
         rows = high - low
-        alive, d_fed, d_both = self.d_state[:rows], self.d_fed[:rows], self.d_both[:rows]
+        alive, d_fed, d_both = self.d_state[:rows], self.d_fed[:rows], self.d_both[low:high]
         read = self.vectors[low:high]
         d_fed += d_read
         torch.mul(d_fed, 1 - read * read, out=self.d_combined[low:high])
         torch.mm(self.d_combined[low:high], self.output_weight, out=d_both)
-        self._look(low, high, d_both[:, self.size :])
+        self._look(low, high)
         alive += d_state
         alive += d_both[:, : self.size]
         torch.addmm(alive, self.d_queries[low:high], self.query_weight, out=alive)
@@ -195,6 +199,10 @@ class _Back:
     def gradients(self) -> tuple[Tensor | None, ...]:
         """In the order of `forward`'s arguments."""
         states, contexts = self.both[:, : self.size], self.both[:, self.size :]
+        steps = np.array(self.asked.packing.starts)
+        reading_backward(
+            self.weights.numpy(), self.d_both.numpy(), self.size, steps, self.asked.arrays[1], self.d_values.numpy()
+        )
         if self.vectors is None:
             read, asked_from, d_combined, d_output = contexts, self.previous, None, None
         else:

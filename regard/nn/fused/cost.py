@@ -10,49 +10,64 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import prange
+from numba import njit, prange
 from torch import Tensor
 
 from regard.nn.fused.mathematics import exponential
 from regard.structures.kernels.cpu.compilation import compiled
 
 Array = Any
+_fast = njit(fastmath=True, error_model="numpy", nogil=True)
 CHUNK = 448
 """Words at a time: 448 rows of 4,000 logits are 7 MB."""
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _shift(logits: Array, bias: Array) -> Any:
+    """Adds the bias; the highest and the sum of the logits."""
+    highest, summed = logits[0] + bias[0], logits.dtype.type(0)
+    for j in range(len(logits)):
+        value = logits[j] + bias[j]
+        logits[j] = value
+        summed += value
+        highest = max(highest, value)
+    return highest, summed
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _grow(logits: Array, highest: Any) -> Any:
+    """exp(logit − highest) in their place; their sum."""
+    total = logits.dtype.type(0)
+    for j in range(len(logits)):
+        value = exponential(logits[j] - highest)
+        logits[j] = value
+        total += value
+    return total
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _scale(logits: Array, scale: Any, share: Any) -> None:
+    for j in range(len(logits)):
+        logits[j] = logits[j] * scale - share
 
 
 def _gradient(logits: Array, bias: Array, targets: Array, smoothing: float, costs: Array, likelihoods: Array) -> None:
     """logits (n, V), without their bias, become d cost / d logits; costs and −log p(target) are (n)."""
     rows, vocabulary = logits.shape
-    share = logits.dtype.type(smoothing / vocabulary)
-    kept = logits.dtype.type(1 - smoothing)
+    number = logits.dtype.type
+    share, kept = number(smoothing / vocabulary), number(1 - smoothing)
     for i in prange(rows):
-        highest = logits.dtype.type(-np.inf)
-        summed = logits.dtype.type(0)
-        for j in range(vocabulary):
-            value = logits[i, j] + bias[j]
-            logits[i, j] = value
-            summed += value
-            highest = max(highest, value)
+        highest, summed = _shift(logits[i], bias)
         aim = logits[i, targets[i]]
-        total = logits.dtype.type(0)
-        for j in range(vocabulary):
-            value = exponential(logits[i, j] - highest)
-            logits[i, j] = value
-            total += value
+        total = _grow(logits[i], highest)
         normaliser = highest + np.log(total)
         likelihoods[i] = normaliser - aim
-        costs[i] = kept * likelihoods[i] + share * (vocabulary * normaliser - summed)
-        scale = 1 / total
-        for j in range(vocabulary):
-            logits[i, j] = logits[i, j] * scale - share
+        costs[i] = kept * likelihoods[i] + share * (number(vocabulary) * normaliser - summed)
+        _scale(logits[i], number(1) / total, share)
         logits[i, targets[i]] -= kept
 
 
-# −inf would be undefined under the promise of finite numbers; everything else may be reordered.
-gradient_in_place = compiled(
-    _gradient, parallel=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp", "nnan"}
-)
+gradient_in_place = compiled(_gradient, parallel=True, fastmath=True, nogil=True, error_model="numpy")
 
 
 class PackedCost(torch.autograd.Function):

@@ -9,51 +9,69 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange
+from numba import njit, prange
 
 from regard.nn.fused.mathematics import hyperbolic, logistic
 from regard.structures.kernels.cpu.compilation import compiled
 
 Array = Any
 
+# Rows are functions of their own: inside a parallel loop the compiler no longer sees that their numbers lie side by side.
+_fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
-def _forward(inputs: Array, recurrent: Array, bias: Array, state: Array, kept: Array, output: Array) -> None:
-    """inputs, recurrent (b, 3H), recurrent without its bias (3H); state (b, H) is advanced; kept (b, 4H), output (b, H)."""
-    rows, size = state.shape
-    for i in prange(rows):
-        for j in range(size):
-            r = logistic(inputs[i, j] + recurrent[i, j] + bias[j])
-            z = logistic(inputs[i, size + j] + recurrent[i, size + j] + bias[size + j])
-            g = recurrent[i, 2 * size + j] + bias[2 * size + j]
-            n = hyperbolic(inputs[i, 2 * size + j] + r * g)
-            h = n + z * (state[i, j] - n)
-            kept[i, j] = r
-            kept[i, size + j] = z
-            kept[i, 2 * size + j] = n
-            kept[i, 3 * size + j] = g
-            state[i, j] = h
-            output[i, j] = h
+
+@_fast  # type: ignore[untyped-decorator]
+def _advance(inputs: Array, recurrent: Array, bias: Array, state: Array, kept: Array, output: Array) -> None:
+    size = len(state)
+    for j in range(size):
+        r = logistic(inputs[j] + recurrent[j] + bias[j])
+        z = logistic(inputs[size + j] + recurrent[size + j] + bias[size + j])
+        g = recurrent[2 * size + j] + bias[2 * size + j]
+        n = hyperbolic(inputs[2 * size + j] + r * g)
+        h = n + z * (state[j] - n)
+        kept[j] = r
+        kept[size + j] = z
+        kept[2 * size + j] = n
+        kept[3 * size + j] = g
+        state[j] = h
+        output[j] = h
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _return(d_state: Array, kept: Array, previous: Array, d_inputs: Array, d_recurrent: Array) -> None:
+    size = len(d_state)
+    one = d_state.dtype.type(1)
+    for j in range(size):
+        d = d_state[j]
+        r, z, n, g = kept[j], kept[size + j], kept[2 * size + j], kept[3 * size + j]
+        d_n = d * (one - z) * (one - n * n)
+        d_r = d_n * g * r * (one - r)
+        d_z = d * (previous[j] - n) * z * (one - z)
+        d_inputs[j] = d_r
+        d_inputs[size + j] = d_z
+        d_inputs[2 * size + j] = d_n
+        d_recurrent[j] = d_r
+        d_recurrent[size + j] = d_z
+        d_recurrent[2 * size + j] = d_n * r
+        d_state[j] = d * z
+
+
+def _forward(
+    inputs: Array, recurrent: Array, bias: Array, state: Array, kept: Array, output: Array, low: int
+) -> None:
+    """inputs, recurrent (b, 3H), recurrent without its bias (3H); state (b, H) is advanced; kept (b, 4H).
+
+    The state is also written to rows low … low + b of output, which may be wider.
+    """
+    for i in prange(len(state)):
+        _advance(inputs[i], recurrent[i], bias, state[i], kept[i], output[low + i])
 
 
 def _backward(d_state: Array, kept: Array, previous: Array, d_inputs: Array, d_recurrent: Array) -> None:
     """d_state (b, H) holds the gradient of h' and leaves with the part of h's that needs no matrix: z ⊙ dh'."""
-    rows, size = d_state.shape
-    for i in prange(rows):
-        for j in range(size):
-            d = d_state[i, j]
-            r, z = kept[i, j], kept[i, size + j]
-            n, g = kept[i, 2 * size + j], kept[i, 3 * size + j]
-            d_n = d * (1 - z) * (1 - n * n)
-            d_r = d_n * g * r * (1 - r)
-            d_z = d * (previous[i, j] - n) * z * (1 - z)
-            d_inputs[i, j] = d_r
-            d_inputs[i, size + j] = d_z
-            d_inputs[i, 2 * size + j] = d_n
-            d_recurrent[i, j] = d_r
-            d_recurrent[i, size + j] = d_z
-            d_recurrent[i, 2 * size + j] = d_n * r
-            d_state[i, j] = d * z
+    for i in prange(len(d_state)):
+        _return(d_state[i], kept[i], previous[i], d_inputs[i], d_recurrent[i])
 
 
-gates_forward = compiled(_forward, parallel=True, fastmath=True, nogil=True)
-gates_backward = compiled(_backward, parallel=True, fastmath=True, nogil=True)
+gates_forward = compiled(_forward, parallel=True, fastmath=True, nogil=True, error_model="numpy")
+gates_backward = compiled(_backward, parallel=True, fastmath=True, nogil=True, error_model="numpy")

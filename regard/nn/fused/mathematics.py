@@ -24,9 +24,9 @@ Q0, Q1, Q2, Q3 = (np.float32(number) for number in _Q)
 _LOG2_E = np.float32(1.44269504)
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUNDER = np.float32(12582912.0)  # 1.5·2^23: adding it leaves the nearest integer in the low bits
-_LOWEST = np.float32(-87.0)
-_E = [1.0 / math.factorial(power) for power in range(8)]
-E2, E3, E4, E5, E6, E7 = (np.float32(number) for number in _E[2:])
+_HIGHEST = np.float32(87.0)
+_E = [1.0 / math.factorial(power) for power in range(7)]
+E2, E3, E4, E5, E6 = (np.float32(number) for number in _E[2:])
 ONE, HALF = np.float32(1.0), np.float32(0.5)
 
 
@@ -43,20 +43,20 @@ def _power_of_two(typing_context: Any, shifted: Any) -> Any:
     return types.float32(types.float32), generate
 
 
-@njit(fastmath={"contract"})  # type: ignore[untyped-decorator]
+@njit(fastmath={"contract"}, error_model="numpy")  # type: ignore[untyped-decorator]
 def _single_exponential(x: Any) -> Any:
     # Not inlined by numba, which would lend it the caller's freedom to reorder and undo the rounding trick.
-    x = max(x, _LOWEST)
+    x = min(max(x, -_HIGHEST), _HIGHEST)
     shifted = x * _LOG2_E + _ROUNDER
     k = shifted - _ROUNDER
     r = x - k * _LN2_HIGH
     r = r - k * _LN2_LOW
-    p = ((((E7 * r + E6) * r + E5) * r + E4) * r + E3) * r + E2
+    p = (((E6 * r + E5) * r + E4) * r + E3) * r + E2
     return ((p * r + ONE) * r + ONE) * _power_of_two(shifted)
 
 
 def exponential(x: float) -> float:
-    """exp x for x ≤ 88."""
+    """exp x; in single precision |x| is taken to be at most 87."""
     return math.exp(x)
 
 

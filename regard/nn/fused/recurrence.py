@@ -45,7 +45,8 @@ class PackedGRU(torch.autograd.Function):
                 offset,
                 hidden[:rows],
                 kept.numpy()[low:high],
-                outputs.numpy()[low:high],
+                outputs.numpy(),
+                low,
             )
         ctx.save_for_backward(weight, previous, kept)
         ctx.packing, ctx.reverse = packing, reverse
