@@ -22,6 +22,7 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
+from regard.structures.ragged import advance, before_end, or_empty
 from regard.structures.semirings import NEGATIVE_INFINITY, MaxSemiring, Semiring
 
 
@@ -33,9 +34,8 @@ def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths:
     for n in range(1, nodes.shape[-2]):
         pairs = semiring.times(prefix.unsqueeze(-1), edges[..., n - 1, :, :])  # (..., C from, C to)
         extended = semiring.times(semiring.sum(pairs, -2), nodes[..., n, :])
-        prefix = extended if lengths is None else torch.where(n < lengths.unsqueeze(-1), extended, prefix)
-    total = semiring.sum(prefix, -1)
-    return total if lengths is None else torch.where(lengths == 0, semiring.ones_like(total), total)
+        prefix = advance(lengths, n, extended, prefix)
+    return or_empty(semiring, lengths, semiring.sum(prefix, -1))
 
 
 def sample_states(
@@ -178,8 +178,7 @@ class LinearChain(Structure):
 
     def _inside_length(self) -> Tensor:
         """(..., N): whether a position is before the end."""
-        positions = torch.arange(self.event_shape[0], device=self.potentials[1].device)
-        return positions >= 0 if self.lengths is None else positions < self.lengths.unsqueeze(-1)
+        return before_end(self.lengths, self.event_shape[0], self.potentials[1].device)
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         edges, nodes = parts

@@ -21,7 +21,8 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
-from regard.structures.semirings import NEGATIVE_INFINITY, Semiring, pick
+from regard.structures.ragged import or_empty, pick
+from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
 from regard.structures.spans import SpanChart
 
 _LABELS = " If the last axis is labels, pass labelled=True."
@@ -80,4 +81,4 @@ class BinaryTree(Structure):
         if self.lengths is None:
             return whole[..., -1]
         total = pick(whole, (self.lengths - 1).clamp(min=0))
-        return torch.where(self.lengths == 0, semiring.ones_like(total), total)
+        return or_empty(semiring, self.lengths, total)

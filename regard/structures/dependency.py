@@ -22,7 +22,8 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
-from regard.structures.semirings import NEGATIVE_INFINITY, Semiring, logsumexp, pick, softmax_weights
+from regard.structures.ragged import pick
+from regard.structures.semirings import NEGATIVE_INFINITY, Semiring, logsumexp, softmax_weights
 from regard.structures.spans import SpanChart
 
 _LABELS = " If the last axis is labels, pass labelled=True."

@@ -8,6 +8,7 @@ transitions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -24,8 +25,9 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
+from regard.structures.ragged import advance, before_end, or_empty
 from regard.structures.recompute import recomputed
-from regard.structures.scaled import ScaledTransitions
+from regard.structures.scaled import OutOfRange, ScaledTransitions
 from regard.structures.semirings import LogSemiring, Semiring
 
 TILE = 2**20  # elements of (batch, S, part of S) that exist at one time
@@ -85,67 +87,45 @@ class PositionChain(Structure):
         scores, *transitions = parts
         if scores.shape[-2] == 0:
             return semiring.one(scores, 2)
-        if not transitions:
-            totals = semiring.sum(scores, -1)  # (..., K)
-            if self.lengths is not None:
-                chosen = torch.arange(scores.shape[-2], device=scores.device) < self.lengths.unsqueeze(-1)
-                totals = torch.where(chosen, totals, semiring.ones_like(totals))
-            return semiring.product(totals)
-        prefix = scores[..., 0, :]
-        for k in range(1, scores.shape[-2]):
-            arrived = _tiled_step(semiring, prefix, transitions[0])
-            extended = semiring.times(arrived, scores[..., k, :])
-            prefix = (
-                extended
-                if self.lengths is None
-                else torch.where(k < self.lengths.unsqueeze(-1), extended, prefix)
+        if transitions:
+            return self._forward(
+                semiring, scores, lambda prefix: _tiled_step(semiring, prefix, transitions[0])
             )
-        total = semiring.sum(prefix, -1)
-        return (
-            total
-            if self.lengths is None
-            else torch.where(self.lengths == 0, semiring.ones_like(total), total)
-        )
+        totals = semiring.sum(scores, -1)  # (..., K)
+        chosen = before_end(self.lengths, scores.shape[-2], scores.device)
+        return semiring.product(torch.where(chosen, totals, semiring.ones_like(totals)))
 
-    def _scaled(self, scores: Tensor) -> Tensor | None:
-        """The log-partition by matrix products of scaled exponentials, or None where their range does not suffice."""
-        semiring = LogSemiring()
-        transitions = ScaledTransitions(self._given[1:])
+    def _forward(self, semiring: Semiring, scores: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
+        """The forward algorithm, where step(prefix) is Σ_i prefix[..., i] transitions[..., i, j]."""
         prefix = scores[..., 0, :]
         for k in range(1, scores.shape[-2]):
-            arrived = transitions.step(prefix)
-            if arrived is None:
-                return None
-            extended = arrived + scores[..., k, :]
-            prefix = (
-                extended
-                if self.lengths is None
-                else torch.where(k < self.lengths.unsqueeze(-1), extended, prefix)
-            )
-        total = semiring.sum(prefix, -1)
-        return (
-            total if self.lengths is None else torch.where(self.lengths == 0, torch.zeros_like(total), total)
-        )
+            extended = semiring.times(step(prefix), scores[..., k, :])
+            prefix = advance(self.lengths, k, extended, prefix)
+        return or_empty(semiring, self.lengths, semiring.sum(prefix, -1))
+
+    def _scaled(self, scores: Tensor) -> Tensor:
+        """The log-partition by products of scaled exponentials; OutOfRange where their range does not suffice."""
+        with torch.autocast(scores.device.type, enabled=False):
+            return self._forward(LogSemiring(), scores, ScaledTransitions(self._given[1:]).step)
+
+    def _can_scale(self) -> bool:
+        # Whether the scaled range suffices depends on the numbers, which a compiler does not have.
+        return len(self._given) > 1 and self._given[0].shape[-2] > 1 and not torch.compiler.is_compiling()
 
     def _fast_log_partition(self) -> Tensor | None:
-        if len(self._given) == 1 or self._given[0].shape[-2] < 2:
+        try:
+            return self._scaled(self._given[0]) if self._can_scale() else None
+        except OutOfRange:
             return None
-        with torch.autocast(self._given[0].device.type, enabled=False):
-            return self._scaled(self._given[0])
 
     def _fast_marginals(self) -> Tensor | None:
-        with torch.no_grad():
-            if self._fast_log_partition() is None:
-                return None
-        with torch.autocast(self._given[0].device.type, enabled=False):
-            marginals: Tensor = torch.func.grad(self._scaled_sum)(self._given[0])
+        if not self._can_scale():
+            return None
+        try:
+            marginals: Tensor = torch.func.grad(lambda scores: self._scaled(scores).sum())(self._given[0])
+        except OutOfRange:
+            return None
         return marginals
-
-    def _scaled_sum(self, scores: Tensor) -> Tensor:
-        total = self._scaled(scores)
-        if total is None:
-            raise RuntimeError("The scaled range was found to suffice and then not to.")
-        return total.sum()
 
 
 def _tiled_step(semiring: Semiring, prefix: Tensor, transitions: Tensor) -> Tensor:

@@ -10,6 +10,10 @@ from torch import Tensor
 from regard.structures.semirings import NEGATIVE_INFINITY
 
 
+class OutOfRange(ArithmeticError):
+    """Scaled exponentials do not reach: the sum must be done in the log domain."""
+
+
 class ScaledTransitions:
     """exp transitions as a matrix scaled column by column, or as the product of two non-negative factors.
 
@@ -34,8 +38,9 @@ class ScaledTransitions:
         some = product > 0
         return torch.where(some, torch.where(some, product, 1.0).log(), NEGATIVE_INFINITY)
 
-    def step(self, prefix: Tensor) -> Tensor | None:
-        """log Σ_i exp(prefix[..., i] + transitions[..., i, j]), (..., S); None if a sum leaves the range of the type.
+    def step(self, prefix: Tensor) -> Tensor:
+        """log Σ_i exp(prefix[..., i] + transitions[..., i, j]), (..., S); OutOfRange if a sum leaves the type's
+        range.
 
         All terms are at most 1 after scaling. One that vanishes is lost, which is right so long as what remains is so
         much larger that the lost could not have been seen in its last digit.
@@ -46,7 +51,7 @@ class ScaledTransitions:
         limits = torch.finfo(prefix.dtype)
         doubtful = total.detach() < limits.tiny * prefix.shape[-1] / limits.eps
         if bool(doubtful.any()) and bool((doubtful & self._reachable(prefix)).any()):
-            return None
+            raise OutOfRange
         some = total > 0
         return torch.where(
             some, torch.where(some, total, 1.0).log() + highest + self.log_scale, NEGATIVE_INFINITY

@@ -23,6 +23,7 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
+from regard.structures.ragged import before_end
 from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
 
 
@@ -66,8 +67,7 @@ class Segmentation(Structure):
     def score(self, value: Tensor) -> Tensor:
         scores, transitions = self.potentials
         present = self._as_parts("value", value)
-        positions = torch.arange(self.event_shape[0], device=scores.device)
-        inside = positions >= 0 if self.lengths is None else positions < self.lengths.unsqueeze(-1)
+        inside = before_end(self.lengths, self.event_shape[0], scores.device)
         pairs = 2 * present[..., :-1].long() + present[..., 1:].long()  # (..., N−1) of the 4 pairs
         batch = torch.broadcast_shapes(pairs.shape[:-1], transitions.shape[:-2])
         between = transitions.flatten(-2).expand(*batch, 4).gather(-1, pairs.expand(*batch, -1))

@@ -21,7 +21,8 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
-from regard.structures.semirings import Semiring, pick
+from regard.structures.ragged import pick
+from regard.structures.semirings import Semiring
 
 
 class SemiMarkov(Structure):

@@ -44,11 +44,6 @@ def logsumexp(x: Tensor, dim: int) -> Tensor:
     return torch.where(some, torch.where(some, total, 1.0).log() + highest.squeeze(dim), NEGATIVE_INFINITY)
 
 
-def pick(x: Tensor, index: Tensor) -> Tensor:
-    """x[..., index] with an index for each batch entry: where a program's goal depends on the length."""
-    return x.gather(-1, index.expand(x.shape[:-1]).unsqueeze(-1)).squeeze(-1)
-
-
 def softmax_weights(x: Tensor, log_total: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """The weights exp(x − log_total) along `dim` and their logarithms, the latter 0 where a weight is 0."""
     total = torch.where(log_total == NEGATIVE_INFINITY, 0.0, log_total).unsqueeze(dim)

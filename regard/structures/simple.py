@@ -16,6 +16,7 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
+from regard.structures.ragged import before_end, or_empty
 from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
 
 
@@ -41,9 +42,8 @@ class _Positions(Structure):
         size = potential.shape[-1]
         self.lengths = as_lengths(lengths, size, potential.device)
         batch = joint_batch(scores=potential.shape[:-1], lengths=shape_of(self.lengths))
-        if self.lengths is not None:
-            inside = torch.arange(size, device=potential.device) < self.lengths.unsqueeze(-1)
-            potential = torch.where(inside, potential, NEGATIVE_INFINITY)
+        inside = before_end(self.lengths, size, potential.device)
+        potential = torch.where(inside, potential, NEGATIVE_INFINITY)
         super().__init__(
             [expand_batch(potential, batch, 1)], batch, [1], lengths=(self.lengths,), backend=backend
         )
@@ -58,12 +58,7 @@ class Categorical(_Positions):
         (scores,) = parts
         if scores.shape[-1] == 0:
             return semiring.one(scores, 1)
-        total = semiring.sum(scores, -1)
-        return (
-            total
-            if self.lengths is None
-            else torch.where(self.lengths == 0, semiring.ones_like(total), total)
-        )
+        return or_empty(semiring, self.lengths, semiring.sum(scores, -1))
 
 
 class Bernoulli(_Positions):
