@@ -1,0 +1,135 @@
+"""Train the systems of the zoo on their default data and hold them against their bars.
+
+    python bench/zoo.py                          all of them (make zoo)
+    python bench/zoo.py --only "g2p reverse"     some of them (make zoo ONLY="g2p reverse")
+
+Resumable: a system whose run is finished is not trained again, an interrupted one goes on (--fresh starts over). Prints a
+table, writes the figures with --json FILE, exits with 1 when a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import operator
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from regard import RegardError, zoo
+from regard.experiment import Experiment
+from regard.metrics import higher_is_better
+from regard.model.store import SPEC, read_metrics, versions, write_text
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A figure to reach: `split.metric` at least (at most, where lower is better) `value`; or so far ahead of `behind`."""
+
+    figure: str
+    value: float
+    behind: str = ""
+
+    @property
+    def met_by(self) -> Callable[[float, float], bool]:
+        return operator.ge if higher_is_better(self.figure) else operator.le
+
+
+BARS: dict[str, list[Bar]] = {
+    "copy": [Bar("test.exact", 0.95), Bar("test.aer", 0.10)],
+    "reverse": [Bar("test.exact", 0.95), Bar("test.aer", 0.10)],
+    "g2p": [Bar("test.per", 0.12)],
+    "transliteration": [Bar("test.cer", 0.30)],
+    "translation": [
+        Bar("test.bleu", 95.0),
+        Bar("test.aer", 0.10),
+        Bar("long.bleu", 70.0),
+        Bar("long.bleu", 10.0, behind="translation-no-attention"),
+    ],
+    "translation-luong": [Bar("test.bleu", 95.0)],
+    "translation-no-attention": [],
+    "translation-every-step": [],
+}
+
+
+def train(
+    name: str, folder: Path, *, fresh: bool, console: Console
+) -> dict[str, dict[str, dict[str, float]]]:
+    """The scores of a finished run, training what is missing."""
+    run = folder / name
+    if not fresh and "scores" in read_metrics(run):
+        console.print(f"[dim]{name}: found finished in {run}[/dim]")
+    elif not fresh and (run / SPEC).exists():
+        Experiment.resume(run).train()
+    else:
+        Experiment.start(name, run=run, overwrite=True).train()
+    scores: dict[str, dict[str, dict[str, float]]] = read_metrics(run)["scores"]
+    return scores
+
+
+def figure(scores: dict[str, dict[str, dict[str, float]]], wanted: str) -> float:
+    split, _, metric = wanted.partition(".")
+    return scores[split][metric]["value"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", help="names of systems, separated by spaces")
+    parser.add_argument("--folder", type=Path, default=Path("runs/zoo"), help="where the runs are kept")
+    parser.add_argument("--fresh", action="store_true", help="train again what is finished")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    options = parser.parse_args()
+    console = Console(highlight=False)
+    names = options.only.split() or zoo.names()
+    for name in names:
+        zoo.text(name)  # raises, with the nearest name, where there is none
+    needed = dict.fromkeys(
+        [*names, *(bar.behind for name in names for bar in BARS.get(name, []) if bar.behind)]
+    )
+    found = {name: train(name, options.folder, fresh=options.fresh, console=console) for name in needed}
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for head in ("system", "figure", "reached", "bar", ""):
+        table.add_column(head, justify="right" if head in ("reached", "bar") else "left")
+    rows, missed = [], 0
+    for name in names:
+        for bar in BARS.get(name, []):
+            value = figure(found[name], bar.figure)
+            label = bar.figure
+            if bar.behind:
+                value -= figure(found[bar.behind], bar.figure)
+                label = f"{bar.figure} ahead of {bar.behind}"
+            met = bar.met_by(value, bar.value)
+            missed += not met
+            rows.append({"system": name, "figure": label, "value": value, "bar": bar.value, "met": met})
+            table.add_row(
+                name,
+                label,
+                f"{value:.4g}",
+                f"{bar.value:g}",
+                "[green]ok[/green]" if met else "[red]MISSED[/red]",
+            )
+        if not BARS.get(name):
+            shown = ", ".join(
+                f"{key} {value['value']:.4g}" for key, value in found[name].get("test", {}).items()
+            )
+            table.add_row(name, "test", shown, "", "")
+    console.print(table)
+    if options.json:
+        write_text(
+            options.json, json.dumps({"rows": rows, "scores": found, "versions": versions()}, indent=1) + "\n"
+        )
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except RegardError as error:
+        sys.exit(f"error: {error}")
