@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +20,7 @@ from regard.training import Interrupted, LineProgress, checkpoint
 
 from .tiny import train
 
-PROGRAM = Path(__file__).with_name("tiny.py")
-ROOT = PROGRAM.parents[2]
+ROOT = Path(__file__).parents[2]
 OPTIONS = {
     "epochs": 6,
     "accumulate": 2,
@@ -33,15 +30,6 @@ OPTIONS = {
     "average": 2,
     "schedule": {"type": "plateau", "warmup": 3, "patience": 0},
 }
-
-
-def start(run: Path, *, slow: float, resume: bool = False) -> subprocess.Popen[str]:
-    command = [sys.executable, str(PROGRAM), str(run), "--slow", str(slow)]
-    command += ["--options", json.dumps(OPTIONS), *(["--resume"] if resume else [])]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
 
 
 def log_without_times(run: Path) -> list[dict[str, str]]:
@@ -82,30 +70,16 @@ def uninterrupted(one_thread: None, tmp_path_factory: pytest.TempPathFactory) ->
     return run
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the killed processes are forks")
 def test_killed_at_random_moments_ends_with_the_same_bits(tmp_path: Path, uninterrupted: Path) -> None:
-    moments = random.Random(5)
-    reached = []
-    for attempt in range(3):
-        process = start(tmp_path, slow=0.03, resume=attempt > 0)
-        deadline = time.monotonic() + 30
-        before = (tmp_path / checkpoint.STATE).stat().st_mtime_ns if reached else 0
-        while (
-            time.monotonic() < deadline and process.poll() is None
-        ):  # until it wrote a checkpoint of its own
-            if (tmp_path / checkpoint.STATE).exists() and (
-                tmp_path / checkpoint.STATE
-            ).stat().st_mtime_ns > before:
-                break
-            time.sleep(0.005)
-        time.sleep(moments.uniform(0.0, 0.3))
-        assert process.poll() is None, process.communicate()[1]
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        reached.append(checkpoint.read(tmp_path / checkpoint.STATE)[1]["position"]["step"])
-    assert reached == sorted(reached) and reached[0] < reached[-1] < 36
-    process = start(tmp_path, slow=0.0, resume=True)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
+    command = [sys.executable, "-m", "tests.training.killing", str(tmp_path), "12", "5", json.dumps(OPTIONS)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, text=True, capture_output=True, timeout=120, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    steps = json.loads(ended.stdout)
+    assert steps == sorted(steps) and any(0 < step < 36 for step in steps), steps
     assert_same_run(tmp_path, uninterrupted)
 
 

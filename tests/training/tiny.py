@@ -136,11 +136,9 @@ def train(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("run", type=Path)
-    parser.add_argument("--slow", type=float, default=0.0)
     parser.add_argument("--rows", type=int, default=96)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--options", default="{}")
-    parser.add_argument("--resume", action="store_true")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
@@ -148,7 +146,6 @@ if __name__ == "__main__":
     train(
         asked.run,
         network=None if asked.dropout else TinyNetwork(dropout=0.0),
-        batches=TinyBatches(rows=asked.rows, slow=asked.slow, world_size=world_size),
-        resume=asked.resume,
+        batches=TinyBatches(rows=asked.rows, world_size=world_size),
         **json.loads(asked.options),
     )

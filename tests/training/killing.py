@@ -1,0 +1,63 @@
+"""A program that trains the tiny task in child processes and kills them at random moments until one comes through.
+
+    python killing.py RUN KILLS SEED OPTIONS
+
+prints the steps of the checkpoints the killed ones left, as JSON. The children are forks, so that a life costs
+milliseconds; nothing is computed before the fork, as the threads of a computation do not survive it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch._dynamo  # what every optimiser imports first, done once for all children
+
+from regard.training import checkpoint
+from tests.training.tiny import train
+
+
+def live(run: Path, options: dict[str, object]) -> int:
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            train(run, slow=0.01, resume=True, **options)
+            status = 0
+        finally:
+            os._exit(status)
+    return child
+
+
+def reached(run: Path) -> int:
+    path = run / checkpoint.STATE
+    return int(checkpoint.read(path)[1]["position"]["step"]) if path.exists() else 0
+
+
+def main() -> None:
+    run, kills, seed, options = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
+    torch.set_num_threads(1)
+    moments, steps = random.Random(seed), []
+    while len(steps) < kills:
+        child = live(run, options)
+        time.sleep(
+            moments.uniform(0.05, 0.5) * (1 + len(steps) / 4)
+        )  # longer lives later, for machines that are busy
+        if os.waitpid(child, os.WNOHANG) != (0, 0):
+            break
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        steps.append(reached(run))
+    _, status = os.waitpid(live(run, options), 0)
+    print(json.dumps(steps))
+    sys.exit(os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main()
