@@ -1,6 +1,7 @@
 """The Triton kernels, run by Triton's interpreter, against the numba kernels: their arithmetic, not their races.
 
-`test_kernels_cuda.py` runs this file in a process of its own with TRITON_INTERPRET=1, which must be set before Triton is imported.
+`test_kernels_cuda.py` runs this file in a process of its own with TRITON_INTERPRET=1, which must be set before
+Triton is imported.
 """
 
 from __future__ import annotations
@@ -47,12 +48,17 @@ def test_chain(N, C, holes, scale, dtype):
     B = len(lengths)
     init = random_tensor(B, C, seed=N, dtype=dtype, holes=holes / 2, scale=scale)
     edges = random_tensor(B, N - 1, C, C, seed=C, dtype=dtype, holes=holes, scale=scale)
-    close(cuda_chain.log_partition(init, edges, lengths), cpu_chain.log_partition(init, edges, lengths), dtype)
+    close(
+        cuda_chain.log_partition(init, edges, lengths), cpu_chain.log_partition(init, edges, lengths), dtype
+    )
     states, joints = cpu_chain.marginals(init, edges, lengths)
     got_states, got_joints = cuda_chain.marginals(init, edges, lengths)
     close(got_states, states, dtype)
     close(got_joints, joints, dtype)
-    g_states, g_edges = random_tensor(B, C, seed=1, dtype=dtype), random_tensor(*edges.shape, seed=2, dtype=dtype)
+    g_states, g_edges = (
+        random_tensor(B, C, seed=1, dtype=dtype),
+        random_tensor(*edges.shape, seed=2, dtype=dtype),
+    )
     g_edges[edges == -INF] = INF
     expected = cpu_chain.covariance(states, joints, lengths, g_states, g_edges)
     got = cuda_chain.covariance(states, joints, lengths, g_states, g_edges)

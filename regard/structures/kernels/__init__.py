@@ -7,6 +7,7 @@ from regard.structures.kernels.projective import (
     projective_marginals,
     projective_mode,
 )
+from regard.structures.kernels.spanning import spanning_log_partition, spanning_marginals
 
 __all__ = [
     "available",
@@ -16,4 +17,6 @@ __all__ = [
     "projective_log_partition",
     "projective_marginals",
     "projective_mode",
+    "spanning_log_partition",
+    "spanning_marginals",
 ]

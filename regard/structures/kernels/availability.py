@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 
 import torch
@@ -13,7 +13,7 @@ _ON_CUDA = frozenset({"chain", "projective"})
 _WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile is kept in registers
 
 
-@lru_cache(maxsize=None)
+@cache
 def _installed(module: str) -> bool:
     return find_spec(module) is not None
 

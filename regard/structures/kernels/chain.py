@@ -3,11 +3,11 @@
     score(z) = init[z_0] + Σ_n edges[n, z_n, z_{n+1}]
 
 init     (B, C) scores the first state
-edges    (B, N−1, C, C); edges[b, n, i, j] scores state i at n followed by j at n+1; what lies beyond the length is ignored
-lengths  (B,) int64, from 0 to N; a chain of length 0 has log-partition 0 and no parts
+edges    (B, N−1, C, C); edges[b, n, i, j] scores state i at n followed by j at n+1; what lies beyond the length is
+ignored lengths  (B,) int64, from 0 to N; a chain of length 0 has log-partition 0 and no parts
 
-Nothing is kept for the backward pass but the inputs or the marginals themselves: the gradient of the log-partition is the
-marginals M, and that of the marginals is M ⊙ (E[G-score | part] − E[G-score]), which M alone determines.
+Nothing is kept for the backward pass but the inputs or the marginals themselves: the gradient of the log-partition
+is the marginals M, and that of the marginals is M ⊙ (E[G-score | part] − E[G-score]), which M alone determines.
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ from regard.structures.kernels.batching import join_batch
 
 def chain_log_partition(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
     """log Σ_z exp score(z), (B,); −inf where no path is possible. Differentiable twice."""
-    return _LogPartition.apply(init, edges, lengths)
+    value: Tensor = _LogPartition.apply(init, edges, lengths)
+    return value
 
 
 def chain_marginals(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """p(z_0 = i), (B, C), and p(z_n = i, z_{n+1} = j), (B, N−1, C, C); zeros where no path is possible."""
-    return _Marginals.apply(init, edges, lengths)
+    states, joints = _Marginals.apply(init, edges, lengths)
+    return states, joints
 
 
 def chain_mode(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The best score (B,), without gradient, and its states (B, N) int64: −1 beyond the length and where no path is possible."""
-    return _backend(edges).mode(init, edges, lengths)
+    """The best score (B,), without gradient, and its states (B, N) int64: −1 beyond the length and where no path is
+    possible.
+    """
+    scores, states = _backend(edges).mode(init, edges, lengths)
+    return scores, states
 
 
 def _backend(tensor: Tensor) -> Any:
@@ -49,7 +54,8 @@ def _backend(tensor: Tensor) -> Any:
 class _LogPartition(torch.autograd.Function):
     @staticmethod
     def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
-        return _backend(edges).log_partition(init, edges, lengths)
+        value: Tensor = _backend(edges).log_partition(init, edges, lengths)
+        return value
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -68,7 +74,8 @@ class _LogPartition(torch.autograd.Function):
 class _Marginals(torch.autograd.Function):
     @staticmethod
     def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        return _backend(edges).marginals(init, edges, lengths)
+        states, joints = _backend(edges).marginals(init, edges, lengths)
+        return states, joints
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:

@@ -1,8 +1,8 @@
 """Linear chains on the processor, in the log domain and in double precision whatever the type of the input.
 
-Forward, α_{n+1}(j) = log Σ_i exp(α_n(i) + edges[n, i, j]), which also gives p_n(i | j) = exp(α_n(i) + edges[n, i, j] − α_{n+1}(j)),
-the chance of state i at n given j at n+1. Backward, M[n, i, j] = p_n(i | j) · μ_{n+1}(j) and μ_n(i) = Σ_j M[n, i, j]: products of
-probabilities, which cannot overflow, and one exponential for each edge in all.
+Forward, α_{n+1}(j) = log Σ_i exp(α_n(i) + edges[n, i, j]), which also gives p_n(i | j) = exp(α_n(i) + edges[n, i, j]
+− α_{n+1}(j)), the chance of state i at n given j at n+1. Backward, M[n, i, j] = p_n(i | j) · μ_{n+1}(j) and μ_n(i) =
+Σ_j M[n, i, j]: products of probabilities, which cannot overflow, and one exponential for each edge in all.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def _log_sum(values: Array) -> float:
 
 
 @kernel
-def _log_partition(
-    init: Array, edges: Array, lengths: Array, result: Array, first: int, last: int
-) -> None:
+def _log_partition(init: Array, edges: Array, lengths: Array, result: Array, first: int, last: int) -> None:
     C = init.shape[1]
     alpha, top, total = np.empty(C), np.empty(C), np.empty(C)
     for b in range(first, last):

@@ -1,4 +1,6 @@
-"""How a kernel for the processor is compiled: released from the interpreter's lock, kept on disk where that is possible."""
+"""How a kernel for the processor is compiled: released from the interpreter's lock, kept on disk where that is
+possible.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exponentials written so that the compiler can evaluate several at once.
 
-The C library's exp is a call for each number. Here x = k·ln 2 + r with |r| ≤ ln 2 / 2, exp r is a polynomial of degree 11
-(relative error below 5e-16) and 2^k is put together from its bits.
+The C library's exp is a call for each number. Here x = k·ln 2 + r with |r| ≤ ln 2 / 2, exp r is a polynomial of
+degree 11 (relative error below 5e-16) and 2^k is put together from its bits.
 """
 
 from __future__ import annotations

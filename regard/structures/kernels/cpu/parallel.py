@@ -1,7 +1,7 @@
 """A batch shared among threads.
 
-The kernels release the interpreter's lock, so ordinary threads run them side by side. Unlike a parallel loop inside numba this needs no
-threading layer, may be entered from several threads at once and survives a fork.
+The kernels release the interpreter's lock, so ordinary threads run them side by side. Unlike a parallel loop inside
+numba this needs no threading layer, may be entered from several threads at once and survives a fork.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -35,9 +36,7 @@ def over_batch(function: Callable[..., Any], batch: int, work: int, *arguments: 
     bounds = [batch * share // shares for share in range(shares + 1)]
     # A pool does not cross a fork: the process is part of its key, so a child makes its own.
     pool = _pool(os.getpid(), torch.get_num_threads())
-    others = [
-        pool.submit(function, *arguments, first, last) for first, last in zip(bounds[1:], bounds[2:], strict=False)
-    ]
+    others = [pool.submit(function, *arguments, first, last) for first, last in pairwise(bounds[1:])]
     function(*arguments, bounds[0], bounds[1])
     for other in others:
         other.result()

@@ -1,7 +1,7 @@
 """Projective trees on the processor: Eisner's algorithm, inside and outside.
 
-Positions are 0 (the root symbol) to n. Every item is named by its head and the far end of its span, so that one matrix holds
-both directions and every sum runs along rows:
+Positions are 0 (the root symbol) to n. Every item is named by its head and the far end of its span, so that one
+matrix holds both directions and every sum runs along rows:
 
     complete[h, o]    trees over the span between h and o, headed by h (turned[o, h] is the same)
     arc[h, m]         the same with the arc h → m, where m has not yet its outer dependents
@@ -11,8 +11,8 @@ both directions and every sum runs along rows:
     Z               = complete[0, n]
 
 A single root is the rule that split[0, t] has r = 0 alone. The items are wide numbers (see `wide`), mantissas in `M`,
-exponents in `E`, so no score is too large or too small. Outside, each item's probability flows to its parts in proportion to
-their product over the item: the marginal of h → m is what reaches arc[h, m].
+exponents in `E`, so no score is too large or too small. Outside, each item's probability flows to its parts in
+proportion to their product over the item: the marginal of h → m is what reaches arc[h, m].
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ Array = NDArray[Any]
 
 
 @reduction
-def _sum_products(left: Array, right: Array, left_exponent: Array, right_exponent: Array, top: float) -> float:
+def _sum_products(
+    left: Array, right: Array, left_exponent: Array, right_exponent: Array, top: float
+) -> float:
     total = 0.0
     for k in range(left.shape[0]):
         total += left[k] * right[k] * power_of_two(left_exponent[k] + right_exponent[k] - top)
@@ -103,7 +105,8 @@ def _outside(n: int, single_root: bool, M: Array, E: Array, mass: Array) -> None
             a = mass[COMPLETE, t, s] + mass[TURNED, s, t]
             if a > 0.0:
                 _share_out(M[ARC, t, s:t], M[TURNED, s, s:t], E[ARC, t, s:t], E[TURNED, s, s:t],
-                           E[COMPLETE, t, s], a / M[COMPLETE, t, s], mass[ARC, t, s:t], mass[TURNED, s, s:t])  # fmt: skip
+                           E[COMPLETE, t, s], a / M[COMPLETE, t, s],
+                           mass[ARC, t, s:t], mass[TURNED, s, s:t])  # fmt: skip
             a = mass[ARC, s, t] + mass[ARC, t, s]
             if a > 0.0:
                 r = s + 1 if single_root and s == 0 else t
@@ -113,7 +116,9 @@ def _outside(n: int, single_root: bool, M: Array, E: Array, mass: Array) -> None
 
 
 @kernel
-def _log_partition(arcs: Array, lengths: Array, single_root: bool, result: Array, first: int, last: int) -> None:
+def _log_partition(
+    arcs: Array, lengths: Array, single_root: bool, result: Array, first: int, last: int
+) -> None:
     size = arcs.shape[1]
     M, E = np.empty((4, size, size)), np.empty((4, size, size))
     for b in range(first, last):

@@ -65,8 +65,12 @@ def _read(n: int, complete_at: Array, split_at: Array, heads: Array, stack: Arra
 
 
 @kernel
-def mode(arcs: Array, lengths: Array, single_root: bool, scores: Array, heads: Array, first: int, last: int) -> None:
-    """heads[b, m] of the best tree; it stays −1 for the root symbol, beyond the length, and where no tree is possible."""
+def mode(
+    arcs: Array, lengths: Array, single_root: bool, scores: Array, heads: Array, first: int, last: int
+) -> None:
+    """heads[b, m] of the best tree; it stays −1 for the root symbol, beyond the length, and where no tree is
+    possible.
+    """
     size = arcs.shape[1]
     complete, turned, arc = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
     complete_at, split_at = np.empty((size, size), np.int64), np.empty((size, size), np.int64)

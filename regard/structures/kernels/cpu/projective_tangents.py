@@ -1,8 +1,8 @@
 """The backward pass of projective marginals: M ⊙ (E[G-score | arc] − E[G-score]), by one more inside and outside.
 
-The Jacobian of the marginals is symmetric, so its product with G is the derivative of the marginals when the scores move along G.
-Each item carries D, the expected G-score of the trees it stands for (a plain number), and each probability `mass` its derivative `rate`.
-Items and charts are those of `projective`.
+The Jacobian of the marginals is symmetric, so its product with G is the derivative of the marginals when the scores
+move along G. Each item carries D, the expected G-score of the trees it stands for (a plain number), and each
+probability `mass` its derivative `rate`. Items and charts are those of `projective`.
 """
 
 from __future__ import annotations
@@ -53,14 +53,16 @@ def _inside(arcs: Array, G: Array, n: int, single_root: bool, M: Array, E: Array
             t = s + width
             r = s + 1 if single_root and s == 0 else t
             m, e, d = _dot(M[COMPLETE, s, s:r], M[COMPLETE, t, s + 1 : r + 1], E[COMPLETE, s, s:r],
-                           E[COMPLETE, t, s + 1 : r + 1], D[COMPLETE, s, s:r], D[COMPLETE, t, s + 1 : r + 1])  # fmt: skip
+                           E[COMPLETE, t, s + 1 : r + 1], D[COMPLETE, s, s:r],
+                           D[COMPLETE, t, s + 1 : r + 1])  # fmt: skip
             M[SPLIT, s, t], E[SPLIT, s, t], D[SPLIT, s, t] = m, e, d
             M[ARC, s, t], E[ARC, s, t] = times(m, e, arcs[s, t])
             D[ARC, s, t] = d + G[s, t] if M[ARC, s, t] != 0.0 else 0.0
             M[ARC, t, s], E[ARC, t, s] = times(m, e, arcs[t, s]) if s > 0 else (0.0, -np.inf)
             D[ARC, t, s] = d + G[t, s] if M[ARC, t, s] != 0.0 else 0.0
             m, e, d = _dot(M[ARC, s, s + 1 : t + 1], M[TURNED, t, s + 1 : t + 1], E[ARC, s, s + 1 : t + 1],
-                           E[TURNED, t, s + 1 : t + 1], D[ARC, s, s + 1 : t + 1], D[TURNED, t, s + 1 : t + 1])  # fmt: skip
+                           E[TURNED, t, s + 1 : t + 1], D[ARC, s, s + 1 : t + 1],
+                           D[TURNED, t, s + 1 : t + 1])  # fmt: skip
             _set(M, E, D, s, t, m, e, d)
             m, e, d = 0.0, -np.inf, 0.0
             if s > 0:
@@ -98,8 +100,12 @@ def _share_rate(weights: Array, left_score: Array, right_score: Array, score: fl
 
 
 @kernel
-def _outside(n: int, single_root: bool, M: Array, E: Array, D: Array, mass: Array, rate: Array, weights: Array) -> None:
-    """rate[ARC] becomes the answer. Views are cut where they are used: kept in names, each would be counted and freed."""
+def _outside(
+    n: int, single_root: bool, M: Array, E: Array, D: Array, mass: Array, rate: Array, weights: Array
+) -> None:
+    """rate[ARC] becomes the answer. Views are cut where they are used: kept in names, each would be counted and
+    freed.
+    """
     mass[:, : n + 1, : n + 1] = 0.0
     rate[:, : n + 1, : n + 1] = 0.0
     if M[COMPLETE, 0, n] == 0.0:
@@ -114,13 +120,13 @@ def _outside(n: int, single_root: bool, M: Array, E: Array, D: Array, mass: Arra
                 _share_mass(M[ARC, s, s + 1 : t + 1], M[TURNED, t, s + 1 : t + 1], E[ARC, s, s + 1 : t + 1],
                             E[TURNED, t, s + 1 : t + 1], E[COMPLETE, s, t], a / z,
                             mass[ARC, s, s + 1 : t + 1], mass[TURNED, t, s + 1 : t + 1], weights)  # fmt: skip
-                _share_rate(weights, D[ARC, s, s + 1 : t + 1], D[TURNED, t, s + 1 : t + 1], D[COMPLETE, s, t], a / z, b / z,
-                            rate[ARC, s, s + 1 : t + 1], rate[TURNED, t, s + 1 : t + 1])  # fmt: skip
+                _share_rate(weights, D[ARC, s, s + 1 : t + 1], D[TURNED, t, s + 1 : t + 1], D[COMPLETE, s, t],
+                            a / z, b / z, rate[ARC, s, s + 1 : t + 1], rate[TURNED, t, s + 1 : t + 1])  # fmt: skip
             a, z = mass[COMPLETE, t, s] + mass[TURNED, s, t], M[COMPLETE, t, s]
             if a > 0.0:
                 b = rate[COMPLETE, t, s] + rate[TURNED, s, t]
-                _share_mass(M[ARC, t, s:t], M[TURNED, s, s:t], E[ARC, t, s:t], E[TURNED, s, s:t], E[COMPLETE, t, s], a / z,
-                            mass[ARC, t, s:t], mass[TURNED, s, s:t], weights)  # fmt: skip
+                _share_mass(M[ARC, t, s:t], M[TURNED, s, s:t], E[ARC, t, s:t], E[TURNED, s, s:t],
+                            E[COMPLETE, t, s], a / z, mass[ARC, t, s:t], mass[TURNED, s, s:t], weights)  # fmt: skip
                 _share_rate(weights, D[ARC, t, s:t], D[TURNED, s, s:t], D[COMPLETE, t, s], a / z, b / z,
                             rate[ARC, t, s:t], rate[TURNED, s, s:t])  # fmt: skip
             a, z = mass[ARC, s, t] + mass[ARC, t, s], M[SPLIT, s, t]
@@ -135,7 +141,9 @@ def _outside(n: int, single_root: bool, M: Array, E: Array, D: Array, mass: Arra
 
 
 @kernel
-def covariance(arcs: Array, lengths: Array, single_root: bool, G: Array, result: Array, first: int, last: int) -> None:
+def covariance(
+    arcs: Array, lengths: Array, single_root: bool, G: Array, result: Array, first: int, last: int
+) -> None:
     """`result` (B, N+1, N+1) comes zeroed."""
     size = arcs.shape[1]
     M, E, D = np.empty((4, size, size)), np.empty((4, size, size)), np.empty((4, size, size))

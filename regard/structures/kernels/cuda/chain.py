@@ -42,7 +42,9 @@ def marginals(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Ten
             init, edges, tops, lengths, alpha, beta, init.new_empty(B), N, C, KEEP=True, **sweep_options(C)
         )
         options, grid = edge_options(B, N, C)
-        chain_sweeps.marginals_kernel[grid](edges, tops, lengths, alpha, beta, states, joints, N, C, **options)
+        chain_sweeps.marginals_kernel[grid](
+            edges, tops, lengths, alpha, beta, states, joints, N, C, **options
+        )
     return states, joints
 
 

@@ -1,12 +1,15 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
 """Chains of any number of states on CUDA: two sweeps side by side, then every edge by itself.
 
-One program runs forward over a chain, α_{n+1}(j) = log Σ_i exp(α_n(i) + e_n[i, j]), another backward. Each edge is taken less its
-largest score (`tops`) and each message less its largest entry, so single precision loses nothing on long chains or shifted scores. Then M_n[i, j] is the softmax of α_n(i) + e_n[i, j] + β_{n+1}(j)
-over (i, j), for all n at once.
+One program runs forward over a chain, α_{n+1}(j) = log Σ_i exp(α_n(i) + e_n[i, j]), another backward. Each edge is
+taken less its largest score (`tops`) and each message less its largest entry, so single precision loses nothing on
+long chains or shifted scores. Then M_n[i, j] is the softmax of α_n(i) + e_n[i, j] + β_{n+1}(j) over (i, j), for all
+n at once.
 
 The backward pass has the same shape. With p(i | j) = M[i, j] / Σ_i M[i, j] and ḡ_n = E[G_n],
 
-    before_{n+1}(j) = Σ_i p(i | j) (before_n(i) + G_n[i, j]) − ḡ_n        after_n(i) = Σ_j p(j | i) (G_n[i, j] + after_{n+1}(j)) − ḡ_n
+    before_{n+1}(j) = Σ_i p(i | j) (before_n(i) + G_n[i, j]) − ḡ_n        after_n(i) = Σ_j p(j | i) (G_n[i, j] +
+    after_{n+1}(j)) − ḡ_n
 
 and the answer is M_n[i, j] · (before_n(i) + G_n[i, j] − ḡ_n + after_{n+1}(j)).
 """
@@ -42,7 +45,9 @@ def tops_kernel(edges, tops, N, C, BLOCK: tl.constexpr, STEPS: tl.constexpr):
 
 
 @triton.jit
-def sweep_kernel(init, edges, tops, lengths, alpha, beta, log_z, N, C, BLOCK: tl.constexpr, KEEP: tl.constexpr):
+def sweep_kernel(
+    init, edges, tops, lengths, alpha, beta, log_z, N, C, BLOCK: tl.constexpr, KEEP: tl.constexpr
+):
     """alpha, beta (B, N, C): the normalised messages at each position, kept where KEEP; log_z (B,)."""
     b = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + b).to(tl.int32)
@@ -89,7 +94,9 @@ def sweep_kernel(init, edges, tops, lengths, alpha, beta, log_z, N, C, BLOCK: tl
 
 
 @triton.jit
-def marginals_kernel(edges, tops, lengths, alpha, beta, states, joints, N, C, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def marginals_kernel(
+    edges, tops, lengths, alpha, beta, states, joints, N, C, BLOCK: tl.constexpr, STEPS: tl.constexpr
+):
     """STEPS edges a program: the softmax of α + e + β; zeros past the length and where nothing is possible."""
     b = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + b).to(tl.int32)

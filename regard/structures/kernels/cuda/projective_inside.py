@@ -1,8 +1,10 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
 """Eisner's inside pass on CUDA, a width at a time: the program of a sentence does all spans of a width together.
 
-Items and names are those of the processor's kernel: complete[h, o] and arc[h, m] by head and far end, both also turned, and split,
-here symmetric. They are logs in double precision, while the exponentials between them are taken in the type of the input: differences
-of large scores stay exact and the work stays cheap. Threads meet at a barrier between what they write and what they read.
+Items and names are those of the processor's kernel: complete[h, o] and arc[h, m] by head and far end, both also
+turned, and split, here symmetric. They are logs in double precision, while the exponentials between them are taken
+in the type of the input: differences of large scores stay exact and the work stays cheap. Threads meet at a barrier
+between what they write and what they read.
 
 With TANGENT each item also carries the expected G-score of the trees it stands for.
 """
@@ -64,7 +66,9 @@ def _prepare(arcs, charts, scores, n, size, ITEMS: tl.constexpr, PARTS: tl.const
         for row in range(0, n + 1, ITEMS):
             h = row + tl.arange(0, ITEMS)[:, None]
             allowed = (h <= n) & (m <= n)[None, :] & (m > 0)[None, :] & (h != m[None, :])
-            best = tl.maximum(best, tl.max(tl.load(arcs + h * size + m[None, :], mask=allowed, other=float("-inf")), 0))
+            best = tl.maximum(
+                best, tl.max(tl.load(arcs + h * size + m[None, :], mask=allowed, other=float("-inf")), 0)
+            )
         best = finite(best)
         shift += best
         for row in range(0, n + 1, ITEMS):
@@ -115,7 +119,9 @@ def inside(arcs, gains, charts, scores, n, size, SINGLE: tl.constexpr, ITEMS: tl
             count = tl.where(known, width, 0)
             if SINGLE:
                 count = tl.where(known & (s == 0), 1, count)
-            value, score = _log_sum(charts, scores, s * size + s, t * size + s + 1, count, width, F, ITEMS, PARTS, TANGENT)
+            value, score = _log_sum(
+                charts, scores, s * size + s, t * size + s + 1, count, width, F, ITEMS, PARTS, TANGENT
+            )
             for_split = chart * SPLIT
             tl.store(charts + for_split + s * size + t, value, mask=known)
             tl.store(charts + for_split + t * size + s, value, mask=known)

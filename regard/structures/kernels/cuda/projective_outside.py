@@ -1,7 +1,8 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
 """Eisner's outside pass on CUDA: each item gathers its probability from the larger items it is part of, widest first.
 
-An item x with part y passes p(split | x) · mass(x) to y, p(split | x) = exp(y + other part − x). Gathering needs no atomic
-addition. With TANGENT the derivative of each mass along G is gathered beside it (`rates`).
+An item x with part y passes p(split | x) · mass(x) to y, p(split | x) = exp(y + other part − x). Gathering needs no
+atomic addition. With TANGENT the derivative of each mass along G is gathered beside it (`rates`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ MASS_SPLIT = tl.constexpr(2)
 @triton.jit
 def _gather(charts, scores, masses, rates, item, item_score, other, whole, mass_at, first, count, longest, banned,
             F: tl.constexpr, ITEMS: tl.constexpr, PARTS: tl.constexpr, TANGENT: tl.constexpr):  # fmt: skip
-    """Σ_k mass[k] · exp(item + other[k] − whole[k]) over k from `first`, and its derivative; k = 0 is left out where banned."""
+    """Σ_k mass[k] · exp(item + other[k] − whole[k]) over k from `first`, and its derivative; k = 0 is left out where
+    banned.
+    """
     mass = tl.zeros([ITEMS], F)
     rate = tl.zeros([ITEMS], F)
     for start in range(0, longest, PARTS):
@@ -97,8 +100,8 @@ def _arc_mass(charts, scores, masses, rates, head, modifier, first, count, longe
 
 
 @triton.jit
-def _arc_masses(charts, scores, masses, rates, out, n, size, width, F: tl.constexpr, ITEMS: tl.constexpr, PARTS: tl.constexpr,
-                TANGENT: tl.constexpr):  # fmt: skip
+def _arc_masses(charts, scores, masses, rates, out, n, size, width, F: tl.constexpr, ITEMS: tl.constexpr,
+                PARTS: tl.constexpr, TANGENT: tl.constexpr):  # fmt: skip
     chart = size * size
     spans = n + 1 - width
     for start in range(0, spans, ITEMS):
@@ -106,9 +109,11 @@ def _arc_masses(charts, scores, masses, rates, out, n, size, width, F: tl.conste
         known = s < spans
         t = s + width
         right, right_rate = _arc_mass(
-            charts, scores, masses, rates, s, t, t, n - t + 1, spans, size, known, F, ITEMS, PARTS, TANGENT)  # fmt: skip
+            charts, scores, masses, rates, s, t, t, n - t + 1, spans, size, known,
+            F, ITEMS, PARTS, TANGENT)  # fmt: skip
         left, left_rate = _arc_mass(
-            charts, scores, masses, rates, t, s, s * 0, s + 1, spans, size, known, F, ITEMS, PARTS, TANGENT)  # fmt: skip
+            charts, scores, masses, rates, t, s, s * 0, s + 1, spans, size, known,
+            F, ITEMS, PARTS, TANGENT)  # fmt: skip
         tl.store(masses + chart * MASS_SPLIT + s * size + t, right + left, mask=known)
         tl.store(masses + chart * MASS_SPLIT + t * size + s, right + left, mask=known)
         if TANGENT:
@@ -123,8 +128,11 @@ def _arc_masses(charts, scores, masses, rates, out, n, size, width, F: tl.conste
 
 @triton.jit
 def projective_kernel(arcs, lengths, gains, charts, scores, masses, rates, out, log_z, size, SINGLE: tl.constexpr,
-                      ITEMS: tl.constexpr, PARTS: tl.constexpr, OUTSIDE: tl.constexpr, TANGENT: tl.constexpr):  # fmt: skip
-    """One sentence a program: the log-partition; with OUTSIDE the marginals in `out`; with TANGENT their derivative instead."""
+                      ITEMS: tl.constexpr, PARTS: tl.constexpr, OUTSIDE: tl.constexpr,
+                      TANGENT: tl.constexpr):  # fmt: skip
+    """One sentence a program: the log-partition; with OUTSIDE the marginals in `out`; with TANGENT their derivative
+    instead.
+    """
     F: tl.constexpr = arcs.dtype.element_ty
     b = tl.program_id(0).to(tl.int64)
     chart = size * size

@@ -1,8 +1,10 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
 """The chain with two states (segments) on CUDA, as scans: log₂ N rounds instead of N steps, one program a chain.
 
-Lane k holds the 2 × 2 matrices of edges k−1 and k+1. A scan of their log-products from the left gives α_k, from the right β_{k+1};
-lane 0 starts with the initial scores, lanes past the end hold the identity. Products are kept less their largest entry.
-The backward pass scans affine maps v ↦ A v + c in the same way, A a matrix of conditional probabilities: see `chain_sweeps`.
+Lane k holds the 2 × 2 matrices of edges k−1 and k+1. A scan of their log-products from the left gives α_k, from the
+right β_{k+1}; lane 0 starts with the initial scores, lanes past the end hold the identity. Products are kept less
+their largest entry. The backward pass scans affine maps v ↦ A v + c in the same way, A a matrix of conditional
+probabilities: see `chain_sweeps`.
 """
 
 from __future__ import annotations
@@ -127,7 +129,12 @@ def marginals_kernel(init, edges, lengths, states, joints, N, BLOCK: tl.constexp
     # A chain of one position takes the identity for its edge: the row sums are then its marginals.
     e00, e01, e10, e11 = _load_matrix(edges, k, k < last, 0.0, negative)
     e00, e01, e10, e11 = _lowered(e00, e01, e10, e11)
-    x00, x01, x10, x11 = alpha0 + e00 + beta0, alpha0 + e01 + beta1, alpha1 + e10 + beta0, alpha1 + e11 + beta1
+    x00, x01, x10, x11 = (
+        alpha0 + e00 + beta0,
+        alpha0 + e01 + beta1,
+        alpha1 + e10 + beta0,
+        alpha1 + e11 + beta1,
+    )
     x00, x01, x10, x11 = _lowered(x00, x01, x10, x11)
     x00, x01, x10, x11 = tl.exp(x00), tl.exp(x01), tl.exp(x10), tl.exp(x11)
     total = (x00 + x01) + (x10 + x11)
@@ -196,7 +203,9 @@ def _after(joints, g_edges, k, last):
 
 
 @triton.jit
-def covariance_kernel(states, joints, lengths, g_states, g_edges, out_states, out_edges, N, BLOCK: tl.constexpr):
+def covariance_kernel(
+    states, joints, lengths, g_states, g_edges, out_states, out_edges, N, BLOCK: tl.constexpr
+):
     b = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + b).to(tl.int32)
     last = length - 1

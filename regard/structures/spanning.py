@@ -1,0 +1,240 @@
+"""Spanning trees: every word has a head, and arcs may cross.
+
+    score(tree) = Σ_m arcs[head(m), m]
+
+They have no dynamic program. The matrix-tree theorem gives the log-partition as a determinant and the marginals from
+an inverse, O(N³) (Koo et al. 2007; Smith and Smith 2007; McDonald and Satta 2007); Edmonds' algorithm the best tree,
+Lawler's partition over it the best k, Wilson's random walks exact samples, and Kirchhoff's theorem in whole numbers
+the count.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.structures import kernels
+from regard.structures.base import Structure, gumbel_noise
+from regard.structures.dependency import heads_of, prepare_arcs
+from regard.structures.kernels.kirchhoff import count_trees
+from regard.structures.kernels.spanning import invert, laplacian, weigh
+from regard.structures.potentials import Lengths, expand_batch, joint_batch, shape_of
+from regard.structures.program import Backend, Shape
+from regard.structures.semirings import NEGATIVE_INFINITY, logsumexp, softmax_weights
+
+
+class SpanningTree(Structure):
+    """A dependency tree, projective or not, over N words and the root symbol at position 0.
+
+    arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
+    arcs[..., h, m, c]   the same with a label c on the arc; (..., N+1, N+1, C)
+    single_root          whether exactly one word hangs from the root symbol; otherwise at least one
+    labelled             whether the last axis is labels
+    lengths              (...,) the number of words, from 0 to N
+    mask                 True where an arc is allowed, broadcastable to arcs
+    backend              there for likeness: both are the matrix-tree theorem
+
+    A value and `marginals` have the shape of arcs: p(h is the head of m).
+    """
+
+    def __init__(
+        self,
+        arcs: Tensor,
+        single_root: bool = True,
+        *,
+        labelled: bool = False,
+        lengths: Lengths = None,
+        mask: Tensor | None = None,
+        backend: Backend = "auto",
+    ) -> None:
+        arcs, own, self.lengths = prepare_arcs(arcs, labelled, lengths, mask)
+        self.single_root, self.labelled = single_root, labelled
+        batch = joint_batch(arcs=arcs.shape[: arcs.dim() - own], lengths=shape_of(self.lengths))
+        super().__init__(
+            [expand_batch(arcs, batch, own)],
+            batch,
+            [own],
+            lengths=(self.lengths,),
+            options=(single_root, labelled),
+            backend=backend,
+        )
+
+    def heads(self, value: Tensor) -> Tensor:
+        """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
+        return heads_of(self._as_parts("value", value), self.labelled)
+
+    @property
+    def log_partition(self) -> Tensor:
+        return self._log_partition_of(self.potentials[0])
+
+    @property
+    def marginals(self) -> Tensor:
+        (scores,) = self.potentials
+        arcs = self._unlabelled(scores)
+        marginals = kernels.spanning_marginals(*self._flat(arcs)).view(arcs.shape)
+        return marginals.unsqueeze(-1) * softmax_weights(scores, arcs, -1)[0] if self.labelled else marginals
+
+    @property
+    def mode(self) -> Tensor:
+        return self._best(1)[0][0]
+
+    @property
+    def mode_score(self) -> Tensor:
+        return self._score_of(self.mode, self._best(1)[1][0])
+
+    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+        if k < 1:
+            raise ValueError(f"topk needs k of at least 1, not {k}.")
+        values, scores = self._best(k)
+        return values, self._score_of(values, scores)
+
+    def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
+        from regard.structures.kernels.cpu import walks
+
+        scores = self.potentials[0].detach()
+        arcs, lengths, single_root = self._flat(self._unlabelled(scores))
+        W, _ = weigh(arcs, lengths)
+        _, doubtful = invert(W, lengths, single_root, arcs.dtype)
+        marginals = kernels.spanning_marginals(arcs, lengths, single_root)
+        device = arcs.device if generator is None else generator.device
+        seeds = torch.randint(2**62, (math.prod(sample_shape), len(arcs)), generator=generator, device=device)
+        heads = walks.sample(arcs, W, marginals, lengths, doubtful, single_root, seeds)
+        heads = heads.view(*sample_shape, *self.batch_shape, arcs.shape[-1])
+        if not self.labelled:
+            return self._tree(heads)
+        noise = gumbel_noise(scores.expand(*sample_shape, *scores.shape), generator)
+        return self._tree(heads, (scores + noise).argmax(-1))
+
+    def max_marginals(self) -> Tensor:
+        """The best score of any tree with the arc; −inf where none has it. One search for each arc."""
+        from regard.structures.kernels.cpu import arborescence
+
+        scores = self.potentials[0].detach()
+        arcs = scores.amax(-1) if self.labelled else scores
+        best = arborescence.max_marginals(*self._flat(arcs)).view(arcs.shape)
+        if not self.labelled:
+            return best
+        possible = (best > NEGATIVE_INFINITY).unsqueeze(-1)
+        return torch.where(possible, (best - arcs).unsqueeze(-1) + scores, NEGATIVE_INFINITY)
+
+    def expectation(self, weights: Tensor) -> Tensor:
+        marginals = self.marginals
+        return self._over_parts(torch.where(marginals > 0, marginals * weights.to(marginals.dtype), 0.0))
+
+    def expected_product(self, factors: Tensor) -> Tensor:
+        arcs = self._unlabelled(self.potentials[0])
+        flat, lengths, single_root = self._flat(arcs)
+        W, _ = weigh(flat, lengths)
+        scale = factors.to(arcs.dtype).expand(self.potentials[0].shape)
+        if self.labelled:
+            scale = (scale * softmax_weights(self.potentials[0], arcs, -1)[0]).sum(-1)
+        weighed = W * scale.reshape(-1, *scale.shape[-2:])[..., 1:].double()
+        with_factors = torch.linalg.slogdet(laplacian(weighed, lengths, single_root))
+        without = torch.linalg.slogdet(laplacian(W, lengths, single_root))
+        some = (self.log_partition > NEGATIVE_INFINITY).view(-1)
+        ratio = with_factors.sign * (with_factors.logabsdet - torch.where(some, without.logabsdet, 0.0)).exp()
+        return torch.where(some, ratio, 0.0).to(arcs.dtype).view(self.batch_shape)
+
+    def count(self) -> Any:
+        (scores,) = self.potentials
+        possible = scores.detach() > NEGATIVE_INFINITY
+        arcs = possible.sum(-1) if self.labelled else possible.long()
+        flat, lengths, single_root = self._flat(arcs)
+        counts: Any = [
+            count_trees(matrix.tolist(), int(n), single_root) for matrix, n in zip(flat, lengths, strict=True)
+        ]
+        for size in reversed(self.batch_shape[1:]):
+            counts = [counts[start : start + size] for start in range(0, len(counts), size)]
+        return counts if self.batch_shape else counts[0]
+
+    def _log_partition_of(self, scores: Tensor) -> Tensor:
+        """log Z of other scores in the shape of this one's, perhaps with batch dimensions before it."""
+        arcs = self._unlabelled(scores)
+        batch = arcs.shape[:-2]
+        return kernels.spanning_log_partition(*self._flat(arcs)).view(batch)
+
+    def _divergence(self, other: Structure, *, relative: bool) -> Tensor:
+        self._check_comparable(other)
+        mine, theirs = torch.broadcast_tensors(self.potentials[0], other.potentials[0])
+        marginals = self.marginals.expand(mine.shape)
+        reached = marginals > 0
+        theirs = torch.where(reached, theirs, 0.0)
+        score = torch.where(reached, mine, 0.0) - theirs if relative else -theirs
+        expected = self._over_parts(torch.where(reached, marginals * score, 0.0))
+        # An arc that the other excludes may have a zero gradient, but not a finite divergence.
+        expected = torch.where(
+            (reached & (theirs == NEGATIVE_INFINITY)).flatten(-self.event_dims[0]).any(-1),
+            torch.inf,
+            expected,
+        )
+        own = self.log_partition
+        normaliser = other.log_partition - own if relative else other.log_partition
+        return torch.where(own > NEGATIVE_INFINITY, expected + normaliser, 0.0)
+
+    def _partial_score(self, required: Tensor, forbidden: Tensor) -> Tensor:
+        required, forbidden, scores = torch.broadcast_tensors(required, forbidden, self.potentials[0])
+        # A required arc leaves its word no other: what stands beside it, label or head, is forbidden.
+        axes = (-3, -1) if self.labelled else (-2,)
+        wanted = required.sum(axes, keepdim=True)
+        allowed = ~forbidden & torch.where(wanted == 0, True, required & (wanted == 1))
+        words = torch.arange(scores.shape[axes[0]], device=scores.device)
+        lengths = torch.tensor(len(words) - 1) if self.lengths is None else self.lengths
+        within = (words > 0) & (words <= lengths.to(words.device).unsqueeze(-1))  # (..., N+1)
+        demands = required.sum(axes)  # (..., N+1)
+        met = ((demands <= 1) & ((demands == 0) | within)).all(-1)
+        log_weight = self._log_partition_of(torch.where(allowed, scores, NEGATIVE_INFINITY))
+        return torch.where(met, log_weight, NEGATIVE_INFINITY)
+
+    def _unlabelled(self, scores: Tensor) -> Tensor:
+        return logsumexp(scores, -1) if self.labelled else scores
+
+    def _flat(self, arcs: Tensor) -> tuple[Tensor, Tensor, bool]:
+        """Arcs (B, N+1, N+1), lengths (B,) and the kind of root, as the kernels take them."""
+        batch = arcs.shape[:-2]
+        lengths = (
+            torch.tensor(arcs.shape[-1] - 1, device=arcs.device) if self.lengths is None else self.lengths
+        )
+        return arcs.reshape(-1, *arcs.shape[-2:]), lengths.expand(batch).reshape(-1), self.single_root
+
+    def _best(self, k: int) -> tuple[Tensor, Tensor]:
+        """The k best values and their scores, without gradient."""
+        scores = self.potentials[0].detach()
+        labelled = scores if self.labelled else scores.unsqueeze(-1)
+        if k == 1:
+            from regard.structures.kernels.cpu import arborescence
+
+            flat, lengths, single_root = self._flat(labelled.amax(-1))
+            best, heads = arborescence.mode(flat, lengths, single_root)
+            heads = heads.view(1, *self.batch_shape, -1)
+            labels = labelled.argmax(-1).unsqueeze(0)
+            return self._tree(heads, labels if self.labelled else None), best.view(1, *self.batch_shape)
+        from regard.structures.kernels.cpu import best_trees
+
+        lengths = self._flat(labelled[..., 0])[1]
+        best, heads, names = best_trees.topk(
+            labelled.reshape(-1, *labelled.shape[-3:]), lengths, self.single_root, k
+        )
+        heads, names = (x.view(k, *self.batch_shape, -1) for x in (heads, names))
+        by_arc = names.unsqueeze(-2).expand(*names.shape[:-1], names.shape[-1], names.shape[-1])
+        return self._tree(heads, by_arc if self.labelled else None), best.view(k, *self.batch_shape)
+
+    def _tree(self, heads: Tensor, labels: Tensor | None = None) -> Tensor:
+        """The value of heads (..., N+1), −1 for none, with a label for each arc (..., N+1, N+1)."""
+        (scores,) = self.potentials
+        tree = heads.unsqueeze(-2) == torch.arange(heads.shape[-1], device=heads.device).unsqueeze(-1)
+        if labels is not None:
+            tree = tree.unsqueeze(-1) & (
+                labels.unsqueeze(-1) == torch.arange(scores.shape[-1], device=heads.device)
+            )
+        return tree.to(scores.dtype)
+
+    def _score_of(self, values: Tensor, scores: Tensor) -> Tensor:
+        """The scores of values again, as functions of the potentials; −inf where there is no tree."""
+        sums = self._over_parts(torch.where(values > 0, self.potentials[0], 0.0))
+        return torch.where(scores > NEGATIVE_INFINITY, sums, NEGATIVE_INFINITY)
+
+    def _over_parts(self, values: Tensor) -> Tensor:
+        return values.flatten(-self.event_dims[0]).sum(-1)
