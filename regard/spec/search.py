@@ -30,7 +30,9 @@ class SearchSpec(Part):
         if self.method == "beam" and self.n_best > self.beam:
             raise ValueError(f"a beam of {self.beam} cannot give {self.n_best} answers. Raise beam.")
         if self.method == "greedy" and self.n_best > 1:
-            raise ValueError(f"greedy search gives one answer, not {self.n_best}. Use method: beam or sample.")
+            raise ValueError(
+                f"greedy search gives one answer, not {self.n_best}. Use method: beam or sample."
+            )
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
         return self
