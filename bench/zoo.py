@@ -28,7 +28,7 @@ from regard.model.store import SPEC, read_metrics, versions, write_text
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure, `split.metric`, to be at least `value` (at most, where lower is better), or so far ahead of `behind`."""
+    """`split.metric` is to be at least `value` (at most, where lower is better), or so far ahead of `behind`."""
 
     figure: str
     value: float

@@ -14,7 +14,7 @@ class EmbeddingSpec(Part):
 
     embedding: Size = 256
     vectors: str | None = None
-    """Pretrained vectors: a text file, one unit and its numbers a line; its width replaces `embedding`."""
+    """Pretrained vectors: a text file, one unit and its `embedding` numbers a line."""
     freeze_vectors: bool = False
     dropout: Dropout = 0.0
 

@@ -34,8 +34,9 @@ def page() -> str:
     lines = [
         "# Every key of a spec",
         "",
-        "Made from the code (`python -m regard.spec.reference > docs/spec.md`). Unknown keys are refused, with the nearest known",
-        "one. `encoder`, `decoder` and `attention` may be written once where there is one of each; see [the guide](guide.md).",
+        "Made from the code (`python -m regard.spec.reference > docs/spec.md`). Unknown keys are refused, with the",
+        "nearest known one. `encoder`, `decoder` and `attention` may be written once where there is one of each; see",
+        "[the guide](guide.md).",
     ]
     for section, classes in SECTIONS.items():
         lines += ["", f"## {section}"]
