@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,11 +17,13 @@ class Constants:
     keys       by attended memory, (B, S, A)
     projected  (B, 1, G) the summary's share of the gates, where it is an input at every step
     truth      by attended memory, (B, T, S), where the true alignment is given
+    prepared   what a fast path has laid out for itself
     """
 
     keys: Mapping[str, Tensor]
     projected: Tensor | None = None
     truth: Mapping[str, Tensor] | None = None
+    prepared: Any = None
 
     def select(self, rows: Tensor) -> Constants:
         def pick(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -30,6 +33,7 @@ class Constants:
             pick(self.keys),
             None if self.projected is None else self.projected.index_select(0, rows),
             None if self.truth is None else pick(self.truth),
+            None if self.prepared is None else self.prepared.select(rows),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
+import torch
 from torch import Tensor, nn
 
 from regard.nn.cells import GRUCell
@@ -29,6 +30,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
         and type(attention.score) is Additive
         and type(attention.select) is Softmax
         and memories[reading.names[0]].values.device.type == "cpu"
+        and memories[reading.names[0]].values.dtype in (torch.float32, torch.float64)
         and decoder.stack.cell(0).weight_hh.dtype == memories[reading.names[0]].values.dtype
     )
 

@@ -13,7 +13,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import Activation, CellName, Update
-from regard.nn.decoders import fused
+from regard.nn.decoders import fused, fused_step
 from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Reading
@@ -142,10 +142,15 @@ class RecurrentDecoder(nn.Module):
                 summary, self.stack.cell(0).weight_ih[:, low : low + self.summary_size]
             ).unsqueeze(1)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
-        return State(layers, feed, Constants(keys, projected, truth_by_name(truth, attended)))
+        laid_out = None
+        if not torch.is_grad_enabled() and fused.knows(self, memories):
+            laid_out = fused_step.lay_out(self, memories, keys)
+        return State(layers, feed, Constants(keys, projected, truth_by_name(truth, attended), laid_out))
 
     def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
         """The previous words (B, K) of K hypotheses → logits of the next ones."""
+        if state.constants.prepared is not None and not torch.is_grad_enabled():
+            return fused_step.step(self, tokens, state)
         embedded = self.embedding(tokens)
         projected = self._project(embedded, state)
         state, output, context, looks = self._advance(projected, embedded, state, memories)

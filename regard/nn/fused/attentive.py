@@ -18,6 +18,7 @@ from torch import Tensor
 
 from regard.nn.fused.gates import gates_backward, gates_forward
 from regard.nn.fused.looks import looks_backward, looks_forward, prepared, reading_backward
+from regard.nn.fused.mathematics import hyperbolic_in_place
 from regard.nn.packing import Packing
 
 
@@ -101,7 +102,7 @@ class PackedAttentive(torch.autograd.Function):
             if fed is not None and vectors is not None and combined is not None:
                 look(low, high, state[:alive])
                 torch.addmm(combined[low:high], both[low:high], output_t, out=vectors[low:high])
-                vectors[low:high].tanh_()
+                hyperbolic_in_place(vectors.numpy()[low:high])
                 fed[:alive] = vectors[low:high]
         ctx.save_for_backward(
             keys, values, weight, read_weight, query_weight, vector, output_weight, both, kept, queries, weights, previous, vectors

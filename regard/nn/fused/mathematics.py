@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import njit, prange, types
 from numba.extending import intrinsic, overload
+
+from regard.structures.kernels.cpu.compilation import compiled
 
 _BOUND = np.float32(7.90531110763549805)  # beyond it tanh is ±1 to single precision
 _P = [-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08]
@@ -110,3 +112,17 @@ def _hyperbolic(x: Any) -> Any:
 @overload(logistic, inline="always")
 def _logistic(x: Any) -> Any:
     return _fast_logistic if x == types.float32 else _library_logistic
+
+
+@njit(fastmath=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
+def _hyperbolic_row(row: Any) -> None:
+    for j in range(len(row)):
+        row[j] = hyperbolic(row[j])
+
+
+def _hyperbolic_rows(rows: Any) -> None:
+    for i in prange(len(rows)):
+        _hyperbolic_row(rows[i])
+
+
+hyperbolic_in_place = compiled(_hyperbolic_rows, parallel=True, nogil=True)

@@ -8,6 +8,25 @@ import torch
 from torch import Tensor
 
 
+def normalisers(logits: Tensor) -> Tensor:
+    """log Σ exp of the logits (B, K, V) → (B, K)."""
+    if logits.device.type == "cpu":
+        from regard.nn.fused import best
+
+        return best.normalisers(logits)
+    return logits.logsumexp(-1)
+
+
+def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
+    if logits.device.type == "cpu":
+        from regard.nn.fused import best
+
+        return best.top(logits, count)
+    found = logits.topk(count, -1)
+    return found.values, found.indices
+
+
 def best_continuations(
     logits: Tensor, live: Tensor, count: int, restrict: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -20,9 +39,9 @@ def best_continuations(
                are fewer
     """
     rows, _, vocabulary = logits.shape
-    normaliser = logits.logsumexp(-1, keepdim=True)
-    best, words = restrict(logits).topk(min(count, vocabulary), -1)  # (B, K, C)
-    totals = (best - normaliser + live.unsqueeze(-1)).reshape(rows, -1)
+    gained = live - normalisers(logits)  # (B, K)
+    best, words = top(restrict(logits), min(count, vocabulary))  # (B, K, C)
+    totals = (best + gained.unsqueeze(-1)).reshape(rows, -1)
     scores, order = totals.topk(min(count, totals.shape[1]), 1)
     parents, words = order // best.shape[2], words.reshape(rows, -1).gather(1, order)
     lacking = count - scores.shape[1]

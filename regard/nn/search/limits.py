@@ -53,10 +53,10 @@ class Limits:
             logits[..., token] = minus_infinity
         if step < self.minimum:
             logits[..., END] = minus_infinity
-        if self.maximum is None or step >= self.maximum:
-            must_end = (last <= step)[:, None]
+        must_end = last <= step
+        if bool(must_end.any()):
             end = logits[..., END].clone()
-            logits.masked_fill_(must_end.unsqueeze(-1), minus_infinity)
+            logits.masked_fill_(must_end[:, None, None], minus_infinity)
             logits[..., END] = end
         if self.prefix is not None and step < self.prefix.ids.shape[1]:
             self._force(logits, step)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import BEGIN, END, PAD
+from regard.nn.search.candidates import normalisers
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.stepper import Stepper
@@ -32,7 +33,7 @@ def walk(stepper: Stepper, choose: Choose, *, limits: Limits | None = None, hypo
     while not bool(done.all()):
         step = stepper.step(words, state)
         state = step.state
-        normaliser = step.logits.logsumexp(-1)
+        normaliser = normalisers(step.logits)
         logits = step.logits
         if limits is not None and last is not None:
             logits = limits.apply(logits, len(written), last)
