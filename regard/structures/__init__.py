@@ -9,6 +9,7 @@ from regard.structures.position_chain import PositionChain
 from regard.structures.segmentation import Segmentation
 from regard.structures.semimarkov import SemiMarkov
 from regard.structures.simple import Bernoulli, Categorical
+from regard.structures.spanning import SpanningTree
 
 __all__ = [
     "Bernoulli",
@@ -20,5 +21,6 @@ __all__ = [
     "ProjectiveTree",
     "Segmentation",
     "SemiMarkov",
+    "SpanningTree",
     "Structure",
 ]
