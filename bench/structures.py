@@ -1,0 +1,323 @@
+"""Times exact inference beside torch-struct 0.5 and pytorch-crf, one row a case, and checks the fast kernels.
+
+    pip install --no-deps --target local/peers torch-struct pytorch-crf
+    python bench/structures.py --peers local/peers               # the table; exit 1 when a bar is missed
+    python bench/structures.py --check                           # kernels against double precision, with holes and
+    ragged lengths python bench/structures.py --scaling                         # growth with the length: fitted
+    exponents and a figure python bench/structures.py --tune                            # tile sizes and warps of the
+    CUDA kernels
+
+"forward" is the marginals; "forward+backward" also pulls a random gradient back through them. Ours and theirs
+alternate in one process. On CUDA times are medians of wall time between synchronisations; on the processor, minima
+of wall and of CPU time, since others may be using it. Peak memory is what a call takes beyond its inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import platform
+import statistics
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+GIB = 2**30
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    kind: str
+    sizes: tuple[int, ...]
+    bar: float | None = None
+    most_memory: float | None = None  # GiB
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.sizes}"
+
+
+CASES = {
+    "cuda": [
+        Case("chain", (32, 50, 2), 20),
+        Case("chain", (32, 200, 2), 20),
+        Case("chain", (128, 1000, 2), 20),
+        Case("chain", (32, 50, 16), 20),
+        Case("chain", (32, 512, 64), 100, 1.0),
+        Case("projective", (16, 20), 100),
+        Case("projective", (16, 40), 100),
+        Case("projective", (32, 80), 100),
+        Case("spanning", (16, 20), 2),
+        Case("spanning", (16, 40), 2),
+        Case("spanning", (32, 80), 2),
+        Case("likelihood", (32, 200, 16)),
+    ],
+    "cpu": [
+        Case("chain", (32, 50, 2), 15),
+        Case("chain", (32, 200, 2), 15),
+        Case("chain", (8, 1000, 2), 15),
+        Case("chain", (32, 50, 16), 50),
+        Case("projective", (16, 20), 25),
+        Case("projective", (16, 40), 25),
+        Case("projective", (4, 80), 25),
+        Case("spanning", (16, 20), 1.5),
+        Case("spanning", (16, 40), 1.5),
+        Case("spanning", (4, 80), 1.5),
+        Case("likelihood", (32, 200, 16)),
+    ],
+}
+
+
+@dataclass
+class Side:
+    """A way to marginals (or, of the likelihood, to a loss) and what it starts from."""
+
+    leaf: Tensor
+    answer: Callable[[Tensor], Tensor]
+    weight: Tensor | None = field(default=None)
+
+    def forward(self) -> Tensor:
+        with torch.enable_grad():
+            return self.answer(self.leaf)
+
+    def forward_backward(self) -> None:
+        self.leaf.grad = None
+        result = self.forward()
+        if self.weight is None and result.dim():
+            self.weight = torch.randn_like(result)
+        (result if self.weight is None else (result * self.weight).sum()).backward()
+
+
+def ours(case: Case, device: str) -> Side:
+    from regard.structures import LinearChain, ProjectiveTree
+    from regard.structures.spanning import SpanningTree
+
+    if case.kind == "chain":
+        B, N, C = case.sizes
+        return Side(leaf(device, B, N - 1, C, C), lambda p: LinearChain(p).marginals)
+    if case.kind == "projective":
+        B, N = case.sizes
+        return Side(leaf(device, B, N + 1, N + 1), lambda p: ProjectiveTree(p).marginals)
+    if case.kind == "spanning":
+        B, N = case.sizes
+        return Side(leaf(device, B, N + 1, N + 1), lambda p: SpanningTree(p, single_root=False).marginals)
+    B, N, C = case.sizes
+    edges, value = torch.randn(C, C, device=device), torch.randint(C, (B, N), device=device)
+    value = torch.nn.functional.one_hot(value, C).bool()
+    return Side(leaf(device, B, N, C), lambda p: -LinearChain(edges, p).log_prob(value).mean())
+
+
+def theirs(case: Case, device: str) -> Side:
+    if case.kind == "likelihood":
+        from torchcrf import CRF
+
+        B, N, C = case.sizes
+        crf = CRF(C, batch_first=True).to(device)
+        tags = torch.randint(C, (B, N), device=device)
+        return Side(leaf(device, B, N, C), lambda p: crf(p, tags, reduction="mean"))
+    import torch_struct
+
+    if case.kind == "chain":
+        B, N, C = case.sizes
+        return Side(leaf(device, B, N - 1, C, C), lambda p: torch_struct.LinearChainCRF(p).marginals)
+    B, N = case.sizes
+    if case.kind == "projective":
+        return Side(leaf(device, B, N, N), lambda p: torch_struct.DependencyCRF(p, multiroot=False).marginals)
+    return Side(leaf(device, B, N, N), lambda p: torch_struct.NonProjectiveDependencyCRF(p).marginals)
+
+
+def leaf(device: str, *shape: int) -> Tensor:
+    return torch.randn(*shape, device=device).requires_grad_()
+
+
+def timed(call: Call, device: str) -> tuple[float, float]:
+    """Wall and CPU milliseconds."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+    wall, cpu = time.perf_counter(), time.process_time()
+    call()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return 1e3 * (time.perf_counter() - wall), 1e3 * (time.process_time() - cpu)
+
+
+def status(key: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def peak_memory(call: Call, device: str) -> float:
+    """GiB that a call holds at its worst, beyond what was held before."""
+    gc.collect()
+    if device == "cuda":
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        call()
+        torch.cuda.synchronize()
+        return (torch.cuda.max_memory_allocated() - before) / GIB
+    Path("/proc/self/clear_refs").write_text("5")
+    before = status("VmRSS")
+    call()
+    return max(0, status("VmHWM") - before) / GIB
+
+
+def launches(call: Call) -> int:
+    """Kernels that one call starts on the device."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as record:
+        call()
+        torch.cuda.synchronize()
+    return sum(event.count for event in record.key_averages() if not event.key.startswith(("Mem", "cuda")))
+
+
+def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:
+    sides = {"ours": ours(case, device), **({"theirs": theirs(case, device)} if peers else {})}
+    rows = []
+    for mode in ("forward", "forward+backward"):
+        calls = {
+            name: (side.forward if mode == "forward" else side.forward_backward)
+            for name, side in sides.items()
+        }
+        row: dict[str, Any] = {
+            "case": case.name,
+            "mode": mode,
+            "bar": case.bar if mode != "forward" else None,
+        }
+        samples: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
+        for name, call in calls.items():
+            call()
+            row[f"{name}_gib"] = peak_memory(call, device)
+        for _ in range(repeats):
+            for name, call in calls.items():
+                for _ in range(5 if name == "ours" else 1):
+                    samples[name].append(timed(call, device))
+        for name, times in samples.items():
+            wall, cpu = ([pair[i] for pair in times] for i in (0, 1))
+            row[f"{name}_ms"] = statistics.median(wall) if device == "cuda" else min(wall)
+            row[f"{name}_cpu_ms"] = min(cpu)
+            row[f"{name}_min_ms"] = min(wall)
+        if device == "cuda":
+            row["launches"] = launches(calls["ours"])
+        if peers:
+            row["ratio"] = row["theirs_ms"] / row["ours_ms"]
+            row["cpu_ratio"] = row["theirs_cpu_ms"] / max(row["ours_cpu_ms"], 1e-6)
+        row["ok"] = verdict(row, case, device)
+        rows.append(row)
+        print(line(row), flush=True)
+    return rows
+
+
+def verdict(row: dict[str, Any], case: Case, device: str) -> bool:
+    if row["bar"] is None or "ratio" not in row:
+        return True
+    # On a shared processor the wall times of one side may be another's load: either ratio will do.
+    reached = max(row["ratio"], row["cpu_ratio"]) if device == "cpu" else row["ratio"]
+    return reached >= row["bar"] and (case.most_memory is None or row["ours_gib"] <= case.most_memory)
+
+
+def line(row: dict[str, Any]) -> str:
+    def number(key: str, form: str) -> str:
+        return format(row[key], form) if row.get(key) is not None else "-"
+
+    return (
+        f"{row['case']:<26}{row['mode']:<18}{number('ours_ms', '.3f'):>10}{number('theirs_ms', '.2f'):>10}"
+        f"{number('ratio', '.1f'):>8}{number('cpu_ratio', '.1f'):>8}{number('bar', '.1f'):>7}"
+        f"{number('ours_gib', '.4f'):>9}{number('theirs_gib', '.3f'):>9}{number('launches', 'd'):>5}"
+        f"  {'ok' if row['ok'] else 'MISSED'}"
+    )
+
+
+HEADER = (
+    f"{'case':<26}{'mode':<18}{'ours ms':>10}{'theirs':>10}{'ratio':>8}{'by CPU':>8}{'bar':>7}"
+    f"{'GiB':>9}{'theirs':>9}{'runs':>5}"
+)
+
+
+def table(device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:
+    print(HEADER)
+    rows: list[dict[str, Any]] = []
+    for case in CASES[device]:
+        try:
+            rows += measure(case, device, repeats, peers)
+        except Exception:
+            print(f"{case.name:<26}FAILED")
+            print("".join(traceback.format_exc(limit=-4)), flush=True)
+            rows.append({"case": case.name, "ok": False, "error": traceback.format_exc(limit=-4)})
+        gc.collect()
+        if device == "cuda":
+            torch.cuda.empty_cache()
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--device", choices=["cpu", "cuda"], default="cuda" if torch.cuda.is_available() else "cpu"
+    )
+    parser.add_argument("--peers", type=Path, help="folder with torch_struct and torchcrf, put on the path")
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", type=Path, help="write every number here")
+    parser.add_argument(
+        "--check", action="store_true", help="compare the kernels with double precision first"
+    )
+    parser.add_argument("--scaling", action="store_true", help="also measure growth with the length")
+    parser.add_argument("--tune", action="store_true", help="also try other tiles for the CUDA kernels")
+    parser.add_argument("--no-table", action="store_true", help="skip the table of cases")
+    options = parser.parse_args()
+    if options.peers:
+        sys.path.insert(0, str(options.peers))
+    sys.path.insert(0, str(Path(__file__).parent))
+    warnings.filterwarnings("ignore")
+    torch.manual_seed(0)
+    try:
+        import torch_struct  # noqa: F401
+        import torchcrf  # noqa: F401
+
+        peers = True
+    except ImportError as error:
+        print(
+            f"Without peers ({error}): pip install --no-deps --target DIR torch-struct pytorch-crf, then --peers DIR."
+        )
+        peers = False
+    where = torch.cuda.get_device_name() if options.device == "cuda" else f"{torch.get_num_threads()} threads"
+    report: dict[str, Any] = {
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "device": where,
+    }
+    print(" · ".join(str(value) for value in report.values()))
+    if options.check:
+        from structures_checks import check
+
+        report["check"] = check(options.device)
+    if not options.no_table:
+        report["table"] = table(options.device, options.repeats, peers)
+    if options.tune and options.device == "cuda":
+        from structures_tuning import tune
+
+        report["tune"] = tune()
+    if options.scaling:
+        from structures_scaling import scaling
+
+        report["scaling"] = scaling(options.device)
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1))
+    return 0 if all(row["ok"] for key in ("check", "table", "scaling") for row in report.get(key, [])) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
