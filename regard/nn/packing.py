@@ -35,8 +35,8 @@ class Packing:
         places = (order * width + times)[alive]
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        on_device = [torch.from_numpy(array).to(lengths.device) for array in (order, back, places)]
-        return Packing(*on_device, [0, *alive.sum(1).cumsum().tolist()], width)
+        order, back, places = (torch.from_numpy(array).to(lengths.device) for array in (order, back, places))
+        return Packing(order, back, places, [0, *alive.sum(1).cumsum().tolist()], width)
 
     @property
     def steps(self) -> list[tuple[int, int]]:

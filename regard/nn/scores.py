@@ -105,7 +105,9 @@ SCORES = ("additive", "dot", "scaled-dot", "general", "linear")
 def make_score(name: str, query_size: int, key_size: int, size: int | None = None) -> Score:
     """The score of that name; `size` belongs to additive alone."""
     if size is not None and name != "additive":
-        raise RegardError(f"Score {name!r} has no size of its own.", fix="Leave size out, or choose additive.")
+        raise RegardError(
+            f"Score {name!r} has no size of its own.", fix="Leave size out, or choose additive."
+        )
     if name == "additive":
         return Additive(query_size, key_size, size)
     if name in ("dot", "scaled-dot"):

@@ -95,7 +95,9 @@ class Local(Selection):
         self.window, self.monotonic = window, monotonic
         if not monotonic:
             if query_size is None:
-                raise RegardError("Local selection predicts its centre from the query.", fix="Give query_size.")
+                raise RegardError(
+                    "Local selection predicts its centre from the query.", fix="Give query_size."
+                )
             self.hidden = nn.Linear(query_size, query_size, bias=False)
             self.centre = nn.Linear(query_size, 1, bias=False)
 
@@ -106,7 +108,9 @@ class Local(Selection):
             centres = torch.as_tensor(first, device=scores.device).reshape(1, -1, 1)
             centres = torch.minimum(centres, lengths - 1).expand(-1, scores.shape[1], 1)
         elif given.query is None:
-            raise RegardError("Local selection predicts its centre from the query.", fix="Pass Given(query=…).")
+            raise RegardError(
+                "Local selection predicts its centre from the query.", fix="Pass Given(query=…)."
+            )
         else:
             centres = lengths * torch.sigmoid(self.centre(torch.tanh(self.hidden(given.query))))  # (B, T, 1)
         distance = torch.arange(scores.shape[2], device=scores.device) - centres  # (B, T, S)

@@ -133,7 +133,9 @@ def test_tied_embeddings_are_one_tensor():
     assert decoder.output.weight is decoder.embedding.weight
     assert sum(parameter is decoder.embedding.weight for parameter in decoder.parameters()) == 1
     decoder.loss({"source": encoder(SOURCE)}, TARGET).total.backward()
-    assert decoder.embedding.weight.grad[3].abs().max() > 0  # END is never an input: this is the output's gradient
+    assert (
+        decoder.embedding.weight.grad[3].abs().max() > 0
+    )  # END is never an input: this is the output's gradient
 
 
 def test_embedding_shared_with_the_source():
@@ -194,7 +196,9 @@ def test_oracle_looks_where_it_is_told():
     truth[1, 0, :2] = 0.5
     memories = {"source": encoder(SOURCE)}
     stepped = stepped_log_probabilities(encoder, decoder, SOURCE, TARGET, truth)
-    torch.testing.assert_close(decoder.loss(memories, TARGET, truth=truth).total, -stepped.sum(), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(
+        decoder.loss(memories, TARGET, truth=truth).total, -stepped.sum(), atol=1e-6, rtol=1e-6
+    )
     found = score(Stepper(decoder, memories, truth=truth), TARGET)
     torch.testing.assert_close(found.attention["source"][0, 0, :3], truth[0, :3])
     with pytest.raises(RegardError, match="true alignment"):
@@ -206,7 +210,11 @@ def test_two_memories_by_name():
     first, second = MeanEncoder(Embedding(VOCABULARY, 5)), MeanEncoder(Embedding(VOCABULARY, 7))
     attention = {"left": Attention(6, 5), "right": Attention(6, 7, score="general")}
     decoder = RecurrentDecoder(
-        Embedding(VOCABULARY, 4), {"left": first, "right": second}, size=6, attention=attention, looking="current"
+        Embedding(VOCABULARY, 4),
+        {"left": first, "right": second},
+        size=6,
+        attention=attention,
+        looking="current",
     )
     memories = {"left": first(SOURCE), "right": second(TARGET)}
     target = tokens([4, 5], [6], [7, 8])

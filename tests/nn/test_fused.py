@@ -84,7 +84,8 @@ def test_gru_gradcheck():
     torch.manual_seed(0)
     packing = Packing.of(torch.tensor([2, 3]), 3)
     tensors = [
-        torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 6), (2, 2), (6, 2), (6,))
+        torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+        for shape in ((5, 6), (2, 2), (6, 2), (6,))
     ]
     for reverse in (False, True):
         assert torch.autograd.gradcheck(lambda *t, r=reverse: PackedGRU.apply(*t, packing, r), tensors)
@@ -101,8 +102,12 @@ def test_cost_gradcheck_and_torch(smoothing):
     logits = torch.nn.functional.linear(rows, weight, bias)
     expected = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
     torch.testing.assert_close(total, expected)
-    torch.testing.assert_close(likelihood, torch.nn.functional.cross_entropy(logits, targets, reduction="sum"))
-    assert torch.autograd.gradcheck(lambda r, w, b: PackedCost.apply(r, w, b, targets, smoothing)[0], (rows, weight, bias))
+    torch.testing.assert_close(
+        likelihood, torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
+    )
+    assert torch.autograd.gradcheck(
+        lambda r, w, b: PackedCost.apply(r, w, b, targets, smoothing)[0], (rows, weight, bias)
+    )
 
 
 def test_cost_in_several_pieces():
@@ -115,3 +120,36 @@ def test_cost_in_several_pieces():
     expected = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=0.1, reduction="sum")
     torch.testing.assert_close(total, expected)
     close(torch.autograd.grad(total * 0.5, parameters), torch.autograd.grad(expected * 0.5, parameters), 2e-4)
+
+
+@pytest.mark.parametrize("looking", ["previous", "current"])
+def test_saturated_energies_stay_exact(looking):
+    encoder, decoder = model(dtype=torch.float64, looking=looking)
+    score = decoder.reading.attention("source").score
+    with torch.no_grad():
+        score.key.weight *= 80
+        score.query.weight *= -40
+    previous, _, lengths = shifted(TARGET)
+    packing = Packing.of(lengths, previous.shape[1])
+    memories = {"source": encoder(SOURCE)}
+    assert decoder.start(memories).constants.keys["source"].abs().max() > 20
+    results = []
+    for unroll in (decoder.unroll, decoder.unroll_plain):
+        found = unroll(memories, previous, packing)
+        total = found.readouts.square().sum()
+        results.append(
+            [
+                found.readouts,
+                *torch.autograd.grad(total, list(decoder.parameters()), allow_unused=True, retain_graph=True),
+            ]
+        )
+    close(*results, 1e-9)
+
+
+def test_padded_positions_of_a_row_without_words_are_harmless():
+    packing = Packing.of(torch.tensor([2, 0, 1]), 3)
+    padded = torch.arange(9.0).view(3, 3, 1)
+    packed = packing.pack(padded)
+    assert packed.flatten().tolist() == [0.0, 6.0, 1.0]
+    assert packing.unpack(packed).flatten().tolist() == [0, 1, 0, 0, 0, 0, 6, 0, 0]
+    assert packing.rows().tolist() == [0, 2, 0] and packing.before().tolist() == [0]

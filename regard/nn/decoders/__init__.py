@@ -4,4 +4,14 @@ from regard.nn.decoders.recurrent import Objective, RecurrentDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
 from regard.nn.stepping import State, Step
 
-__all__ = ["LabelDecoder", "Labels", "Objective", "RecurrentDecoder", "Source", "State", "Step", "Tags", "TagsDecoder"]
+__all__ = [
+    "LabelDecoder",
+    "Labels",
+    "Objective",
+    "RecurrentDecoder",
+    "Source",
+    "State",
+    "Step",
+    "Tags",
+    "TagsDecoder",
+]

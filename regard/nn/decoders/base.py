@@ -43,5 +43,7 @@ def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
     """The summaries of several memories side by side, (B, Σ D)."""
     missing = [name for name in names if name not in memories]
     if missing:
-        raise RegardError(f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} did not come.")
+        raise RegardError(
+            f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} did not come."
+        )
     return torch.cat([memories[name].summary for name in names], -1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The weights transposed, the layout in which few rows are multiplied fastest, and the memory as the kernels want it."""
+    """The weights transposed, as few rows are multiplied fastest, and the memory as the kernels want it."""
 
     name: str
     word: Tensor
@@ -45,7 +45,9 @@ class Prepared:
         )
 
 
-def lay_out(decoder: RecurrentDecoder, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]) -> Prepared | None:
+def lay_out(
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
+) -> Prepared | None:
     """What every step needs, once per search; None where dropout is at work."""
     if decoder.training and (decoder.dropout.p > 0 or decoder.embedding.dropout.p > 0):
         return None
@@ -96,7 +98,13 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
     recurrent = torch.mm(before, prepared.recurrent)
     kept = hidden.new_empty(rows, 4 * size)
     gates_forward(
-        inputs.numpy(), recurrent.numpy(), prepared.bias_hh.detach().numpy(), hidden.numpy(), kept.numpy(), both.numpy(), 0
+        inputs.numpy(),
+        recurrent.numpy(),
+        prepared.bias_hh.detach().numpy(),
+        hidden.numpy(),
+        kept.numpy(),
+        both.numpy(),
+        0,
     )
     if state.feed is not None:
         _look(prepared, hidden, both, weights, shape[1])

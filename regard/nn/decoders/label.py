@@ -73,7 +73,9 @@ class LabelDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("class_weights", class_weights, persistent=False)
 
-    def forward(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, memories: Mapping[str, Memory], *, truth: Truth = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Logits (B, C) and looks (B, 1, S) by name."""
         features = [summaries(memories, self.summarised)] if self.summarised else []
         looks: dict[str, Tensor] = {}
@@ -82,9 +84,7 @@ class LabelDecoder(nn.Module):
                 query = memories[self.query_name].summary.unsqueeze(1)  # (B, 1, Q)
             else:
                 query = cast(Tensor, self.query).expand(len(memories[self.reading.names[0]].mask), 1, -1)
-            constants = Constants(
-                self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names)
-            )
+            constants = Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names))
             context, looks = self.reading(query, memories, constants, step=0)
             features.insert(0, context.squeeze(1))
         return self.output(self.dropout(torch.cat(features, -1))), looks

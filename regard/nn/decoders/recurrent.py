@@ -210,12 +210,15 @@ class RecurrentDecoder(nn.Module):
     def unroll_plain(
         self, memories: Mapping[str, Memory], previous: Tensor, packing: Packing, *, truth: Truth = None
     ) -> Unrolled:
-        """Step by step, for every option; in training, words drawn with probability `sampling` from the model itself."""
+        """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
         state = self.start(memories, truth=truth)
         sampled = self.training and self.sampling > 0
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
-        outputs, contexts, feeds, looks = [], [], [], []
+        outputs: list[Tensor] = []
+        contexts: list[Tensor] = []
+        feeds: list[Tensor] = []
+        looks: list[dict[str, Tensor]] = []
         for t in range(previous.shape[1]):
             now = slice(t, t + 1)
             if sampled and t > 0:

@@ -32,7 +32,9 @@ class ConvolutionalEncoder(Encoder):
     ) -> None:
         super().__init__()
         if width % 2 == 0:
-            raise RegardError(f"A convolution's width must be odd; received {width}.", fix=f"Choose {width + 1}.")
+            raise RegardError(
+                f"A convolution's width must be odd; received {width}.", fix=f"Choose {width + 1}."
+            )
         self.embedding = embedding
         self.value_size = self.summary_size = size
         self.project = nn.Linear(embedding.size, size)

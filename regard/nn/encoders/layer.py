@@ -14,7 +14,7 @@ First = Literal["learned", "zero"]
 
 
 class RecurrentLayer(nn.Module):
-    """inputs (N, I) → outputs (N, directions·size) and last states (B, directions·size), rows of `last` in their own order.
+    """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
     The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
     they are run by torch's kernels (cuDNN on CUDA), for a GRU on the processor by our own, and cell by cell for the

@@ -3,8 +3,8 @@
 looking from the previous state:    c = attend(h),  h' = gru(p + R c, h)                         reads: c
 looking from the current state:     h' = gru(p + R o, h),  c = attend(h'),  o' = tanh(Q + O [h'; c])    reads: o'
 
-with p (N, 3H) what the word contributes to the gates and Q (N, O) what it contributes to o. As in `recurrence`, the loop holds
-only what must wait for the state, and each weight's gradient is one matrix product at the end.
+with p (N, 3H) what the word contributes to the gates and Q (N, O) what it contributes to o. As in `recurrence`, the
+loop holds only what must wait for the state, and each weight's gradient is one matrix product at the end.
 """
 
 from __future__ import annotations
@@ -67,7 +67,11 @@ class PackedAttentive(torch.autograd.Function):
         weights, previous = new(count, values.shape[1]), new(count, size)
         state = first.clone(memory_format=torch.contiguous_format)
         inputs, recurrent = new(rows, 3 * size), new(rows, 3 * size)
-        recurrent_t, read_t, query_t = weight.t().contiguous(), read_weight.t().contiguous(), query_weight.t().contiguous()
+        recurrent_t, read_t, query_t = (
+            weight.t().contiguous(),
+            read_weight.t().contiguous(),
+            query_weight.t().contiguous(),
+        )
         fed = None if combined is None else projected.new_zeros(rows, combined.shape[1])
         vectors = None if combined is None else new(count, combined.shape[1])
         output_t = None if output_weight is None else output_weight.t().contiguous()
@@ -79,7 +83,14 @@ class PackedAttentive(torch.autograd.Function):
         def look(low: int, high: int, hidden: Tensor) -> None:
             torch.mm(hidden, query_t, out=queries[low:high])
             looks_forward(
-                queries.numpy()[low:high], *arrays, mask, source, both.numpy(), low, size, weights.numpy()[low:high]
+                queries.numpy()[low:high],
+                *arrays,
+                mask,
+                source,
+                both.numpy(),
+                low,
+                size,
+                weights.numpy()[low:high],
             )
 
         for low, high in asked.packing.steps:
@@ -99,13 +110,25 @@ class PackedAttentive(torch.autograd.Function):
                 both.numpy(),
                 low,
             )
-            if fed is not None and vectors is not None and combined is not None:
+            if fed is not None and vectors is not None and combined is not None and output_t is not None:
                 look(low, high, state[:alive])
                 torch.addmm(combined[low:high], both[low:high], output_t, out=vectors[low:high])
                 hyperbolic_in_place(vectors.numpy()[low:high])
                 fed[:alive] = vectors[low:high]
         ctx.save_for_backward(
-            keys, values, weight, read_weight, query_weight, vector, output_weight, both, kept, queries, weights, previous, vectors
+            keys,
+            values,
+            weight,
+            read_weight,
+            query_weight,
+            vector,
+            output_weight,
+            both,
+            kept,
+            queries,
+            weights,
+            previous,
+            vectors,
         )
         ctx.asked = asked
         reads = both[:, size:].contiguous() if vectors is None else vectors
@@ -127,9 +150,15 @@ class _Back:
     """The way back: the gradients of the state and of what was fed, and where each step's share is kept."""
 
     def __init__(self, ctx: Any, d_weights: Tensor) -> None:
-        (self.keys, self.values, self.weight, self.read_weight, self.query_weight, self.vector, self.output_weight) = (
-            ctx.saved_tensors[:7]
-        )
+        (
+            self.keys,
+            self.values,
+            self.weight,
+            self.read_weight,
+            self.query_weight,
+            self.vector,
+            self.output_weight,
+        ) = ctx.saved_tensors[:7]
         self.both, self.kept, self.queries, self.weights, self.previous, self.vectors = ctx.saved_tensors[7:]
         self.asked, self.prepared, self.d_weights = ctx.asked, ctx.prepared, d_weights
         count, self.size = self.previous.shape
@@ -143,7 +172,9 @@ class _Back:
         if self.vectors is not None:
             self.d_combined = torch.empty_like(self.vectors)
             self.d_fed = zeros(rows, self.vectors.shape[1])
-        self.d_both = torch.empty_like(self.both)  # gradients of [h; c]; of c alone when looking from the previous state
+        self.d_both = torch.empty_like(
+            self.both
+        )  # of [h; c]; of c alone when looking from the previous state
 
     def _look(self, low: int, high: int) -> None:
         mask, source = self.asked.arrays
@@ -202,7 +233,12 @@ class _Back:
         states, contexts = self.both[:, : self.size], self.both[:, self.size :]
         steps = np.array(self.asked.packing.starts)
         reading_backward(
-            self.weights.numpy(), self.d_both.numpy(), self.size, steps, self.asked.arrays[1], self.d_values.numpy()
+            self.weights.numpy(),
+            self.d_both.numpy(),
+            self.size,
+            steps,
+            self.asked.arrays[1],
+            self.d_values.numpy(),
         )
         if self.vectors is None:
             read, asked_from, d_combined, d_output = contexts, self.previous, None, None

@@ -51,7 +51,9 @@ def _scale(logits: Array, scale: Any, share: Any) -> None:
         logits[j] = logits[j] * scale - share
 
 
-def _gradient(logits: Array, bias: Array, targets: Array, smoothing: float, costs: Array, likelihoods: Array) -> None:
+def _gradient(
+    logits: Array, bias: Array, targets: Array, smoothing: float, costs: Array, likelihoods: Array
+) -> None:
     """logits (n, V), without their bias, become d cost / d logits; costs and −log p(target) are (n)."""
     rows, vocabulary = logits.shape
     number = logits.dtype.type

@@ -16,7 +16,7 @@ from regard.structures.kernels.cpu.compilation import compiled
 
 Array = Any
 
-# Rows are functions of their own: inside a parallel loop the compiler no longer sees that their numbers lie side by side.
+# Rows are functions of their own: inside a parallel loop the compiler no longer sees that numbers lie side by side.
 _fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
 

@@ -2,8 +2,8 @@
 
     e_s = v · tanh(q + k_s),  α = softmax(e),  c = Σ_s α_s h_s
 
-tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the keys' exponentials are made once, so an energy costs a product and a
-division. The (S, A) of them never leave the nearest cache; the way back computes them again rather than fetching them.
+tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the keys' exponentials are made once, so an energy costs a
+product and a division. The (S, A) of them stay in the nearest cache; the way back computes them again.
 Where |q| or |k| is so large that the product could overflow, u comes from tanh itself.
 
 `source[i]` says which memory query i asks, so that several queries, or rows in another order, share one.
@@ -29,7 +29,7 @@ _fast = njit(fastmath=True, error_model="numpy", nogil=True)
 def prepared(keys: Tensor) -> tuple[Array, Array, Array]:
     """keys (B, S, A), e^{2 keys}, and for each row whether a key is too large for that."""
     bounded = keys.detach()
-    extreme = bounded.abs().flatten(1).amax(1) > LARGEST if bounded.numel() else torch.zeros(len(keys), dtype=torch.bool)
+    extreme = (bounded.abs() > LARGEST).flatten(1).any(1)
     return bounded.numpy(), torch.exp(2 * bounded.clamp(-LARGEST, LARGEST)).numpy(), extreme.numpy()
 
 
@@ -71,8 +71,10 @@ def _add(total: Array, factor: Any, other: Array) -> None:
 
 
 @_fast  # type: ignore[untyped-decorator]
-def _spread(d_energy: Any, shares: Array, vector: Array, d_query: Array, d_key: Array, d_vector: Array) -> None:
-    """With y = de · u (1 − u): dq gathers y, dk gets 4 v y, dv gathers de · u; the factors 4 v and −2 come at the end."""
+def _spread(
+    d_energy: Any, shares: Array, vector: Array, d_query: Array, d_key: Array, d_vector: Array
+) -> None:
+    """With y = de · u (1 − u): dq gathers y, dk gets 4 v y, dv gathers de · u; factors 4 v and −2 come at the end."""
     four = shares.dtype.type(4)
     for a in range(len(shares)):
         weighted = d_energy * shares[a]
@@ -96,7 +98,7 @@ def _forward(
     column: int,
     weights: Array,
 ) -> None:
-    """query (b, A), keys (B, S, A) `prepared`, values (B, S, D), vector (A), mask (B, S), source (b) → context, weights (b, S).
+    """query (b, A), keys (B, S, A) `prepared`, values (B, S, D), vector (A), mask (B, S), source (b) → weights (b, S).
 
     The context (b, D) goes to the rows from `low` and the columns from `column` of a wider array.
     """
@@ -113,7 +115,9 @@ def _forward(
                     _shares(query[i], keys[row, s], shares)
                 else:
                     _fast_shares(grown, exponentials[row, s], shares)
-                energy = -2 * _dot(vector, shares)  # Σ v is the same for every position: the softmax does not see it
+                energy = -2 * _dot(
+                    vector, shares
+                )  # Σ v is the same for every position: the softmax does not see it
                 weights[i, s] = energy
                 if not any_position or energy > highest:
                     highest = energy
@@ -182,7 +186,9 @@ def _backward(
         _add(d_vector[row], query.dtype.type(-2), turned)
 
 
-def _reading(weights: Array, d_context: Array, column: int, starts: Array, source: Array, d_values: Array) -> None:
+def _reading(
+    weights: Array, d_context: Array, column: int, starts: Array, source: Array, d_values: Array
+) -> None:
     """d_values (B, S, D) = Σ_t α_t ⊗ dc_t over the packed steps t of each row, once they are all known."""
     positions, width = d_values.shape[1], d_values.shape[2]
     for i in prange(len(source)):

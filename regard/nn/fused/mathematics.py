@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, prange, types
 from numba.extending import intrinsic, overload
 
@@ -54,7 +54,7 @@ def _single_exponential(x: Any) -> Any:
     r = x - k * _LN2_HIGH
     r = r - k * _LN2_LOW
     p = (((E6 * r + E5) * r + E4) * r + E3) * r + E2
-    return ((p * r + ONE) * r + ONE) * _power_of_two(shifted)
+    return ((p * r + ONE) * r + ONE) * _power_of_two(shifted)  # type: ignore[call-arg]
 
 
 def exponential(x: float) -> float:

@@ -16,7 +16,7 @@ from regard.nn.packing import Packing
 
 
 class PackedGRU(torch.autograd.Function):
-    """projected (N, 3H), first (B, H), weight (3H, H), bias (3H) → outputs (N, H), last (B, H), rows in packed order."""
+    """projected (N, 3H), first (B, H), weight (3H, H), bias (3H) → outputs (N, H), last (B, H); rows longest first."""
 
     @staticmethod
     def forward(
@@ -32,7 +32,10 @@ class PackedGRU(torch.autograd.Function):
         state = first.clone(memory_format=torch.contiguous_format)
         weights = weight.t().contiguous()  # (H, 3H): much the faster layout for few rows
         recurrent = projected.new_empty(len(first), 3 * size)
-        outputs, previous = projected.new_empty(len(projected), size), projected.new_empty(len(projected), size)
+        outputs, previous = (
+            projected.new_empty(len(projected), size),
+            projected.new_empty(len(projected), size),
+        )
         kept = projected.new_empty(len(projected), 4 * size)
         inputs, offset, hidden = projected.detach().numpy(), bias.detach().numpy(), state.numpy()
         for low, high in _in_order(packing, reverse):

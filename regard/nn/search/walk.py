@@ -18,7 +18,9 @@ Choose = Callable[[Tensor, int], Tensor]
 
 
 @torch.no_grad()
-def walk(stepper: Stepper, choose: Choose, *, limits: Limits | None = None, hypotheses: int = 1) -> Hypotheses:
+def walk(
+    stepper: Stepper, choose: Choose, *, limits: Limits | None = None, hypotheses: int = 1
+) -> Hypotheses:
     """Writes until every hypothesis has its END; without limits, `choose` decides when that is."""
     state = stepper.start()
     rows, device = len(stepper.lengths), stepper.lengths.device

@@ -1,0 +1,95 @@
+"""Encoders: what they leave, whatever the padding."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.data.batch import Tokens
+from regard.errors import RegardError
+from regard.nn import ConvolutionalEncoder, Embedding, MeanEncoder, RecurrentEncoder
+
+from .conftest import SOURCE, VOCABULARY, tokens
+
+
+def encoders():
+    torch.manual_seed(0)
+    embedding = Embedding(VOCABULARY, 5)
+    made = {
+        "mean": MeanEncoder(embedding),
+        "convolutional": ConvolutionalEncoder(embedding, size=6, layers=2),
+        "stacked": RecurrentEncoder(embedding, size=4, layers=3, residual=True),
+        "one way": RecurrentEncoder(embedding, size=4, bidirectional=False),
+    }
+    for cell in ("rnn", "gru", "lstm"):
+        made[cell] = RecurrentEncoder(embedding, cell=cell, size=4)
+    made["sigmoid"] = RecurrentEncoder(embedding, cell="rnn", size=4, activation="sigmoid")
+    made["cho"] = RecurrentEncoder(embedding, size=4, update="cho")
+    for encoder in made.values():
+        for parameter in encoder.parameters():
+            torch.nn.init.normal_(parameter, std=0.5)
+    return made
+
+
+@pytest.mark.parametrize("name", encoders())
+def test_padding_and_neighbours_change_nothing(name):
+    encoder = encoders()[name].eval()
+    memory = encoder(Tokens(torch.nn.functional.pad(SOURCE.ids, (0, 3)), SOURCE.lengths))
+    assert memory.values.shape == (3, 8, encoder.value_size) and memory.summary.shape == (
+        3,
+        encoder.summary_size,
+    )
+    for row, length in enumerate(SOURCE.lengths.tolist()):
+        alone = encoder(tokens(SOURCE.ids[row, :length].tolist()))
+        torch.testing.assert_close(memory.values[row, :length], alone.values[0], atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(memory.summary[row], alone.summary[0], atol=1e-6, rtol=1e-5)
+        assert bool((memory.mask[row] == (torch.arange(8) < length)).all())
+
+
+@pytest.mark.parametrize(
+    ("cell", "module"), [("gru", torch.nn.GRU), ("lstm", torch.nn.LSTM), ("rnn", torch.nn.RNN)]
+)
+def test_recurrent_equals_torch(cell, module):
+    torch.manual_seed(0)
+    encoder = RecurrentEncoder(Embedding(VOCABULARY, 5), cell=cell, size=4, first="zero")
+    other = module(5, 4, bidirectional=True, batch_first=True)
+    with torch.no_grad():
+        for direction, suffix in enumerate(("", "_reverse")):
+            for name, tensor in encoder.layers[0].cell(direction).named_parameters():
+                getattr(other, f"{name}_l0{suffix}").copy_(tensor)
+    source = tokens([4, 5, 6, 7])
+    outputs, last = other(encoder.embedding(source.ids))
+    memory = encoder(source)
+    torch.testing.assert_close(memory.values, outputs)
+    last = last[0] if cell == "lstm" else last
+    torch.testing.assert_close(memory.summary[0], torch.cat([last[0, 0], last[1, 0]]))
+
+
+def test_the_first_state_is_learned_unless_it_is_zero():
+    for first, learned in (("learned", True), ("zero", False)):
+        encoder = RecurrentEncoder(Embedding(VOCABULARY, 5), size=4, first=first)
+        memory = encoder(SOURCE)
+        (memory.values.sum() + memory.summary.sum()).backward()
+        gradient = encoder.layers[0].first.grad
+        assert (gradient is not None and bool((gradient != 0).all())) == learned
+
+
+def test_mean_of_embeddings():
+    encoder = MeanEncoder(Embedding(VOCABULARY, 5))
+    memory = encoder(tokens([4, 5], [6]))
+    weight = encoder.embedding.weight
+    torch.testing.assert_close(memory.summary, torch.stack([(weight[4] + weight[5]) / 2, weight[6]]))
+
+
+def test_pretrained_vectors():
+    vectors = torch.randn(VOCABULARY, 5)
+    embedding = Embedding(VOCABULARY, 5, vectors=vectors, freeze=True)
+    torch.testing.assert_close(embedding(torch.tensor([4])), vectors[4:5])
+    assert not embedding.weight.requires_grad and bool((embedding(torch.tensor([0])) == 0).all())
+    with pytest.raises(RegardError, match="shape"):
+        Embedding(VOCABULARY, 6, vectors=vectors)
+
+
+def test_an_even_width_is_refused():
+    with pytest.raises(RegardError, match="odd"):
+        ConvolutionalEncoder(Embedding(VOCABULARY, 5), size=4, width=2)

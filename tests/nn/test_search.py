@@ -1,0 +1,227 @@
+"""Searches, against brute force, against each other and against their own definitions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import pytest
+import torch
+
+from regard.data.batch import END, UNKNOWN
+from regard.errors import RegardError
+from regard.nn.search import Beam, Ensemble, Greedy, Limits, Sample, Stepper, score
+
+from .conftest import SOURCE, model, tokens
+
+KINDS = [{}, {"looking": "current"}, {"cell": "lstm"}, {"condition": ("start",)}, {"score": "general"}]
+
+
+def stepper_of(source=SOURCE, **options):
+    encoder, decoder = model(**options)
+    return Stepper(decoder.eval(), {"source": encoder.eval()(source)})
+
+
+def contents(found, rank=0):
+    return [found.content(row, rank) for row in range(len(found.tokens))]
+
+
+def exhaustive(source, limits, penalty, **options):
+    """Every output of at most `maximum` words with its log-probability, best first, by teacher forcing."""
+    encoder, decoder = model(**options)
+    words = [word for word in range(decoder.embedding.vocabulary) if word > END or word == UNKNOWN]
+    outputs = [
+        list(output)
+        for length in range(limits.minimum, limits.maximum + 1)
+        for output in itertools.product(words, repeat=length)
+    ]
+    ranked = []
+    with torch.no_grad():
+        for output in outputs:
+            loss = decoder.eval().loss({"source": encoder.eval()(source)}, tokens(output))
+            total = -float(loss.total)
+            ranked.append((total / ((6 + len(output)) / 6) ** penalty, total, output))
+    return sorted(ranked, reverse=True)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_a_wide_beam_is_brute_force(options, penalty):
+    limits = Limits(minimum=1, maximum=3)
+    source = tokens([4, 5, 5])
+    expected = exhaustive(source, limits, penalty, vocabulary=6, **options)
+    beam = Beam(size=60, best=5, length_penalty=penalty, limits=limits)
+    found = beam(stepper_of(source, vocabulary=6, **options))
+    for rank in range(5):
+        assert found.content(0, rank) == expected[rank][2]
+        assert math.isclose(float(found.scores[0, rank]), expected[rank][1], abs_tol=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.7])
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_beam_of_one_is_greedy(options, penalty):
+    for seed in range(4):
+        stepper = stepper_of(seed=seed, **options)
+        greedy, beam = Greedy()(stepper), Beam(size=1, length_penalty=penalty)(stepper)
+        assert contents(greedy) == contents(beam)
+        torch.testing.assert_close(greedy.scores, beam.scores, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(greedy.token_scores, beam.token_scores, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(greedy.attention, beam.attention)
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, best=3)], ids=["greedy", "beam"])
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_batched_is_one_by_one(options, search):
+    together = search(stepper_of(**options))
+    for row in range(3):
+        alone = search(stepper_of(tokens(SOURCE.ids[row, : SOURCE.lengths[row]].tolist()), **options))
+        for rank in range(together.tokens.shape[1]):
+            assert alone.content(0, rank) == together.content(row, rank)
+            assert math.isclose(float(alone.scores[0, rank]), float(together.scores[row, rank]), abs_tol=1e-5)
+            steps, positions = int(alone.lengths[0, rank]), int(SOURCE.lengths[row])
+            for name, weights in alone.attention.items():
+                torch.testing.assert_close(
+                    weights[0, rank, :steps],
+                    together.attention[name][row, rank, :steps, :positions],
+                    atol=1e-5,
+                    rtol=1e-5,
+                )
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=4, best=4), Sample(samples=3, seed=1)], ids=repr)
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_scoring_what_was_found_gives_its_score_and_attention(options, search):
+    stepper = stepper_of(**options)
+    found = search(stepper)
+    for rank in range(found.tokens.shape[1]):
+        again = score(stepper, tokens(*contents(found, rank)))
+        torch.testing.assert_close(again.scores[:, 0], found.scores[:, rank], atol=1e-5, rtol=1e-5)
+        steps = again.tokens.shape[2]
+        assert torch.equal(again.tokens[:, 0], found.tokens[:, rank, :steps])
+        torch.testing.assert_close(
+            again.token_scores[:, 0], found.token_scores[:, rank, :steps], atol=1e-5, rtol=1e-5
+        )
+        for name, weights in again.attention.items():
+            torch.testing.assert_close(
+                weights[:, 0], found.attention[name][:, rank, :steps], atol=1e-5, rtol=1e-5
+            )
+
+
+def test_beam_ranks_by_penalised_score_and_differs_by_hypothesis():
+    found = Beam(size=5, best=5, length_penalty=1.0)(stepper_of())
+    ranks = found.scores / ((5 + found.lengths) / 6)
+    assert bool((ranks[:, :-1] >= ranks[:, 1:] - 1e-6).all())
+    assert all(len({tuple(found.content(row, rank)) for rank in range(5)}) == 5 for row in range(3))
+
+
+@pytest.mark.parametrize(
+    "make", [Greedy, lambda limits: Beam(4, limits=limits), lambda limits: Sample(limits=limits)]
+)
+def test_lengths_are_kept(make):
+    found = make(Limits(minimum=3, maximum=5))(stepper_of())
+    assert all(3 <= len(words) <= 5 for words in contents(found))
+    assert bool((found.lengths == torch.tensor([[len(words) + 1] for words in contents(found)])).all())
+    exact = make(Limits(minimum=4, maximum=4))(stepper_of())
+    assert all(len(words) == 4 for words in contents(exact))
+
+
+@pytest.mark.parametrize(
+    "make", [Greedy, lambda limits: Beam(4, best=4, limits=limits), lambda limits: Sample(limits=limits)]
+)
+def test_prefix_is_forced(make):
+    prefix = tokens([7, 9], [], [UNKNOWN])
+    stepper = stepper_of()
+    found = make(Limits(prefix=prefix, maximum=6))(stepper)
+    for rank in range(found.tokens.shape[1]):
+        assert found.content(0, rank)[:2] == [7, 9] and found.content(2, rank)[:1] == [UNKNOWN]
+    free = make(Limits(maximum=6))(stepper)
+    if not isinstance(make(Limits()), Sample):
+        assert found.content(1) == free.content(1)
+    again = score(stepper, tokens(*contents(found)))
+    torch.testing.assert_close(again.scores[:, 0], found.scores[:, 0], atol=1e-5, rtol=1e-5)
+
+
+def test_ensemble_of_one_model_twice_is_that_model():
+    stepper = stepper_of()
+    for search in (Greedy(), Beam(size=3, best=3)):
+        single, double = search(stepper), search(Ensemble([stepper, stepper_of()]))
+        assert torch.equal(single.tokens, double.tokens)
+        torch.testing.assert_close(single.scores, double.scores, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(single.attention, double.attention, atol=1e-6, rtol=1e-5)
+
+
+def test_ensemble_averages_probabilities():
+    members = [stepper_of(seed=1), stepper_of(seed=2, looking="current")]
+    words = torch.full((3, 1), 2)
+    expected = sum(torch.softmax(member.step(words, member.start()).logits, -1) for member in members) / 2
+    both = Ensemble(members)
+    torch.testing.assert_close(both.step(words, both.start()).logits.exp(), expected)
+
+
+def first_words(search, count=3000):
+    """How often each word comes first among many samples for one source."""
+    with torch.no_grad():
+        stepper = stepper_of(tokens([4, 5]))
+        found = search(stepper)
+        probabilities = torch.softmax(stepper.step(torch.full((1, 1), 2), stepper.start()).logits[0, 0], -1)
+    drawn = Counter(found.tokens[0, :, 0].tolist())
+    return {word: times / count for word, times in drawn.items()}, probabilities
+
+
+def allowed_only(probabilities):
+    kept = probabilities.clone()
+    kept[[0, 2]] = 0
+    return kept / kept.sum()
+
+
+def test_sampled_frequencies_are_the_model_s():
+    frequencies, probabilities = first_words(Sample(samples=3000, seed=0, limits=Limits(maximum=2)))
+    for word, probability in enumerate(allowed_only(probabilities).tolist()):
+        spread = math.sqrt(probability * (1 - probability) / 3000)
+        assert abs(frequencies.get(word, 0) - probability) < 4.5 * spread + 1e-9
+
+
+def test_temperature_sharpens():
+    frequencies, probabilities = first_words(
+        Sample(samples=3000, seed=0, temperature=0.5, limits=Limits(maximum=2))
+    )
+    expected = allowed_only(probabilities) ** 2
+    expected = expected / expected.sum()
+    for word, probability in enumerate(expected.tolist()):
+        assert (
+            abs(frequencies.get(word, 0) - probability)
+            < 4.5 * math.sqrt(probability * (1 - probability) / 3000) + 1e-9
+        )
+
+
+def test_top_and_nucleus_leave_out_the_unlikely():
+    frequencies, probabilities = first_words(Sample(samples=3000, seed=0, top=2, limits=Limits(maximum=2)))
+    order = allowed_only(probabilities).sort(descending=True)
+    assert set(frequencies) == set(order.indices[:2].tolist())
+    enough = float(order.values[0] + order.values[1]) - 1e-4  # reached by the second word
+    frequencies, _ = first_words(Sample(samples=3000, seed=0, nucleus=enough, limits=Limits(maximum=2)))
+    assert set(frequencies) == set(order.indices[:2].tolist())
+
+
+def test_the_seed_decides():
+    stepper = stepper_of()
+    search = Sample(samples=4, seed=5)
+    assert torch.equal(search(stepper).tokens, search(stepper).tokens)
+    assert not torch.equal(search(stepper).tokens[..., 0], Sample(samples=4, seed=6)(stepper).tokens[..., 0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Beam(size=0), "size ≥ 1"),
+        (lambda: Beam(size=2, best=3), "best ≤ size"),
+        (lambda: Limits(minimum=3, maximum=2), "cannot be"),
+        (lambda: Sample(temperature=0), "temperature > 0"),
+        (lambda: Sample(nucleus=1.5), "nucleus ≤ 1"),
+        (lambda: Ensemble([]), "at least one"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(RegardError, match=message):
+        make()
