@@ -26,6 +26,7 @@ from regard.structures.paired_semirings import (
     PartialSemiring,
     SignedLogSemiring,
 )
+from regard.structures.potentials import joint_batch
 from regard.structures.program import Backend, Program, Shape
 from regard.structures.semirings import (
     NEGATIVE_INFINITY,
@@ -92,24 +93,21 @@ class Structure(Program):
         return self._run(MaxSemiring())
 
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
-        """The k best structures (k, *batch_shape, *event_shape) and their scores (k, *batch_shape), best
-        first.
+        """The k best, best first: values (k, *batch_shape, *event_shape) and scores (k, *batch_shape).
 
-        All are different. Where fewer than k exist, the rest have score −inf and are all zero. Scores are
+        All are different. Where fewer than k exist, the rest are all zero and have score −inf. Scores are
         differentiable.
         """
         if k < 1:
             raise ValueError(f"topk needs k of at least 1, not {k}.")
-        scores = self._run(KBestSemiring(k))
         inside = self._with_respect_to(self.value_index, KBestSemiring(k))
+        scores, pull_back = torch.func.vjp(inside, self.potentials[self.value_index])[:2]
         with torch.no_grad():
-            pull_back = torch.func.vjp(inside, self.potentials[self.value_index].detach())[1]
-            each = torch.eye(k, dtype=scores.dtype, device=scores.device).view(
-                k, k, *[1] * (scores.dim() - 1)
-            )
-            (values,) = torch.func.vmap(pull_back, chunk_size=256)(each.expand(k, *scores.shape))
-        exists = (scores.detach() > NEGATIVE_INFINITY).view(*scores.shape, *[1] * len(self.event_shape))
-        return torch.where(exists, values, 0.0), scores
+            each = torch.eye(k, dtype=scores.dtype, device=scores.device)
+            each = each.view(k, k, *[1] * len(self.batch_shape)).expand(k, *scores.shape)
+            (values,) = torch.func.vmap(pull_back, chunk_size=256)(each)
+            exists = (scores > NEGATIVE_INFINITY).view(*scores.shape, *[1] * len(self.event_shape))
+            return torch.where(exists, values, 0.0), scores
 
     def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
         """Exact independent samples (*sample_shape, *batch_shape, *event_shape), without gradient."""
@@ -118,8 +116,7 @@ class Structure(Program):
     def rsample(
         self, sample_shape: Shape = (), *, temperature: float = 1.0, generator: torch.Generator | None = None
     ) -> Tensor:
-        """Perturb-and-MAP with a straight-through gradient: relaxed, not exact, except for `Categorical` and
-        `Bernoulli`.
+        """Perturb-and-MAP with a straight-through gradient: exact for `Categorical` and `Bernoulli` alone.
 
         Forwards it is the mode after adding independent Gumbel noise to the value's potentials (for parts
         that may each be absent, the difference of two: logistic noise). Backwards it is the gradient of the
@@ -131,9 +128,8 @@ class Structure(Program):
         value = self.potentials[self.value_index]
         noise = self._perturbation(value.detach().expand(*sample_shape, *value.shape), generator)
         perturbed = self._with_value(value + noise, sample_shape)
-        relaxed = perturbed._with_potentials(
-            [potential / temperature for potential in perturbed.potentials]
-        ).mean
+        tempered = [potential / temperature for potential in perturbed.potentials]
+        relaxed = perturbed._with_potentials(tempered).mean
         return perturbed.mode + (relaxed - relaxed.detach())
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
@@ -155,28 +151,22 @@ class Structure(Program):
         return divergence
 
     def _check_comparable(self, other: Structure) -> None:
-        same = (
-            type(self) is type(other)
-            and self.event_shape == other.event_shape
-            and self.options == other.options
-        )
-        if not same:
+        kinds = [(type(x).__name__, tuple(x.event_shape), x.options) for x in (self, other)]
+        if kinds[0] != kinds[1]:
             raise ValueError(
-                f"Only structures of one class, size and options can be compared, not {self} {self.options} "
-                f"and {other} {other.options}."
+                f"Only structures of one class, size and options can be compared, not {kinds[0]} and {kinds[1]}."
             )
+        joint_batch(this=self.batch_shape, other=other.batch_shape)
         for mine, theirs in zip(self._lengths, other._lengths, strict=True):
-            alike = (mine is None) == (theirs is None) and (
-                mine is None or theirs is None or bool((mine == theirs).all())
-            )
-            if not alike:
+            if not _equal_lengths(mine, theirs):
                 raise ValueError(
                     "Only structures of equal lengths can be compared: give both the same lengths=."
                 )
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """log p(z) of values (*sample_shape, *batch_shape, *event_shape), 0/1 or Boolean; −inf for what is no
-        structure.
+        """log p(z) of values (*sample_shape, *batch_shape, *event_shape), 0/1 or Boolean.
+
+        −inf for what is no structure of these lengths, or one that is excluded.
         """
         return self._normalise(self.score(value))
 
@@ -198,9 +188,7 @@ class Structure(Program):
         required, value = torch.broadcast_tensors(required, value)
         run = self._with_respect_to(self.value_index, PartialSemiring(self.value_index, required))
         present, log_weight = run(value)
-        needed = (
-            required.flatten(required.dim() - len(self.event_shape)).sum(-1) if self.event_shape else required
-        )
+        needed = required.flatten(required.dim() - len(self.event_shape)).sum(-1)
         return torch.where(present == needed, log_weight, NEGATIVE_INFINITY)
 
     def _normalise(self, score: Tensor) -> Tensor:
@@ -218,16 +206,17 @@ class Structure(Program):
         return mean
 
     def expected_product(self, factors: Tensor) -> Tensor:
-        """E[Π_{part ∈ z} factors[part]], with factors of either sign in the shape of the first potential."""
+        """E[Π_{part ∈ z} factors[part]], with factors of either sign in the shape of the first potential.
+
+        Differentiable except where it is exactly 0.
+        """
         semiring = SignedLogSemiring(0, factors.to(self.potentials[0].dtype))
         size, sign = self._run(semiring, rank=factors.dim() - self.event_dims[0])
         mean: Tensor = sign * self._normalise(size).exp()
         return mean
 
     def max_marginals(self) -> Tensor:
-        """The best score of any structure with the part, in the shape of the first potential; −inf where none
-        has it.
-        """
+        """The best score of any structure with the part, in the shape of the first potential; −inf if none has it."""
         dims = self.event_dims[0]
         potential = self.potentials[0]
         batch, event = potential.shape[: potential.dim() - dims], potential.shape[potential.dim() - dims :]
@@ -244,23 +233,18 @@ class Structure(Program):
         return torch.cat(scores).movedim(0, -1).reshape(*batch, *event)
 
     def count(self) -> Any:
-        """The number of structures with non-zero probability: an exact int, or nested lists of them in the
-        batch shape.
-        """
-        counted = [
-            torch.where(p.detach() > NEGATIVE_INFINITY, 0.0, NEGATIVE_INFINITY).double()
-            for p in self.potentials
-        ]
+        """The number of structures not excluded: an exact int, or nested lists of them in the batch shape."""
+        allowed = [potential.detach() > NEGATIVE_INFINITY for potential in self.potentials]
+        counted = [torch.where(where, 0.0, NEGATIVE_INFINITY).double() for where in allowed]
         log_count = self._run(LogSemiring(), counted)
         primes = primes_for(float(log_count.max()) if log_count.numel() else 0.0)
         return combine_residues(self._run(CountingSemiring(primes), counted), primes)
 
     def enumerate_support(self, expand: bool = True, *, limit: int = 4096) -> Tensor:
-        """Every structure (count, *batch_shape, *event_shape), best first, all zero past the end where a
-        batch's counts differ.
+        """Every structure (count, *batch_shape, *event_shape), best first; refuses to list more than `limit`.
 
-        `expand` is there for `torch.distributions`; the batch dimensions are always expanded. Refuses more
-        than `limit`.
+        Where the counts of a batch differ, the rest is all zero. `expand` is there for `torch.distributions`:
+        the batch dimensions are always expanded.
         """
         largest = _largest(self.count())
         if largest > limit:
@@ -284,6 +268,12 @@ def logistic_noise(like: Tensor, generator: torch.Generator | None) -> Tensor:
 
 def _largest(count: Any) -> int:
     return count if isinstance(count, int) else max(map(_largest, count), default=0)
+
+
+def _equal_lengths(mine: Tensor | None, theirs: Tensor | None) -> bool:
+    if mine is None or theirs is None:
+        return mine is theirs
+    return bool((mine == theirs).all())
 
 
 def _kl_divergence(p: Structure, q: Structure) -> Tensor:

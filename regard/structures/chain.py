@@ -38,6 +38,12 @@ def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths:
     return or_empty(semiring, lengths, semiring.sum(prefix, -1))
 
 
+def chain_entropy(first: Tensor, pairs: Tensor) -> Tensor:
+    """H(z_0) + Σ_n H(z_{n+1} | z_n), (B,), from marginals (B, C) and (B, N−1, C, C): no large scores to cancel."""
+    conditional = _x_log_x(pairs).sum((-1, -2)) - _x_log_x(pairs.sum(-1)).sum(-1)  # (B, N−1)
+    return -(_x_log_x(first).sum(-1) + conditional.sum(-1))
+
+
 def sample_states(
     first: Tensor, pairs: Tensor, sample_shape: Shape, generator: torch.Generator | None
 ) -> Tensor:
@@ -144,10 +150,7 @@ class LinearChain(Structure):
         folded = self._folded("chain")
         if folded is None:
             return super().entropy()
-        # H(z_0) + Σ_n H(z_{n+1} | z_n), from marginals alone: no large scores to cancel.
-        first, pairs = kernels.chain_marginals(*folded)
-        conditional = _x_log_x(pairs).sum((-1, -2)) - _x_log_x(pairs.sum(-1)).sum(-1)  # (B, N−1)
-        return -(_x_log_x(first).sum(-1) + conditional.sum(-1)).view(self.batch_shape)
+        return chain_entropy(*kernels.chain_marginals(*folded)).view(self.batch_shape)
 
     def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
         folded = self._folded("chain")

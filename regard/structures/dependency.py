@@ -108,6 +108,20 @@ class ProjectiveTree(Structure):
         """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
         return heads_of(self._as_parts("value", value), self.labelled)
 
+    def entropy(self) -> Tensor:
+        (scores,) = self.potentials
+        if self.backend != "auto" or not kernels.available("projective", scores):
+            return super().entropy()
+        # Each word has one head, so that a word's scores may all be shifted: log Z − E[score] then has little to
+        # cancel.
+        highest = scores.detach().amax((-3, -1) if self.labelled else -2, keepdim=True)
+        centred = self._with_potentials([scores - torch.where(highest == NEGATIVE_INFINITY, 0.0, highest)])
+        marginals = centred.marginals
+        parts = torch.where(marginals > 0, marginals * centred.potentials[0], 0.0)
+        expected = parts.flatten(-self.event_dims[0]).sum(-1)
+        log_partition = centred.log_partition
+        return torch.where(log_partition > NEGATIVE_INFINITY, log_partition - expected, 0.0)
+
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         (arcs,) = parts
         if self.labelled:

@@ -21,8 +21,7 @@ class _Additive(Semiring):
 
 
 class ExpectationSemiring(_Additive):
-    """(log w, mean): total weight and the weighted mean of an additive quantity, `weights[part]` for each
-    part.
+    """(log w, mean): total weight, and the weighted mean of a sum of `weights[part]` over parts.
 
     The mean is kept in the linear domain, where it is bounded by the largest total, has either sign and is
     differentiable through zero.
@@ -49,8 +48,7 @@ class ExpectationSemiring(_Additive):
 
 
 class DivergenceSemiring(_Additive):
-    """(log p, log q, d): two weightings of the same structures and, of the sums so far, a divergence of the
-    second from the first.
+    """(log p, log q, d): two weightings of the same structures, and the divergence of the second from the first.
 
     d is E_p[−log q] (`relative=False`: cross-entropy; entropy when q is p) or E_p[log p − log q]
     (`relative=True`: Kullback-Leibler), where p and q are normalised within the cell. Differences are taken
@@ -84,8 +82,7 @@ class DivergenceSemiring(_Additive):
 
 
 class PartialSemiring(_Additive):
-    """(required parts present, log weight of the structures that have so many): the most present wins, ties
-    add their weights.
+    """(required parts present, log weight): the most present wins, ties add their weights.
 
     Afterwards the log weight is that of the structures with every required part if the number present is the
     number required.
@@ -118,14 +115,11 @@ class ContainsSemiring(Semiring):
         self.index, self.asked = (
             index,
             asked,
-        )  # asked: (parts, 1..., *shape of the potential's event), one True in each
+        )  # (parts asked, 1..., *own axes of the potential), one True in each
 
     def lift(self, index: int, potential: Tensor) -> Tensor:
-        asked = (
-            self.asked
-            if index == self.index
-            else self.asked.new_zeros(len(self.asked), *[1] * potential.dim())
-        )
+        nowhere = self.asked.new_zeros(len(self.asked), *[1] * potential.dim())
+        asked = self.asked if index == self.index else nowhere
         asked, potential = torch.broadcast_tensors(asked, potential.unsqueeze(0))
         without = torch.where(asked, NEGATIVE_INFINITY, potential)
         return torch.stack([without, torch.where(asked, potential, NEGATIVE_INFINITY)])
@@ -144,9 +138,7 @@ class ContainsSemiring(Semiring):
 
 
 class SignedLogSemiring(Semiring):
-    """Real numbers x of either sign as (log |x|, sign x), for products of factors that may be negative or
-    very large.
-    """
+    """Real numbers x of either sign as (log |x|, sign x): products may be negative, and larger than any float."""
 
     def __init__(self, index: int, factors: Tensor) -> None:
         self.index, self.factors = index, factors

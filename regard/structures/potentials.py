@@ -1,6 +1,4 @@
-"""Potentials as given by the caller, made ready: one precision, one batch shape, masks as −inf, lengths as
-integers.
-"""
+"""Potentials as given by the caller, made ready: one precision, one batch shape, masks as −inf."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ Lengths = Tensor | Sequence[int] | int | None
 
 
 def as_floats(**potentials: Tensor | None) -> list[Any]:
-    """All potentials in one precision: float64 if any has it, else float32; half precision is raised, never
-    used to add.
-    """
+    """All potentials in one precision: float64 if any has it, else float32, to which half precision is raised."""
     given = {name: potential for name, potential in potentials.items() if potential is not None}
     for name, potential in given.items():
         if not isinstance(potential, Tensor) or not potential.is_floating_point():
@@ -34,9 +30,7 @@ def as_floats(**potentials: Tensor | None) -> list[Any]:
 def check_axes(
     name: str, potential: Tensor, axes: Sequence[str], sizes: Sequence[int | None], hint: str = ""
 ) -> None:
-    """The trailing axes of a potential must have these sizes (None: any), which messages call by their
-    letters.
-    """
+    """The trailing axes of a potential must have these sizes (None: any); a message calls them by their letters."""
     received = tuple(potential.shape)
     fits = len(received) >= len(sizes)
     trailing = received[len(received) - len(sizes) :]
@@ -63,8 +57,7 @@ def as_lengths(lengths: Lengths, longest: int, device: torch.device, name: str =
     tensor = torch.as_tensor(lengths, device=device)
     if tensor.is_floating_point() or tensor.dtype == torch.bool:
         raise ValueError(f"{name} must be whole numbers, not {tensor.dtype}; for a Boolean mask use mask=.")
-    # On an accelerator the check would make the host wait for the device, so there it is left to the
-    # indexing.
+    # On an accelerator the check would make the host wait for the device.
     if tensor.device.type == "cpu" and tensor.numel() and not _within(tensor, longest):
         low, high = int(tensor.min()), int(tensor.max())
         raise ValueError(f"{name} must lie between 0 and {longest} but range from {low} to {high}.")

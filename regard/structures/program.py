@@ -52,15 +52,14 @@ class Program(Distribution):
 
     @property
     def potentials(self) -> tuple[Tensor, ...]:
+        """Log scores of parts; `_inside` takes them, lifted, in this order."""
         return self._given
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_shape={tuple(self.batch_shape)}, event_shape={tuple(self.event_shape)})"
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
-        """The sum over all structures of the product of their parts, indexing `parts` (lifted potentials)
-        from the right.
-        """
+        """The sum over all structures of the product of their parts, which are indexed from the right only."""
         raise NotImplementedError
 
     def _run(self, semiring: Semiring, potentials: Sequence[Tensor] | None = None, rank: int = 0) -> Tensor:
@@ -82,6 +81,7 @@ class Program(Distribution):
         return lambda potential: self._run(semiring, [*before, potential, *after])
 
     def _marginals_of(self, index: int) -> Tensor:
+        """The gradient of the log-partition in one potential."""
         inside = self._with_respect_to(index, LogSemiring())
         gradient: Tensor = torch.func.grad(lambda potential: inside(potential).sum())(self.potentials[index])
         return gradient
@@ -104,6 +104,7 @@ class Program(Distribution):
         return copy
 
     def _with_potentials(self, potentials: Sequence[Tensor]) -> Self:
+        """A copy with other potentials in the place of those given."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._given = tuple(potentials)
@@ -117,6 +118,7 @@ class Program(Distribution):
         return lengths.expand(self.batch_shape).reshape(-1)
 
     def _as_parts(self, name: str, value: Tensor) -> Tensor:
+        """A value as Booleans, its shape checked."""
         dims = len(self.event_shape)
         if value.shape[value.dim() - dims :] != self.event_shape or value.dim() < dims:
             wanted = ", ".join(["...", *map(str, self.event_shape)])

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.structures import kernels
 from regard.structures.base import Backend, Shape, Structure, logistic_noise
-from regard.structures.chain import forward_algorithm, sample_states
+from regard.structures.chain import chain_entropy, forward_algorithm, sample_states
 from regard.structures.potentials import (
     Lengths,
     apply_mask,
@@ -74,6 +74,12 @@ class Segmentation(Structure):
         total = torch.where(present, scores, 0.0).sum(-1) + torch.where(inside[..., 1:], between, 0.0).sum(-1)
         valid = (inside | ~present).all(-1) & (total > NEGATIVE_INFINITY)
         return torch.where(valid, total, NEGATIVE_INFINITY)
+
+    def entropy(self) -> Tensor:
+        folded = self._folded("chain")
+        if folded is None:
+            return super().entropy()
+        return chain_entropy(*kernels.chain_marginals(*folded)).view(self.batch_shape)
 
     def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
         folded = self._folded("chain")

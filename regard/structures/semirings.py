@@ -18,8 +18,7 @@ and, in `paired_semirings.py`, those whose elements are pairs of such things:
     SignedLogSemiring     (log |x|, sign x)                     expected_product, with factors of either sign
 
 An element is a tensor; algebras with several components hold them in one or two leading axes, so a program
-must index from the right only. A program sees a semiring through `lift`, `times`, `sum`, `plus`, `ones_like`
-and `zeros_like`.
+must index from the right only.
 
 Zero weight is a true −inf: no operation here turns it into NaN, forwards or backwards, at any order of
 differentiation.
@@ -52,9 +51,7 @@ def softmax_weights(x: Tensor, log_total: Tensor, dim: int) -> tuple[Tensor, Ten
 
 
 class Semiring:
-    """What a dynamic program may do with elements. `dim` arguments are negative: leading axes belong to the
-    algebra.
-    """
+    """What a dynamic program may do with elements. A `dim` is negative: leading axes belong to the algebra."""
 
     deterministic = True
 
@@ -135,8 +132,7 @@ class MaxSemiring(LogSemiring):
 
 
 class SamplingSemiring(LogSemiring):
-    """The log semiring with another gradient: each sum sends it all to one term, drawn in proportion to its
-    weight.
+    """The log semiring with another gradient: each sum sends it to one term, drawn in proportion to its weight.
 
     A cell of the chart is visited at most once in a derivation, so the cells' draws, made independently on
     the way forward, make the path followed backwards from the goal an exact ancestral sample.
@@ -151,8 +147,7 @@ class SamplingSemiring(LogSemiring):
         weights = x.detach()
         noise = torch.empty_like(weights).exponential_(generator=self.generator)
         chosen = take(x, (weights - noise.log()).argmax(dim), dim)
-        # The value is the log of the sum, the gradient that of the chosen term; −inf − (−inf) must stay out
-        # of it.
+        # The value is the log of the sum, the gradient that of the chosen term, which must not be −inf − (−inf).
         reachable = chosen.detach() > NEGATIVE_INFINITY
         through = torch.where(reachable, chosen, 0.0)
         return torch.where(

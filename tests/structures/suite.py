@@ -192,7 +192,11 @@ class StructureSuite:
             lambda structure: torch.where(
                 structure.log_prob(values).isfinite(), structure.log_prob(values), 0.0
             ),
-            lambda structure: torch.where(structure.mode_score.isfinite(), structure.mode_score, 0.0),
+            lambda structure: structure.mode_score,
+            lambda structure: structure.topk(2)[1],
+            lambda structure: structure.max_marginals(),
+            lambda structure: structure.log_prob_partial(forbidden=values),
+            lambda structure: structure.expected_product(torch.full_like(structure.marginals, -0.7)),
         ]
         for query in queries:
             self.check(case, query, gradcheck)

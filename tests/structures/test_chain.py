@@ -233,3 +233,19 @@ def test_values_of_another_shape_are_named() -> None:
         chain.cross_entropy(LinearChain(EDGES[:, :2]))
     with pytest.raises(ValueError, match="equal lengths"):
         chain.cross_entropy(LinearChain(EDGES, NODES, lengths=LENGTHS))
+
+
+def test_divergence_from_what_excludes_it_is_infinite() -> None:
+    p, q = LinearChain(EDGES, NODES), LinearChain(EDGES, torch.where(NO_NODE, -torch.inf, NODES))
+    assert p.cross_entropy(q)[:3].tolist() == [torch.inf] * 3
+    assert torch.distributions.kl_divergence(p, q)[:3].tolist() == [torch.inf] * 3
+    assert torch.distributions.kl_divergence(q, p)[:2].isfinite().all()
+    with pytest.raises(ValueError, match="do not broadcast"):
+        p.cross_entropy(LinearChain(EDGES[:3], NODES[:3]))
+
+
+def test_an_empty_batch() -> None:
+    for backend in ("reference", "auto"):
+        chain = LinearChain(EDGES[:0], NODES[:0], backend=backend)
+        assert chain.log_partition.shape == (0,) and chain.marginals.shape == (0, N - 1, C, C)
+        assert chain.count() == [] and chain.sample((2,)).shape == (2, 0, N, C)
