@@ -81,8 +81,7 @@ class MonotoneAlignment(Structure):
         return logistic_noise(like, generator)
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
-        """Cells (s, t) count what has been consumed of each side. On an anti-diagonal s + t = k they are indexed by
-        s.
+        """Cells (s, t) count what has been consumed of each side; on an anti-diagonal s + t = k, s is the index.
 
         Between two matches the source is skipped first, then the target: `fresh` cells may still skip source
         positions, those reached by skipping a target position may not. So each set of matches has one path.
@@ -93,10 +92,10 @@ class MonotoneAlignment(Structure):
         start = torch.cat([one, semiring.zeros_like(one).expand(*one.shape[:-1], sources)], -1)  # (..., S+1)
         fresh, any_before, any_now = start, semiring.zeros_like(start), start
         diagonals = [any_now]
-        source = _before(semiring, source)  # (..., S+1): the source position that leads to s
-        match = _before(
-            semiring, _skew(semiring, match, 2)
-        )  # (..., K, S+1): likewise, for each anti-diagonal
+        # What leads to the cells of an anti-diagonal: a source position (..., S+1), matches and target positions
+        # (..., S+T+2, S+1), of which the k-th belong to the k-th.
+        source = _before(semiring, source)
+        match = _before(semiring, _skew(semiring, match, 2))
         target = _skew(semiring, target.unsqueeze(-2).expand(*target.shape[:-1], sources + 1, targets), 1)
         for k in range(1, sources + targets + 1):
             matched = semiring.times(_before(semiring, any_before[..., :-1]), match[..., k, :])
@@ -117,9 +116,7 @@ class MonotoneAlignment(Structure):
 
 def _before(semiring: Semiring, x: Tensor) -> Tensor:
     """x along its last axis after a zero element: what belongs to s−1, in the place of s."""
-    return torch.cat(
-        [semiring.zeros_like(x[..., :1] if x.shape[-1] else x.new_zeros(*x.shape[:-1], 1)), x], -1
-    )
+    return torch.cat([semiring.zeros_like(x.new_zeros(*x.shape[:-1], 1)), x], -1)
 
 
 def _skew(semiring: Semiring, x: Tensor, offset: int) -> Tensor:

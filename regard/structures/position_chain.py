@@ -28,7 +28,7 @@ from regard.structures.potentials import (
 from regard.structures.ragged import advance, before_end, or_empty
 from regard.structures.recompute import recomputed
 from regard.structures.scaled import OutOfRange, ScaledTransitions
-from regard.structures.semirings import LogSemiring, Semiring
+from regard.structures.semirings import NEGATIVE_INFINITY, LogSemiring, MaxSemiring, Semiring
 
 TILE = 2**20  # elements of (batch, S, part of S) that exist at one time
 
@@ -102,6 +102,28 @@ class PositionChain(Structure):
             extended = semiring.times(step(prefix), scores[..., k, :])
             prefix = advance(self.lengths, k, extended, prefix)
         return or_empty(semiring, self.lengths, semiring.sum(prefix, -1))
+
+    def max_marginals(self) -> Tensor:
+        """The best score of any choice with the position, (..., K, S): Viterbi from both ends."""
+        scores, *transitions = self.potentials
+        if scores.shape[-2] == 0:
+            return scores
+        semiring = MaxSemiring()
+
+        def step(cells: Tensor, backwards: bool) -> Tensor:
+            if not transitions:
+                return semiring.sum(cells, -1).unsqueeze(-1).expand(cells.shape)
+            return _tiled_step(semiring, cells, transitions[0].mT if backwards else transitions[0])
+
+        inside = before_end(self.lengths, scores.shape[-2], scores.device)  # (..., K)
+        prefixes, suffixes = [scores[..., 0, :]], [torch.zeros_like(scores[..., 0, :])]
+        for k in range(1, scores.shape[-2]):
+            prefixes.append(step(prefixes[-1], False) + scores[..., k, :])
+        for k in range(scores.shape[-2] - 1, 0, -1):
+            longer = step(suffixes[-1] + scores[..., k, :], True)
+            suffixes.append(torch.where(inside[..., k, None], longer, 0.0))
+        best = torch.stack(prefixes, -2) + torch.stack(suffixes[::-1], -2)
+        return torch.where(inside.unsqueeze(-1), best, NEGATIVE_INFINITY)
 
     def _scaled(self, scores: Tensor) -> Tensor:
         """The log-partition by products of scaled exponentials; OutOfRange where their range does not suffice."""
