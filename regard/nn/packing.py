@@ -32,11 +32,14 @@ class Packing:
         order = np.argsort(-counts, kind="stable")
         times = np.arange(counts.max(initial=0))[:, None]
         alive = times < counts[order]  # (T, B)
-        places = (order * width + times)[alive]
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        order, back, places = (torch.from_numpy(array).to(lengths.device) for array in (order, back, places))
-        return Packing(order, back, places, [0, *alive.sum(1).cumsum().tolist()], width)
+
+        def tensor(array: np.ndarray) -> Tensor:
+            return torch.from_numpy(array).to(lengths.device)
+
+        starts = [0, *alive.sum(1).cumsum().tolist()]
+        return Packing(tensor(order), tensor(back), tensor((order * width + times)[alive]), starts, width)
 
     @property
     def steps(self) -> list[tuple[int, int]]:
