@@ -71,7 +71,7 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
 
 
 def build_encoder(encoder: EncoderSpec, column: TextColumn, *, read_files: bool = True) -> Any:
-    embedding = _embedding(encoder, column, encoder.dropout, read_files=read_files)
+    embedding = _embedding(encoder, column, read_files=read_files)
     if isinstance(encoder, RecurrentEncoderSpec):
         return RecurrentEncoder(
             embedding,
@@ -115,7 +115,7 @@ def _recurrent_decoder(
     if decoder.tie == "all":
         embedding = next(iter(sources.values())).embedding
     else:
-        embedding = _embedding(decoder, column, decoder.dropout, read_files=read_files)
+        embedding = _embedding(decoder, column, read_files=read_files)
     looks = {
         attention.over or next(iter(sources)): _attention(attention, decoder.size, sources)
         for attention in decoder.attention
@@ -177,7 +177,8 @@ def _attention(attention: AttentionSpec, query_size: int, sources: Mapping[str, 
     )
 
 
-def _embedding(part: Any, column: TextColumn, dropout: float, *, read_files: bool) -> Embedding:
+def _embedding(part: Any, column: TextColumn, *, read_files: bool) -> Embedding:
+    dropout = part.dropout if part.embedding_dropout is None else part.embedding_dropout
     if part.vectors is None or not read_files:
         return Embedding(column.size, part.embedding, dropout=dropout, freeze=part.freeze_vectors)
     vectors = read_vectors(part.vectors, column, part.embedding)

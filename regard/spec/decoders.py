@@ -45,6 +45,8 @@ class RecurrentDecoderSpec(DecoderPart):
     activation: Literal["tanh", "sigmoid", "relu", "identity"] = "tanh"
     update: Literal["torch", "cho"] = "torch"
     embedding: Size = 256
+    embedding_dropout: Dropout | None = None
+    """Of the embeddings; the same as `dropout` when absent."""
     vectors: str | None = None
     freeze_vectors: bool = False
     condition: tuple[Condition, ...] | None = None

@@ -17,6 +17,8 @@ class EmbeddingSpec(Part):
     """Pretrained vectors: a text file, one unit and its `embedding` numbers a line."""
     freeze_vectors: bool = False
     dropout: Dropout = 0.0
+    embedding_dropout: Dropout | None = None
+    """Of the embeddings; the same as `dropout` when absent."""
 
 
 class RecurrentEncoderSpec(EmbeddingSpec):

@@ -46,7 +46,7 @@ class TrainingSpec(Part):
     patience: Count | None = None
     """Stop after so many evaluations without a better metric."""
     average: Annotated[int, Field(ge=0)] = 0
-    """The finished model is the mean of the weights at the last so many evaluations up to the best."""
+    """Take the mean of the weights at the best so many evaluations, where it is no worse than the best alone."""
     ema: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Evaluate and keep an exponential moving average of the weights with this decay."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32"

@@ -1,4 +1,4 @@
-"""Which process this is, before Accelerate is asked: the launchers (torchrun, accelerate launch) say it in the environment."""
+"""Which process this is, before Accelerate is asked: torchrun and accelerate launch say it in the environment."""
 
 from __future__ import annotations
 
