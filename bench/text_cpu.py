@@ -3,10 +3,11 @@
     python bench/text_cpu.py --make-peer PEER                      once: JoeyNMT 2.3 in a virtual environment of its own
     python bench/text_cpu.py --peer-python PEER/bin/python --json result.json
 
-Both models: bi-GRU encoder of 256 per direction, embeddings of 256, one GRU decoder layer of 256 with additive attention
-and input feeding, a vocabulary of 4,000 types, batches of 64 sentences, Adam 1e-3, clipping at 1. The data are random
-pairs of 10 to 30 tokens; decoding writes exactly 20 tokens. The two take turns; of each the best round counts, by wall
-clock and by seconds of processor time (which other programs on the machine disturb less). Exit status 1: a bar was missed.
+Both models: bi-GRU encoder of 256 per direction, embeddings of 256, one GRU decoder layer of 256 with additive
+attention and input feeding, a vocabulary of 4,000 types, batches of 64 sentences, Adam 1e-3, clipping at 1. The data
+are random pairs of 10 to 30 tokens; decoding writes exactly 20 tokens. The two take turns; of each the best round
+counts, by wall clock and by seconds of processor time, which other programs disturb less. Exit status 1: a bar was
+missed.
 """
 
 from __future__ import annotations
@@ -26,8 +27,19 @@ from typing import Any
 
 BARS = {"train": 2.5, "greedy": 2.5, "beam 5": 3.0}
 UNITS = {"train": "target tokens", "greedy": "sentences", "beam 5": "sentences"}
-PEER_PACKAGES = ["numpy", "pyyaml", "pillow", "packaging", "six", "pandas", "matplotlib", "seaborn", "sacrebleu"]
-PEER_PACKAGES += ["sentencepiece", "subword-nmt", "protobuf", "tensorboard", "datasets", "unidecode", "importlib_metadata"]
+PEER_PACKAGES = [
+    "numpy",
+    "pyyaml",
+    "pillow",
+    "packaging",
+    "six",
+    "pandas",
+    "matplotlib",
+    "seaborn",
+    "sacrebleu",
+]
+PEER_PACKAGES += ["sentencepiece", "subword-nmt", "protobuf", "tensorboard", "datasets", "unidecode"]
+PEER_PACKAGES += ["importlib_metadata"]
 SPLITS = {"train": 20_000, "dev": 200, "test": 1_000}
 ROWS, TYPES, LENGTH, WARM_UP = 64, 4_000, 20, 5
 

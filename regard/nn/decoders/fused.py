@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
-import torch
 from torch import Tensor, nn
 
 from regard.nn.cells import GRUCell
 from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.fused.reach import within_reach
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import Additive
@@ -29,9 +29,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
         type(decoder.stack.cell(0)) is GRUCell
         and type(attention.score) is Additive
         and type(attention.select) is Softmax
-        and memories[reading.names[0]].values.device.type == "cpu"
-        and memories[reading.names[0]].values.dtype in (torch.float32, torch.float64)
-        and decoder.stack.cell(0).weight_hh.dtype == memories[reading.names[0]].values.dtype
+        and within_reach(memories[reading.names[0]].values, decoder.stack.cell(0).weight_hh)
     )
 
 
@@ -62,12 +60,12 @@ def unroll(
         if decoder.deep:
             combined = nn.functional.linear(embedded, combine.weight[:, seen:], combine.bias)
     states, reads, weights = PackedAttentive.apply(
-        Asked(packing, memory.mask),
+        Asked(packing, memory.mask.contiguous()),
         projected,
         combined,
         state.layers[0].squeeze(1).index_select(0, packing.order),
-        state.constants.keys[name],
-        memory.values,
+        state.constants.keys[name].contiguous(),
+        memory.values.contiguous(),
         weight_hh,
         bias_hh,
         weight_ih[:, low:],

@@ -69,9 +69,9 @@ def lay_out(
         bias_ih,
         bias_hh,
         score.vector.detach().numpy(),
-        prepared(keys[name]),
-        memories[name].values.detach().numpy(),
-        memories[name].mask.numpy(),
+        prepared(keys[name].contiguous()),
+        memories[name].values.detach().contiguous().numpy(),
+        memories[name].mask.contiguous().numpy(),
     )
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.embedding import Embedding
+from regard.nn.fused.reach import within_reach
 
 
 class Output(nn.Module):
@@ -33,7 +34,7 @@ class Output(nn.Module):
 
         Smoothing ε takes the target distribution (1 − ε)·one-hot + ε/V.
         """
-        if rows.device.type == "cpu" and torch.is_grad_enabled() and rows.dtype == self.weight.dtype:
+        if torch.is_grad_enabled() and within_reach(rows, self.weight):
             from regard.nn.fused.cost import PackedCost
 
             costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.nn.cells import Activation, Cell, CellName, GRUCell, RNNCell, Update, make_cell
+from regard.nn.fused.reach import within_reach
 from regard.nn.packing import Packing
 
 First = Literal["learned", "zero"]
@@ -45,7 +47,7 @@ class RecurrentLayer(nn.Module):
 
     def forward(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         cell = self.cell(0)
-        if isinstance(cell, GRUCell) and inputs.device.type == "cpu":
+        if isinstance(cell, GRUCell) and within_reach(inputs, cell.weight_hh):
             return self.by_kernels(inputs, packing)
         if isinstance(cell, RNNCell) and cell.activation not in ("tanh", "relu"):
             return self.by_cells(inputs, packing)
@@ -56,14 +58,17 @@ class RecurrentLayer(nn.Module):
         weights = [weight for one in self.cells for weight in cast(Cell, one).torch_weights()]
         first = self.first.unsqueeze(1).expand(-1, rows, -1).contiguous()  # (directions, B, state)
         common = (weights, True, 1, 0.0, self.training, len(self.cells) == 2)
-        if isinstance(cell, GRUCell):
-            outputs, last = torch.gru(inputs, packing.sizes, first, *common)
-        elif isinstance(cell, RNNCell):
-            run = torch.rnn_relu if cell.activation == "relu" else torch.rnn_tanh
-            outputs, last = run(inputs, packing.sizes, first, *common)
-        else:
-            states = [part.contiguous() for part in first.chunk(2, -1)]
-            outputs, last, _ = torch.lstm(inputs, packing.sizes, states, *common)
+        with warnings.catch_warnings():
+            # cuDNN copies the weights into one piece at each call; they are small beside the work.
+            warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
+            if isinstance(cell, GRUCell):
+                outputs, last = torch.gru(inputs, packing.sizes, first, *common)
+            elif isinstance(cell, RNNCell):
+                run = torch.rnn_relu if cell.activation == "relu" else torch.rnn_tanh
+                outputs, last = run(inputs, packing.sizes, first, *common)
+            else:
+                states = [part.contiguous() for part in first.chunk(2, -1)]
+                outputs, last, _ = torch.lstm(inputs, packing.sizes, states, *common)
         last = last.index_select(1, packing.back)
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from regard.nn.fused.reach import within_reach
+
 
 def normalisers(logits: Tensor) -> Tensor:
     """log Σ exp of the logits (B, K, V) → (B, K)."""
-    if logits.device.type == "cpu":
+    if within_reach(logits):
         from regard.nn.fused import best
 
         return best.normalisers(logits)
@@ -19,7 +21,7 @@ def normalisers(logits: Tensor) -> Tensor:
 
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
-    if logits.device.type == "cpu":
+    if within_reach(logits):
         from regard.nn.fused import best
 
         return best.top(logits, count)
