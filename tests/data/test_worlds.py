@@ -162,8 +162,9 @@ def test_worlds_are_determined_by_their_seed() -> None:
         assert tuple(row) == world(name).fields == ("source", "target", "alignment")
 
 
-def test_test_sentences_do_not_depend_on_the_size_of_train() -> None:
-    small, large = (world("translation", train=size, dev=20, test=20, long=20).splits() for size in (10, 200))
+@pytest.mark.parametrize("name", ["translation", "copy"])
+def test_what_is_tested_on_does_not_depend_on_the_size_of_train(name: str) -> None:
+    small, large = (world(name, train=size, dev=20, test=20, long=20).splits() for size in (10, 200))
     assert [small[name] for name in ("dev", "test", "long")] == [
         large[name] for name in ("dev", "test", "long")
     ]

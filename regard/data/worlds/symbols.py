@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
@@ -14,7 +15,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
-class SymbolWorld:
+class SymbolWorld(ABC):
     """Strings of letters with spaces between them; `long` has lengths past those of the other splits, up to half again.
 
     seed          determines everything
@@ -37,28 +38,28 @@ class SymbolWorld:
     def __post_init__(self) -> None:
         if not 2 <= self.symbols <= len(LETTERS):
             raise RegardError(f"symbols is {self.symbols}, expected 2 to {len(LETTERS)}.", where=self.name)
-        # Twice as many strings as are drawn, or drawing distinct ones would take forever.
-        if sum(self.symbols**length for length in range(1, self.max_length + 1)) < 2 * (
-            self.train + self.dev + self.test
-        ):
+        strings = sum(self.symbols**length for length in range(1, self.max_length + 1))
+        # Twice as many as are drawn, or drawing distinct ones would take forever.
+        if strings < 2 * (self.train + self.dev + self.test):
             raise RegardError(
                 f"there are too few strings of {self.symbols} symbols up to length {self.max_length}.",
                 where=self.name,
                 fix="Ask for fewer rows, more symbols or longer strings.",
             )
 
+    @abstractmethod
     def order(self, length: int) -> list[int]:
         """The source place of each target place."""
-        raise NotImplementedError
 
     def splits(self) -> Splits:
-        generator = Random(self.seed)
-        sizes = {"train": self.train, "dev": self.dev, "test": self.test, "long": self.long}
-        seen: set[str] = set()
-        return {
+        generator, seen = Random(self.seed), set[str]()
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "long": self.long, "train": self.train}
+        rows = {
             split: numbered(self.name, split, self._rows(generator, size, seen, far=split == "long"))
             for split, size in sizes.items()
         }
+        return {split: rows[split] for split in ("train", "dev", "test", "long")}
 
     def _rows(self, generator: Random, size: int, seen: set[str], *, far: bool) -> Iterator[dict[str, str]]:
         low, high = (self.max_length + 1, self.max_length * 3 // 2) if far else (1, self.max_length)
