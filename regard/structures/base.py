@@ -90,7 +90,8 @@ class Structure(Program):
     @property
     def mode_score(self) -> Tensor:
         """The score of the mode, max_z score(z): unnormalised, differentiable; its gradient is the mode."""
-        return self._run(MaxSemiring())
+        mode = self._fast_mode() if self.backend == "auto" else None
+        return self._run(MaxSemiring()) if mode is None else self.score(mode)
 
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
         """The k best, best first: values (k, *batch_shape, *event_shape) and scores (k, *batch_shape).

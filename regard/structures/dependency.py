@@ -22,7 +22,7 @@ from regard.structures.potentials import (
     joint_batch,
     shape_of,
 )
-from regard.structures.ragged import pick
+from regard.structures.ragged import before_end, pick
 from regard.structures.semirings import NEGATIVE_INFINITY, Semiring, logsumexp, softmax_weights
 from regard.structures.spans import SpanChart
 
@@ -108,6 +108,16 @@ class ProjectiveTree(Structure):
         """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
         return heads_of(self._as_parts("value", value), self.labelled)
 
+    def score(self, value: Tensor) -> Tensor:
+        (arcs,) = self.potentials
+        present = self._as_parts("value", value)
+        total = torch.where(present, arcs, 0.0).flatten(-self.event_dims[0]).sum(-1)
+        tree = present.any(-1) if self.labelled else present
+        labelled_once = (present.sum(-1) == tree).flatten(-2).all(-1) if self.labelled else True
+        words = before_end(self.lengths, tree.shape[-1] - 1, arcs.device)
+        valid = is_projective(tree, words, self.single_root) & labelled_once & (total > NEGATIVE_INFINITY)
+        return torch.where(valid, total, NEGATIVE_INFINITY)
+
     def entropy(self) -> Tensor:
         (scores,) = self.potentials
         if self.backend != "auto" or not kernels.available("projective", scores):
@@ -162,6 +172,28 @@ class ProjectiveTree(Structure):
             labels = torch.arange(scores.shape[-1], device=arcs.device)
             tree = tree.unsqueeze(-1) & (scores.argmax(-1, keepdim=True) == labels)
         return tree.to(scores.dtype)
+
+
+def is_projective(arcs: Tensor, words: Tensor, single_root: bool) -> Tensor:
+    """Whether Boolean arcs (..., N+1, N+1) are a projective tree of the words (..., N) that exist."""
+    one_head = (arcs[..., 1:].sum(-2) == words).all(-1) & ~arcs[..., 0].any(-1)
+    rules = arcs | torch.eye(
+        arcs.shape[-1], dtype=torch.bool, device=arcs.device
+    )  # h rules m, itself included
+    for _ in range(arcs.shape[-1].bit_length()):
+        rules = rules.float() @ rules.float() > 0
+    connected = (rules[..., 0, 1:] | ~words).all(-1)
+    # The head of an arc must rule all positions between its ends: count them with running sums.
+    positions = torch.arange(arcs.shape[-1], device=arcs.device)
+    ends = (
+        torch.stack(torch.broadcast_tensors(positions.unsqueeze(-1), positions)).sort(0).values
+    )  # (2, N+1, N+1)
+    low, high = (end.expand(arcs.shape) for end in ends)
+    running = rules.long().cumsum(-1)
+    ruled = running.gather(-1, (high - 1).clamp(min=0)) - running.gather(-1, low)
+    nested = (~arcs | (ruled == high - low - 1)).flatten(-2).all(-1)
+    tree: Tensor = one_head & connected & nested
+    return tree & (arcs[..., 0, :].sum(-1) <= 1) if single_root else tree
 
 
 def prepare_arcs(

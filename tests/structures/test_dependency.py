@@ -166,3 +166,18 @@ def test_a_label_axis_must_be_announced() -> None:
         ProjectiveTree(torch.zeros(5, 5, 3))
     with pytest.raises(ValueError, match="root symbol"):
         ProjectiveTree(torch.zeros(0, 0))
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_only_projective_trees_have_a_score(single_root: bool) -> None:
+    words = 4
+    assignments = list(itertools.product(range(words + 1), repeat=words))
+    values = np.zeros((len(assignments), words + 1, words + 1))
+    for value, heads in zip(values, assignments, strict=True):
+        value[list(heads), range(1, words + 1)] = 1
+    scores = ProjectiveTree(ARCS[0], single_root).score(torch.tensor(values))
+    expected = [
+        total(ARCS[0].numpy(), value) if heads in trees(words, single_root) else -np.inf
+        for value, heads in zip(values, assignments, strict=True)
+    ]
+    close(scores, expected)
