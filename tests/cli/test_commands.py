@@ -1,0 +1,285 @@
+"""The command line as a person uses it: a file of pairs in, a model, figures and answers out; mistakes in a line."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from regard import zoo
+from regard.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def regard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["regard", *arguments])
+        monkeypatch.setenv("COLUMNS", "200")
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def write_pairs(path: Path, count: int = 60) -> None:
+    generator = random.Random(1)
+    words = ["".join(generator.choices("abcdef", k=generator.randint(2, 6))) for _ in range(count)]
+    path.write_text("".join(f"{word}\t{' '.join(word[::-1].upper())}\n" for word in words), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model trained from a file of pairs by the command itself, in a process of its own."""
+    folder = tmp_path_factory.mktemp("trained")
+    write_pairs(folder / "pairs.tsv")
+    command = [sys.executable, "-m", "regard.cli", "train", "pairs.tsv", "--device", "cpu", "--quiet"]
+    settings = ["training.steps=4", "encoder.size=8", "decoder.size=8", "search.max_length=8"]
+    overrides = [part for setting in settings for part in ("--set", setting)]
+    done = subprocess.run([*command, *overrides], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder / "runs" / "pairs"
+
+
+HELP = """
+import sys
+sys.argv = ["regard", "--help"]
+import regard.cli
+try:
+    regard.cli.main()
+except SystemExit:
+    pass
+assert "torch" not in sys.modules
+"""
+
+
+def test_help_answers_within_a_second_and_without_torch() -> None:
+    seconds = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, timeout=60)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # processor time: how busy the machine is with other tests plays no part
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        assert done.returncode == 0, done.stderr
+    assert "Encoder-decoder models you can look inside" in done.stdout
+    for command in ("train", "evaluate", "predict", "score", "show", "describe", "list", "init"):
+        assert command in done.stdout
+    assert min(seconds) < 1.0
+
+
+def test_importing_regard_adds_little_to_importing_torch() -> None:
+    code = "import time, torch; t = time.perf_counter(); import regard; print(time.perf_counter() - t)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert float(done.stdout) < 0.3
+
+
+def test_a_run_folder_is_a_model_folder(trained: Path) -> None:
+    names = {path.name for path in trained.iterdir()}
+    assert {"model.safetensors", "spec.yaml", "columns.json", "metrics.json", "card.md", "log.csv"} <= names
+    assert "dev" in json.loads((trained / "metrics.json").read_text())["scores"]
+    header = (trained / "log.csv").read_text().splitlines()[0]
+    assert {"step", "loss", "rate"} <= set(header.split(","))
+
+
+def test_predict_from_arguments_file_and_json(regard: Run, trained: Path, tmp_path: Path) -> None:
+    code, out, err = regard("predict", str(trained), "abc", "fed", "--device", "cpu")
+    assert code == 0, err
+    assert len(out.splitlines()) == 2
+    (tmp_path / "in.txt").write_text("abc\nfed\n", encoding="utf-8")
+    result = tmp_path / "out.jsonl"
+    code, _, err = regard(
+        "predict", str(trained), "-f", str(tmp_path / "in.txt"), "--json", "--trace", "--n-best", "2", "--beam", "3",
+        "-o", str(result), "--device", "cpu",
+    )  # fmt: skip
+    assert code == 0, err
+    answers = [json.loads(line) for line in result.read_text(encoding="utf-8").splitlines()]
+    assert [answer["input"] for answer in answers] == ["abc", "fed"]
+    assert all(len(answer["alternatives"]) == 2 for answer in answers)
+    scores = [alternative["score"] for alternative in answers[0]["alternatives"]]
+    assert all(score <= 0 for score in scores)
+    weights = answers[0]["trace"]["attention"]["source"]
+    assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in weights)
+
+
+def test_score_prints_log_probability_and_perplexity(regard: Run, trained: Path) -> None:
+    code, out, err = regard("score", str(trained), "abc", "C B A", "--device", "cpu")
+    assert code == 0
+    log_probability, perplexity, source, target = out.strip().split("\t")
+    assert (source, target) == ("abc", "C B A")
+    # four steps: C, B, A and the end
+    assert float(perplexity) == pytest.approx(2.718281828 ** (-float(log_probability) / 4), rel=1e-3)
+    assert "perplexity" in err
+
+
+@pytest.mark.parametrize("ending", ["svg", "html", "png"])
+def test_show_writes_figures_that_open(regard: Run, trained: Path, tmp_path: Path, ending: str) -> None:
+    figure = tmp_path / f"look.{ending}"
+    code, _, err = regard("show", str(trained), "abc", "-o", str(figure), "--device", "cpu")
+    assert code == 0, err
+    if ending == "svg":
+        assert ElementTree.parse(figure).getroot().tag.endswith("svg")
+    elif ending == "png":
+        assert figure.read_bytes().startswith(b"\x89PNG")
+    else:
+        assert "<svg" in figure.read_text(encoding="utf-8")
+
+
+def test_show_in_the_terminal_has_a_row_per_output_piece(regard: Run, trained: Path) -> None:
+    code, out, _ = regard("show", str(trained), "abc", "--target", "C B A", "--device", "cpu")
+    assert code == 0
+    assert all(piece in out for piece in ("C", "B", "A", "</s>"))
+
+
+def test_evaluate_measures_by_length_and_writes_what_it_found(
+    regard: Run, trained: Path, tmp_path: Path
+) -> None:
+    write_pairs(tmp_path / "test.tsv", 30)
+    code, out, err = regard(
+        "evaluate", str(trained), "--data", str(tmp_path / "test.tsv"), "--metric", "per", "--metric", "exact",
+        "--metric", "perplexity", "--by-length", "--plot", str(tmp_path / "plot.svg"), "--device", "cpu",
+        "--json", str(tmp_path / "m.json"), "--predictions", str(tmp_path / "p.tsv"),
+    )  # fmt: skip
+    assert code == 0, err
+    scores = next(iter(json.loads((tmp_path / "m.json").read_text())["models"].values()))["scores"]
+    assert set(scores) == {"per", "exact", "perplexity"}
+    assert 0 <= scores["exact"]["value"] <= 1
+    assert "length" in out
+    lines = (tmp_path / "p.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].split("\t") == ["model", "input", "output", "references"]
+    assert len(lines) - 1 == scores["per"]["n"]
+    ElementTree.parse(tmp_path / "plot.svg")
+
+
+def test_describe_gives_the_six_answers_and_counts_parameters(regard: Run, trained: Path) -> None:
+    code, out, err = regard("describe", str(trained))
+    assert code == 0, err
+    for answer in ("data", "encoder", "decoder", "parameters", "loss", "algorithm"):
+        assert answer in out
+    import torch
+    from safetensors.torch import load_file
+
+    count = sum(
+        tensor.numel()
+        for tensor in load_file(trained / "model.safetensors").values()
+        if tensor.dtype == torch.float32
+    )
+    assert f"together: {count:,}" in out
+
+
+def test_describe_prints_the_form_of_the_gru_that_is_used(regard: Run) -> None:
+    _, torch_form, _ = regard("describe", "reverse")
+    _, cho_form, _ = regard(
+        "describe", "reverse", "--set", "encoder.update=cho", "--set", "decoder.update=cho"
+    )
+    assert "h' = (1 − z) ⊙ n + z ⊙ h" in torch_form
+    assert "h' = z ⊙ n + (1 − z) ⊙ h" in cho_form
+
+
+def test_list_and_init_cover_the_zoo(regard: Run, tmp_path: Path) -> None:
+    _, out, _ = regard("list")
+    assert all(name in out for name in zoo.names())
+    for name in zoo.names():
+        code, text, _ = regard("init", name)
+        assert code == 0
+        (tmp_path / "my.yaml").write_text(text, encoding="utf-8")
+        assert regard("describe", str(tmp_path / "my.yaml"))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["train"], "name what to train, or a run to resume"),
+        (["train", "revrse"], "the zoo has no system 'revrse'. Did you mean reverse?"),
+        (["train", "nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["train", "nowhere.tsv"], "nowhere.tsv: there is no such file"),
+        (
+            ["train", "reverse", "--set", "encoder.sise=3"],
+            "--set encoder.sise=3: unknown key 'sise'. Did you mean size?",
+        ),
+        (["train", "reverse", "--set", "training.metric=blue"], "there is no metric 'blue'"),
+        (["train", "reverse", "--set", "data.world=revrse"], "revrse"),
+        (["train", "reverse", "--bad-rows", "maybe"], "'maybe' is not one of stop, skip"),
+        (["train", "--resume", "nowhere"], "there is no run here"),
+        (["predict", "nowhere", "abc"], "no such folder"),
+        (["show", "nowhere", "abc"], "no such folder"),
+        (["describe", "nowhere"], "the zoo has no system 'nowhere'"),
+        (["init", "translaton"], "Did you mean translation?"),
+    ],
+)
+def test_mistakes_are_told_in_a_line_with_exit_code_2(
+    arguments: list[str], expected: str, regard: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = regard(*arguments)
+    assert code == 2
+    assert expected in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_answers_to_bad_input_name_the_line(regard: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"abc\n\xff\xfe\n")
+    code, _, err = regard("predict", str(trained), "-f", str(tmp_path / "in.txt"), "--device", "cpu")
+    assert code == 2
+    assert "in.txt:2: byte 1 of the line is not UTF-8" in err
+    (tmp_path / "in.txt").write_text("abc\n\nfed\n", encoding="utf-8")
+    result = tmp_path / "out.txt"
+    code, _, err = regard(
+        "predict", str(trained), "-f", str(tmp_path / "in.txt"), "-o", str(result), "--device", "cpu"
+    )
+    assert code == 2
+    assert "in.txt:2: the line is empty" in err
+    assert not result.exists()  # nothing half-written
+    code, _, err = regard("show", str(trained), "abc", "-o", str(tmp_path / "x.jpg"), "--device", "cpu")
+    assert code == 2
+    assert ".jpg" in err
+
+
+def test_a_run_is_not_overwritten_by_chance(regard: Run, trained: Path) -> None:
+    code, _, err = regard("train", str(trained.parents[1] / "pairs.tsv"), "-o", str(trained), "--quiet")
+    assert code == 2
+    assert "a run lives here already" in err
+    assert "--overwrite" in err
+
+
+def test_bad_rows_stop_or_are_set_aside(regard: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pairs(tmp_path / "pairs.tsv", 40)
+    with (tmp_path / "pairs.tsv").open("a", encoding="utf-8") as file:
+        file.write("lonely\nempty\t\n")
+    settings = [
+        "--set",
+        "training.steps=2",
+        "--set",
+        "encoder.size=4",
+        "--set",
+        "decoder.size=4",
+        "--device",
+        "cpu",
+        "--quiet",
+    ]
+    code, _, err = regard("train", "pairs.tsv", *settings)
+    assert code == 2
+    assert "pairs.tsv:41" in err
+    assert not (tmp_path / "runs" / "pairs" / "model.safetensors").exists()
+    code, _, err = regard("train", "pairs.tsv", "--bad-rows", "skip", "--overwrite", *settings)
+    assert code == 0, err
+    rejected = (tmp_path / "runs" / "pairs" / "rejected.tsv").read_text(encoding="utf-8")
+    assert "41" in rejected
+    assert "42" in rejected
