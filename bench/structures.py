@@ -174,13 +174,16 @@ def peak_memory(call: Call, device: str) -> float:
     return max(0, status("VmHWM") - before) / GIB
 
 
-def launches(call: Call) -> int:
-    """Kernels that one call starts on the device."""
+def launches(call: Call) -> int | None:
+    """Kernels that one call starts on the device; None where they cannot be counted."""
     from torch.profiler import ProfilerActivity, profile
 
-    with profile(activities=[ProfilerActivity.CUDA]) as record:
-        call()
-        torch.cuda.synchronize()
+    try:
+        with profile(activities=[ProfilerActivity.CUDA]) as record:
+            call()
+            torch.cuda.synchronize()
+    except RuntimeError:
+        return None
     return sum(event.count for event in record.key_averages() if not event.key.startswith(("Mem", "cuda")))
 
 

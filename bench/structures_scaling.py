@@ -66,9 +66,8 @@ def scaling(device: str) -> list[dict[str, Any]]:
         row["ok"] = row["exponent"] <= STEEPEST[kind] and row["charts"] <= MOST_CHARTS
         rows.append(row)
         times = ", ".join(f"{p['N']}: {p['ms']:.2f}" for p in points)
-        print(
-            f"{kind}: N^{row['exponent']:.2f}, {row['charts']:.1f} charts  ({times} ms)  {'ok' if row['ok'] else 'MISSED'}"
-        )
+        verdict = "ok" if row["ok"] else "MISSED"
+        print(f"{kind}: N^{row['exponent']:.2f}, {row['charts']:.1f} charts  ({times} ms)  {verdict}")
     draw(rows, device)
     return rows
 

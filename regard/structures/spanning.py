@@ -112,13 +112,19 @@ class SpanningTree(Structure):
         """The best score of any tree with the arc; −inf where none has it. One search for each arc."""
         from regard.structures.kernels.cpu import arborescence
 
-        scores = self.potentials[0].detach()
+        (scores,) = self.potentials
         arcs = scores.amax(-1) if self.labelled else scores
-        best = arborescence.max_marginals(*self._flat(arcs)).view(arcs.shape)
+        flat, lengths, single_root = self._flat(arcs)
+        heads = arborescence.best_with_each_arc(flat, lengths, single_root)  # (B, N+1, N+1, N+1)
+        places = heads * heads.shape[-1] + torch.arange(heads.shape[-1], device=heads.device)
+        chosen = flat.flatten(1).gather(1, places.clamp(min=0).flatten(1)).view(heads.shape)
+        total = torch.where(heads >= 0, chosen, 0.0).sum(-1)
+        best = torch.where((heads >= 0).any(-1), total, NEGATIVE_INFINITY).view(arcs.shape)
         if not self.labelled:
             return best
-        possible = (best > NEGATIVE_INFINITY).unsqueeze(-1)
-        return torch.where(possible, (best - arcs).unsqueeze(-1) + scores, NEGATIVE_INFINITY)
+        possible = (best > NEGATIVE_INFINITY).unsqueeze(-1) & (scores > NEGATIVE_INFINITY)
+        other = torch.where(possible, best.unsqueeze(-1) - arcs.unsqueeze(-1), 0.0)
+        return torch.where(possible, other + scores, NEGATIVE_INFINITY)
 
     def expectation(self, weights: Tensor) -> Tensor:
         marginals = self.marginals
@@ -127,15 +133,16 @@ class SpanningTree(Structure):
     def expected_product(self, factors: Tensor) -> Tensor:
         arcs = self._unlabelled(self.potentials[0])
         flat, lengths, single_root = self._flat(arcs)
-        W, _ = weigh(flat, lengths)
-        scale = factors.to(arcs.dtype).expand(self.potentials[0].shape)
+        W, shift = weigh(flat, lengths)
+        factors = factors.to(arcs.dtype).expand(self.potentials[0].shape)
         if self.labelled:
-            scale = (scale * softmax_weights(self.potentials[0], arcs, -1)[0]).sum(-1)
-        weighed = W * scale.reshape(-1, *scale.shape[-2:])[..., 1:].double()
-        with_factors = torch.linalg.slogdet(laplacian(weighed, lengths, single_root))
-        without = torch.linalg.slogdet(laplacian(W, lengths, single_root))
-        some = (self.log_partition > NEGATIVE_INFINITY).view(-1)
-        ratio = with_factors.sign * (with_factors.logabsdet - torch.where(some, without.logabsdet, 0.0)).exp()
+            factors = (factors * softmax_weights(self.potentials[0], arcs, -1)[0]).sum(-1)
+        log_z = self.log_partition.view(-1)
+        some = log_z > NEGATIVE_INFINITY
+        L = laplacian(W * factors.reshape(flat.shape)[..., 1:].double(), lengths, single_root)
+        one = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device)
+        sign, size = torch.linalg.slogdet(torch.where(some[:, None, None], L, one))
+        ratio = sign * (size + shift - torch.where(some, log_z, 0.0).double()).exp()
         return torch.where(some, ratio, 0.0).to(arcs.dtype).view(self.batch_shape)
 
     def count(self) -> Any:

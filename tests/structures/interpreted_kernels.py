@@ -31,20 +31,20 @@ def close(mine, theirs, dtype, factor=1.0):
 
 
 CHAINS = [  # N, C, holes, scale, dtype
-    (5, 2, 0.0, 1.0, torch.float64),
-    (6, 2, 0.3, 1.0, torch.float32),
-    (6, 2, 0.2, 50.0, torch.float64),
+    (4, 2, 0.0, 1.0, torch.float64),
+    (5, 2, 0.3, 1.0, torch.float32),
+    (4, 2, 0.2, 50.0, torch.float64),
     (1, 2, 0.0, 1.0, torch.float32),
-    (5, 3, 0.0, 1.0, torch.float64),
+    (4, 3, 0.0, 1.0, torch.float64),
     (5, 3, 0.3, 1.0, torch.float32),
-    (5, 5, 0.2, 50.0, torch.float64),
+    (4, 5, 0.2, 50.0, torch.float64),
     (1, 3, 0.0, 1.0, torch.float32),
 ]
 
 
 @pytest.mark.parametrize(("N", "C", "holes", "scale", "dtype"), CHAINS)
 def test_chain(N, C, holes, scale, dtype):
-    lengths = torch.arange(N, -1, -1)
+    lengths = torch.tensor([N, N, max(0, N - 2), 0])
     B = len(lengths)
     init = random_tensor(B, C, seed=N, dtype=dtype, holes=holes / 2, scale=scale)
     edges = random_tensor(B, N - 1, C, C, seed=C, dtype=dtype, holes=holes, scale=scale)
@@ -84,18 +84,17 @@ def test_shifted_chain_in_single_precision(C):
 
 
 TREES = [  # N, single_root, holes, scale, shift, dtype
-    (5, True, 0.0, 1.0, 0.0, torch.float64),
-    (5, False, 0.3, 1.0, 0.0, torch.float32),
-    (6, True, 0.3, 50.0, 0.0, torch.float64),
-    (5, False, 0.0, 1.0, 1e4, torch.float64),
-    (9, True, 0.2, 1.0, 0.0, torch.float32),
+    (4, True, 0.0, 1.0, 0.0, torch.float64),
+    (4, False, 0.3, 1.0, 0.0, torch.float32),
+    (4, True, 0.3, 50.0, 0.0, torch.float64),
+    (3, False, 0.0, 1.0, 1e4, torch.float64),
 ]
 
 
 @pytest.mark.parametrize(("N", "single_root", "holes", "scale", "shift", "dtype"), TREES)
 def test_projective(N, single_root, holes, scale, shift, dtype):
-    lengths = torch.tensor([N, N - 1, 2, 1, 0])
-    arcs = random_tensor(5, N + 1, N + 1, seed=N, dtype=dtype, holes=holes, scale=scale) + shift
+    lengths = torch.tensor([N, N - 1, 0])
+    arcs = random_tensor(3, N + 1, N + 1, seed=N, dtype=dtype, holes=holes, scale=scale) + shift
     arcs[1, :, 2] = -INF if holes else arcs[1, :, 2]
     close(
         cuda_projective.log_partition(arcs, lengths, single_root),
@@ -116,4 +115,4 @@ def test_projective(N, single_root, holes, scale, shift, dtype):
 def test_tiles_smaller_than_a_sentence(monkeypatch):
     tiny = {"ITEMS": 2, "PARTS": 2, "num_warps": 1, "num_stages": 1}
     monkeypatch.setattr(cuda_projective, "options", lambda size: tiny)
-    test_projective(5, True, 0.2, 1.0, 0.0, torch.float64)
+    test_projective(4, True, 0.2, 1.0, 0.0, torch.float64)

@@ -1,17 +1,29 @@
-"""torch.func.vmap over kernels that already take a batch: the mapped axis joins the batch."""
+"""What the autograd functions of all kernels share: a rule for vmap, and a signature that is read only once."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
+
+Forward = TypeVar("Forward", bound=Callable[..., Any])
+
+
+def signed(forward: Forward) -> Forward:
+    """Keep the signature of a `forward`: torch looks it up at every call, which costs more than a small kernel."""
+    forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
+    return forward
 
 
 def join_batch(
     function: Callable[..., Any], size: int, in_dims: Sequence[int | None], arguments: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """The `vmap` rule of an autograd.Function whose tensors, in and out, all begin with the batch axis."""
+    """The rule of `torch.func.vmap`: the mapped axis joins the batch.
+
+    For an autograd.Function whose tensors, in and out, all begin with the batch axis.
+    """
     joined = []
     for argument, dim in zip(arguments, in_dims, strict=True):
         if isinstance(argument, Tensor):

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.batching import join_batch
+from regard.structures.kernels.batching import join_batch, signed
 
 
 def chain_log_partition(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
@@ -53,6 +53,7 @@ def _backend(tensor: Tensor) -> Any:
 
 class _LogPartition(torch.autograd.Function):
     @staticmethod
+    @signed
     def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
         value: Tensor = _backend(edges).log_partition(init, edges, lengths)
         return value
@@ -73,6 +74,7 @@ class _LogPartition(torch.autograd.Function):
 
 class _Marginals(torch.autograd.Function):
     @staticmethod
+    @signed
     def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         states, joints = _backend(edges).marginals(init, edges, lengths)
         return states, joints

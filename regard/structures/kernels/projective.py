@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.batching import join_batch
+from regard.structures.kernels.batching import join_batch, signed
 
 
 def projective_log_partition(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
@@ -56,6 +56,7 @@ def _backend(tensor: Tensor) -> Any:
 
 class _LogPartition(torch.autograd.Function):
     @staticmethod
+    @signed
     def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         value: Tensor = _backend(arcs).log_partition(arcs, lengths, single_root)
         return value
@@ -77,6 +78,7 @@ class _LogPartition(torch.autograd.Function):
 
 class _Marginals(torch.autograd.Function):
     @staticmethod
+    @signed
     def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         value: Tensor = _backend(arcs).marginals(arcs, lengths, single_root)
         return value

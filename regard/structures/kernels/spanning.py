@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.structures.kernels.batching import join_batch
+from regard.structures.kernels.batching import join_batch, signed
 
 # The largest entry of the inverse at which 53 bits still leave the digits that the caller's type can hold.
 _TRUSTED = {torch.float32: 1e6, torch.float64: 1e4}
@@ -99,12 +99,40 @@ def _carefully(
     return answer.to(arcs.device, arcs.dtype)
 
 
+def _covariance(
+    arcs: Tensor, lengths: Tensor, single_root: bool, inverse: Tensor, doubtful: Tensor, gradient: Tensor
+) -> Tensor:
+    """The derivative of the marginals along the gradient: W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹))."""
+    W, _ = weigh(arcs, lengths)
+    if torch.is_grad_enabled():
+        # A gradient of this gradient is wanted: the inverse again, as a function of the arcs.
+        L = laplacian(W, lengths, single_root)
+        one = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device)
+        inverse = torch.linalg.inv_ex(torch.where(doubtful[:, None, None], one, L))[0]
+    gain = torch.where(W > 0, gradient[:, :, 1:].double(), 0.0)
+    change = laplacian(W * gain, None, single_root)
+    slope = slopes(inverse, single_root) * gain - slopes(inverse @ change @ inverse, single_root)
+    return torch.nn.functional.pad(W * slope, (1, 0)).to(arcs.dtype)
+
+
+def _on_processor() -> Any:
+    from regard.structures.kernels.cpu import matrix_tree
+
+    return matrix_tree
+
+
 class _LogPartition(torch.autograd.Function):
     @staticmethod
+    @signed
     def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        W, shift = weigh(arcs, lengths)
-        _, doubtful = invert(W, lengths, single_root, arcs.dtype)
-        value = (torch.linalg.slogdet(laplacian(W, lengths, single_root))[1] + shift).to(arcs.dtype)
+        value: Tensor
+        if arcs.is_cuda:
+            W, shift = weigh(arcs, lengths)
+            _, doubtful = invert(W, lengths, single_root, arcs.dtype)
+            value = (torch.linalg.slogdet(laplacian(W, lengths, single_root))[1] + shift).to(arcs.dtype)
+        else:
+            value, largest = _on_processor().log_partition(arcs, lengths, single_root)
+            doubtful = ~(largest < _TRUSTED[arcs.dtype])
         if doubtful.any():
             value[doubtful] = _carefully("log_partition", arcs, lengths, single_root, doubtful)
         return value
@@ -128,11 +156,15 @@ class _Marginals(torch.autograd.Function):
     """The marginals, and L⁻¹ and the doubtful ones for the backward pass."""
 
     @staticmethod
+    @signed
     def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-        W, _ = weigh(arcs, lengths)
-        inverse, doubtful = invert(W, lengths, single_root, arcs.dtype)
-        marginals = torch.zeros_like(arcs)
-        marginals[:, :, 1:] = W * slopes(inverse, single_root)
+        if arcs.is_cuda:
+            W, _ = weigh(arcs, lengths)
+            inverse, doubtful = invert(W, lengths, single_root, arcs.dtype)
+            marginals = torch.nn.functional.pad(W * slopes(inverse, single_root), (1, 0)).to(arcs.dtype)
+        else:
+            marginals, inverse, largest = _on_processor().marginals(arcs, lengths, single_root)
+            doubtful = ~(largest < _TRUSTED[arcs.dtype])
         if doubtful.any():
             marginals[doubtful] = _carefully("marginals", arcs, lengths, single_root, doubtful)
             inverse = torch.where(doubtful[:, None, None], 0.0, inverse)
@@ -150,16 +182,10 @@ class _Marginals(torch.autograd.Function):
         if gradient is None:
             return None, None, None
         arcs, lengths, inverse, doubtful = ctx.saved_tensors
-        W = weigh(arcs, lengths)[0]
-        if torch.is_grad_enabled():
-            # A gradient of this gradient is wanted: the inverse again, as a function of the arcs.
-            L = laplacian(W, lengths, ctx.single_root)
-            one = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device)
-            inverse = torch.linalg.inv_ex(torch.where(doubtful[:, None, None], one, L))[0]
-        gain = torch.where(W > 0, gradient[:, :, 1:].double(), 0.0)
-        change = laplacian(W * gain, None, ctx.single_root)
-        slope = slopes(inverse, ctx.single_root) * gain - slopes(inverse @ change @ inverse, ctx.single_root)
-        result = torch.nn.functional.pad(W * slope, (1, 0)).to(arcs.dtype)
+        if torch.is_grad_enabled() or arcs.is_cuda:
+            result = _covariance(arcs, lengths, ctx.single_root, inverse, doubtful, gradient)
+        else:
+            result = _on_processor().covariance(arcs, lengths, ctx.single_root, inverse, gradient)
         if doubtful.any():
             careful = torch.zeros_like(arcs)
             careful[doubtful] = _carefully("covariance", arcs, lengths, ctx.single_root, doubtful, gradient)

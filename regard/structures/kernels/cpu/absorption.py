@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Spanning trees without subtraction, for scores whose best heads form cycles: slower, and right to the last digits.
 
 Let a walker at word k step to head i with chance W[i, k] / Σ_i W[i, k]. By Wilson's theorem the head of m is h with

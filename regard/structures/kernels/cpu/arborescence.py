@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The best spanning tree on the processor: Chu-Liu and Edmonds' algorithm by contraction, O(N³), exact with a single
 root.
 
@@ -164,16 +165,15 @@ def mode(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tens
     """Scores (B,) and heads (B, N+1) int64, −1 for the root symbol, beyond the length and where no tree is possible."""
     scores = torch.empty(arcs.shape[0], dtype=torch.float64)
     heads = torch.full(arcs.shape[:2], -1, dtype=torch.int64)
-    a, n, z, h = arrays(arcs.cpu().double(), lengths.cpu(), scores, heads)
+    a, n, z, h = arrays(arcs.detach().cpu().double(), lengths.cpu(), scores, heads)
     over_batch(_mode, arcs.shape[0], 10 * arcs.shape[1] ** 2, a, n, single_root, z, h)
     return scores.to(arcs.device, arcs.dtype), heads.to(arcs.device)
 
 
 @kernel
-def _max_marginals(
-    arcs: Array, lengths: Array, single_root: bool, result: Array, first: int, last: int
+def _best_with_each_arc(
+    arcs: Array, lengths: Array, single_root: bool, heads: Array, first: int, last: int
 ) -> None:
-    heads = np.empty(arcs.shape[1], np.int64)
     for b in range(first, last):
         n = lengths[b]
         forced = arcs[b].copy()
@@ -183,13 +183,16 @@ def _max_marginals(
                     continue
                 forced[:, m] = -np.inf
                 forced[h, m] = arcs[b, h, m]
-                result[b, h, m] = best_tree(forced, n, single_root, heads)
+                if best_tree(forced, n, single_root, heads[b, h, m]) == -np.inf:
+                    heads[b, h, m, :] = -1
             forced[:, m] = arcs[b, :, m]
 
 
-def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """The best score of any tree with the arc (B, N+1, N+1): one search an arc, O(N⁵) in all."""
-    result = torch.full(arcs.shape, -torch.inf, dtype=torch.float64)
-    a, n, z = arrays(arcs.cpu().double(), lengths.cpu(), result)
-    over_batch(_max_marginals, arcs.shape[0], arcs.shape[1] ** 4, a, n, single_root, z)
-    return result.to(arcs.device, arcs.dtype)
+def best_with_each_arc(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """heads[b, h, m] (N+1,) of the best tree with the arc h → m, −1 where there is none: one search an arc, O(N⁵) in
+    all.
+    """
+    heads = torch.full((*arcs.shape, arcs.shape[-1]), -1, dtype=torch.int64)
+    a, n, t = arrays(arcs.detach().cpu().double(), lengths.cpu(), heads)
+    over_batch(_best_with_each_arc, arcs.shape[0], arcs.shape[1] ** 4, a, n, single_root, t)
+    return heads.to(arcs.device)

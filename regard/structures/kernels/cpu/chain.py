@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Linear chains on the processor, in the log domain and in double precision whatever the type of the input.
 
 Forward, α_{n+1}(j) = log Σ_i exp(α_n(i) + edges[n, i, j]), which also gives p_n(i | j) = exp(α_n(i) + edges[n, i, j]

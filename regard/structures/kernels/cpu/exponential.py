@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Exponentials written so that the compiler can evaluate several at once.
 
 The C library's exp is a call for each number. Here x = k·ln 2 + r with |r| ≤ ln 2 / 2, exp r is a polynomial of

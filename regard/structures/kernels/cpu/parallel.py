@@ -44,4 +44,10 @@ def over_batch(function: Callable[..., Any], batch: int, work: int, *arguments: 
 
 def arrays(*tensors: Tensor) -> tuple[Any, ...]:
     """The tensors as contiguous arrays, sharing memory where they already are."""
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
+    return tuple(_array(tensor) for tensor in tensors)
+
+
+def _array(tensor: Tensor) -> Any:
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    return tensor.numpy() if tensor.is_contiguous() else tensor.contiguous().numpy()

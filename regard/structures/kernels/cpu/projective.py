@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Projective trees on the processor: Eisner's algorithm, inside and outside.
 
 Positions are 0 (the root symbol) to n. Every item is named by its head and the far end of its span, so that one

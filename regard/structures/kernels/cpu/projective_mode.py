@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The best projective tree on the processor: Eisner's algorithm with maxima; items as in `projective`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The backward pass of projective marginals: M ⊙ (E[G-score | arc] − E[G-score]), by one more inside and outside.
 
 The Jacobian of the marginals is symmetric, so its product with G is the derivative of the marginals when the scores

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The chain with two states (segments), unrolled: the recursions of `chain` with numbers instead of rows.
 
 Of the two ways into a state the better one has weight 1, so each state costs one exponential and one logarithm.
@@ -21,13 +22,12 @@ def _join(x: float, y: float) -> tuple[float, float, float]:
     """log(exp x + exp y) and the share of each."""
     if x == -np.inf and y == -np.inf:
         return -np.inf, 0.0, 0.0
-    if x >= y:
-        w = math.exp(y - x)
-        share = 1.0 / (1.0 + w)
-        return x + math.log(1.0 + w), share, w * share
-    w = math.exp(x - y)
-    share = 1.0 / (1.0 + w)
-    return y + math.log(1.0 + w), w * share, share
+    top = x if x > y else y
+    small = math.exp(-abs(x - y))
+    share = 1.0 / (1.0 + small)
+    rest = small * share
+    # Chosen, not branched on: which of the two is larger cannot be predicted.
+    return top + math.log(1.0 + small), share if x > y else rest, rest if x > y else share
 
 
 @kernel

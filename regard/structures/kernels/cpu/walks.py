@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Exact samples of spanning trees on the processor.
 
 Wilson's algorithm (1996): from each word walk to heads drawn by weight until the tree built so far is reached; what

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Wide numbers: mantissa · 2^exponent, the mantissa in [1, 2), the exponent in a float of its own.
 
 They neither overflow nor underflow, keep their 53 bits, and a sum of their products needs neither exp nor log. Zero has

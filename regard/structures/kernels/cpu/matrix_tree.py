@@ -1,0 +1,204 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
+"""The matrix-tree theorem on the processor, one sentence at a time; the mathematics is in `kernels/spanning`.
+
+Matrices are indexed by words from 0, word m of the sentence being m − 1 here; W has a row more, for the root symbol.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.structures.kernels.cpu.compilation import kernel
+from regard.structures.kernels.cpu.parallel import arrays, over_batch
+
+Array = NDArray[Any]
+
+
+@kernel
+def _weigh(arcs: Array, n: int, W: Array) -> float:
+    """W[h, m − 1] = exp(arcs[h, m] − the best of the column); returns what was taken from all columns."""
+    taken = 0.0
+    for m in range(1, n + 1):
+        best = -np.inf
+        for h in range(n + 1):
+            if h != m and arcs[h, m] > best:
+                best = arcs[h, m]
+        best = best if best > -np.inf else 0.0
+        taken += best
+        for h in range(n + 1):
+            W[h, m - 1] = math.exp(arcs[h, m] - best) if h != m else 0.0
+    return taken
+
+
+@kernel
+def _laplacian(W: Array, n: int, single_root: bool, L: Array) -> None:
+    for h in range(n):
+        for m in range(n):
+            L[h, m] = -W[h + 1, m]
+    for m in range(n):
+        L[m, m] = 0.0 if single_root else W[0, m]
+    for h in range(n):
+        for m in range(n):
+            L[m, m] += W[h + 1, m]
+    if single_root:
+        for m in range(n):
+            L[0, m] = W[0, m]
+
+
+@kernel
+def _invert(A: Array, n: int, swaps: Array) -> tuple[float, float]:
+    """Gauss and Jordan's elimination in place; returns log |det A| (−inf if singular) and the largest entry of the
+    inverse.
+    """
+    log_determinant = 0.0
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        swaps[k] = pivot
+        if not abs(A[pivot, k]) > 0.0:
+            return -np.inf, np.inf
+        log_determinant += math.log(abs(A[pivot, k]))
+        if pivot != k:
+            for j in range(n):
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+        scale = 1.0 / A[k, k]
+        A[k, k] = 1.0
+        for j in range(n):
+            A[k, j] *= scale
+        for i in range(n):
+            if i != k and A[i, k] != 0.0:
+                factor = A[i, k]
+                A[i, k] = 0.0
+                _subtract(A[i, :n], factor, A[k, :n])
+    for k in range(n - 1, -1, -1):
+        if swaps[k] != k:
+            for i in range(n):
+                A[i, k], A[i, swaps[k]] = A[i, swaps[k]], A[i, k]
+    largest = 0.0
+    for i in range(n):
+        for j in range(n):
+            largest = max(largest, abs(A[i, j]))
+    return log_determinant, largest
+
+
+@kernel
+def _subtract(row: Array, factor: float, other: Array) -> None:
+    for j in range(row.shape[0]):
+        row[j] -= factor * other[j]
+
+
+@kernel
+def _slope(inverse: Array, h: int, m: int, single_root: bool) -> float:
+    """∂ log Z / ∂W[h, m] from L⁻¹, h counted from the root symbol and m from the first word."""
+    if not single_root:
+        return inverse[m, m] if h == 0 else inverse[m, m] - inverse[m, h - 1]
+    if h == 0:
+        return inverse[m, 0]
+    own = inverse[m, m] if m > 0 else 0.0
+    return own - inverse[m, h - 1] if h > 1 else own
+
+
+@kernel
+def _log_partition(
+    arcs: Array, lengths: Array, single_root: bool, result: Array, largest: Array, first: int, last: int
+) -> None:
+    size = arcs.shape[1]
+    W, L, swaps = np.empty((size, size)), np.empty((size, size)), np.empty(size, np.int64)
+    for b in range(first, last):
+        n = lengths[b]
+        taken = _weigh(arcs[b], n, W)
+        _laplacian(W, n, single_root, L)
+        value, largest[b] = _invert(L, n, swaps)
+        result[b] = value + taken
+
+
+@kernel
+def _marginals(
+    arcs: Array,
+    lengths: Array,
+    single_root: bool,
+    result: Array,
+    inverses: Array,
+    largest: Array,
+    first: int,
+    last: int,
+) -> None:
+    """`result` (B, N+1, N+1) and `inverses` (B, N, N) come zeroed."""
+    size = arcs.shape[1]
+    W, swaps = np.empty((size, size)), np.empty(size, np.int64)
+    for b in range(first, last):
+        n = lengths[b]
+        _weigh(arcs[b], n, W)
+        _laplacian(W, n, single_root, inverses[b])
+        _, largest[b] = _invert(inverses[b], n, swaps)
+        for h in range(n + 1):
+            for m in range(n):
+                result[b, h, m + 1] = W[h, m] * _slope(inverses[b], h, m, single_root)
+
+
+@kernel
+def _multiply(A: Array, B: Array, n: int, C: Array) -> None:
+    for i in range(n):
+        for j in range(n):
+            C[i, j] = 0.0
+        for k in range(n):
+            if A[i, k] != 0.0:
+                _subtract(C[i, :n], -A[i, k], B[k, :n])
+
+
+@kernel
+def _covariance(arcs: Array, lengths: Array, single_root: bool, inverses: Array, gains: Array, result: Array,
+                first: int, last: int) -> None:  # fmt: skip
+    size = arcs.shape[1]
+    W, change, product = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
+    moved = np.empty((size, size))
+    for b in range(first, last):
+        n = lengths[b]
+        _weigh(arcs[b], n, W)
+        for h in range(n + 1):
+            for m in range(n):
+                moved[h, m] = W[h, m] * gains[b, h, m + 1] if W[h, m] > 0.0 else 0.0
+        _laplacian(moved, n, single_root, change)
+        _multiply(inverses[b], change, n, product)
+        _multiply(product, inverses[b], n, change)
+        for h in range(n + 1):
+            for m in range(n):
+                if W[h, m] > 0.0:
+                    slope = gains[b, h, m + 1] * _slope(inverses[b], h, m, single_root)
+                    result[b, h, m + 1] = W[h, m] * (slope - _slope(change, h, m, single_root))
+
+
+def log_partition(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """log Z and the largest entry of each inverse."""
+    result, largest = torch.empty(2, arcs.shape[0], dtype=torch.float64)
+    a, n, z, g = arrays(arcs, lengths, result, largest)
+    over_batch(_log_partition, arcs.shape[0], arcs.shape[1] ** 3, a, n, single_root, z, g)
+    return result.to(arcs.dtype), largest
+
+
+def marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The marginals, the inverses, and the largest entry of each."""
+    B, size, _ = arcs.shape
+    result = torch.zeros(arcs.shape, dtype=arcs.dtype)
+    inverses = torch.zeros(B, size - 1, size - 1, dtype=torch.float64)
+    largest = torch.empty(B, dtype=torch.float64)
+    a, n, z, i, g = arrays(arcs, lengths, result, inverses, largest)
+    over_batch(_marginals, B, size**3, a, n, single_root, z, i, g)
+    return result, inverses, largest
+
+
+def covariance(
+    arcs: Tensor, lengths: Tensor, single_root: bool, inverses: Tensor, gradient: Tensor
+) -> Tensor:
+    result = torch.zeros(arcs.shape, dtype=arcs.dtype)
+    a, n, i, g, z = arrays(arcs, lengths, inverses, gradient, result)
+    over_batch(_covariance, arcs.shape[0], 2 * arcs.shape[1] ** 3, a, n, single_root, i, g, z)
+    return result

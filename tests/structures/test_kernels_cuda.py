@@ -1,0 +1,59 @@
+"""The Triton kernels: their arithmetic in the interpreter everywhere, and on a GPU where there is one.
+
+Races show on a GPU alone: there `python bench/structures.py --check` compares at full size.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.structures import kernels
+
+INTERPRETED = Path(__file__).with_name("interpreted_kernels.py")
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+def test_interpreted_kernels_equal_those_of_the_processor() -> None:
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "ignore",
+        str(INTERPRETED),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize(("N", "C"), [(50, 2), (30, 5)])
+def test_chain_on_a_gpu(N: int, C: int) -> None:
+    init, edges = torch.randn(8, C), torch.randn(8, N - 1, C, C)
+    lengths = torch.randint(0, N + 1, (8,))
+    there = [part.cuda() for part in (init, edges, lengths)]
+    expected = kernels.chain_marginals(init, edges, lengths)
+    for mine, theirs in zip(kernels.chain_marginals(*there), expected, strict=True):
+        torch.testing.assert_close(mine.cpu(), theirs, rtol=0, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("single_root", [True, False])
+def test_trees_on_a_gpu(single_root: bool) -> None:
+    arcs, lengths = torch.randn(8, 31, 31), torch.randint(0, 31, (8,))
+    for query in (kernels.projective_marginals, kernels.spanning_marginals):
+        expected = query(arcs, lengths, single_root)
+        got = query(arcs.cuda(), lengths.cuda(), single_root)
+        torch.testing.assert_close(got.cpu(), expected, rtol=0, atol=1e-5)
