@@ -182,15 +182,14 @@ def peer_configuration(folder: Path) -> dict[str, Any]:
     }
 
 
-def run_peer(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, float]]:
-    """JoeyNMT through its own data iterator, training step and search."""
+def peer_model(folder: Path) -> tuple[Any, Any, Any, Any, Any]:
+    """JoeyNMT's options, model, training data, test data and training manager."""
     import logging
 
     import yaml  # type: ignore[import-untyped]
     from joeynmt.config import load_config, parse_global_args, set_validation_args  # type: ignore[import-not-found]
     from joeynmt.helpers import make_model_dir  # type: ignore[import-not-found]
     from joeynmt.prediction import prepare  # type: ignore[import-not-found]
-    from joeynmt.search import search  # type: ignore[import-not-found]
     from joeynmt.training import TrainManager  # type: ignore[import-not-found]
 
     logging.disable(logging.INFO)
@@ -210,6 +209,15 @@ def run_peer(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, fl
         train_args=options.train,
         dev_args=set_validation_args(options.test),
     )
+
+    return options, model, train, test, manager
+
+
+def run_peer(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, float]]:
+    """JoeyNMT through its own data iterator, training step and search."""
+    from joeynmt.search import search  # type: ignore[import-not-found]
+
+    options, model, train, test, manager = peer_model(folder)
 
     def batches(data: Any, shuffle: bool) -> Any:
         return iter(

@@ -37,7 +37,8 @@ def unroll(
     decoder: RecurrentDecoder, memories: Mapping[str, Memory], previous: Tensor, packing: Packing
 ) -> Unrolled:
     """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
-    from regard.nn.fused.attentive import Asked, PackedAttentive
+    from regard.nn.fused.attentive import PackedAttentive
+    from regard.nn.fused.forth import Asked
 
     reading = decoder.reading
     name = reading.names[0]  # type: ignore[union-attr]
