@@ -32,7 +32,7 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Verb:
-    """English base, third person, participle, past, and a particle that follows ("up"); target stem.
+    """English base, third person, participle, past; target stem.
 
     objects  kinds of nouns it takes; none for an intransitive verb
     light    a verb "kar" (do) behind the stem carries the endings: help → madad kar
@@ -45,7 +45,6 @@ class Verb:
     past: str
     stem: str
     objects: tuple[str, ...] = ()
-    particle: str = ""
     light: bool = False
     motion: bool = False
 
@@ -137,7 +136,7 @@ VERBS = (
     Verb("eat", "eats", "eating", "ate", "kha", ("food",)),
     Verb("buy", "buys", "buying", "bought", "kharid", _THINGS),
     Verb("sell", "sells", "selling", "sold", "bech", _THINGS),
-    Verb("look", "looks", "looking", "looked", "dhoondh", _ALL, particle="for"),
+    Verb("find", "finds", "finding", "found", "dhoondh", _ALL),
     Verb("take", "takes", "taking", "took", "le", _THINGS),
     Verb("bring", "brings", "bringing", "brought", "la", ("thing", "food", "animal")),
     Verb("hear", "hears", "hearing", "heard", "sun", _LIVING),
@@ -165,7 +164,7 @@ VERBS = (
     Verb("play", "plays", "playing", "played", "khel"),
     Verb("fall", "falls", "falling", "fell", "gir"),
     Verb("work", "works", "working", "worked", "kaam", light=True),
-    Verb("wake", "wakes", "waking", "woke", "jaag", particle="up"),
+    Verb("rise", "rises", "rising", "rose", "uth"),
 )
 
 PRONOUNS = (

@@ -41,7 +41,7 @@ TENSES: dict[Tense, int] = {
     "past progressive": 8,
     "future": 12,
     "can": 5,
-    "want": 5,
+    "should": 5,
 }
 _ARTICLE = DETERMINERS[0]
 _DETERMINERS = {
@@ -127,7 +127,7 @@ class Sampler:
             return Predicate(self.one_of(ADJECTIVES), self.one_of(("present", "past")), self.chance(0.2))
         verb = self.one_of(VERBS)
         tense = self.generator.choices(_TENSES, cum_weights=_TENSE_SHARES)[0]
-        negative = tense != "want" and self.chance(0.12)
+        negative = self.chance(0.12)
         thing: NounPhrase | Pronoun | None = None
         if verb.objects:
             if "person" in verb.objects and self.chance(0.2):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from regard.data.worlds.translation.lexicon import Adjective, Determiner, Noun, Pronoun, Verb
 
-Tense = Literal["present", "progressive", "past", "past progressive", "future", "can", "want"]
+Tense = Literal["present", "progressive", "past", "past progressive", "future", "can", "should"]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ English is subject, verb, object, place, adverb. The target language is made up,
 - the verb agrees with the subject in person, number and gender; one English word may be several
   (goes → jata hai, helps → madad karta hai) and several one (will go → jaega)
 
-Every target word has exactly one source word: the one it translates, or for endings that became words, the one they
-belong to (am going → ja raha hoon: going–ja, going–raha, am–hoon). Source words that live on only as an ending or
-not at all (the, will, did, to, particles) have none.
+Every target word has exactly one source word: the one it translates (am going → ja raha hoon: going–ja, am–raha,
+am–hoon). Source words that live on only as an ending or not at all (the, will, did) have none.
 """
 
 from __future__ import annotations
@@ -154,10 +153,9 @@ def predicate_phrase(predicate: Predicate, subject: Agreement) -> Phrase:
     verb = predicate.verb
     if isinstance(verb, Adjective):
         english, negation, target = copula(verb, predicate.tense == "past", predicate.negative, subject)
-        made = Phrase(english, [])
     else:
         english, negation, target = verb_group(verb, predicate, subject)
-        made = Phrase(english + ([Word(verb.particle)] if verb.particle else []), [])
+    made = Phrase(english)
     thing, place, adverb = Phrase(), Phrase(), Phrase()
     if isinstance(predicate.object, Pronoun):
         word = Word(predicate.object.object)
@@ -203,12 +201,12 @@ def verb_group(verb: Verb, predicate: Predicate, subject: Agreement) -> Group:
     # Each target word of the group, and whether it belongs to the auxiliary rather than to the main verb.
     forms: list[tuple[str, bool]] = {
         "present": [(inflection.habitual(stem, gender, plural), False), (to_be, negative)],
-        "progressive": [(stem, False), ("rah" + end, False), (to_be, True)],
+        "progressive": [(stem, False), ("rah" + end, True), (to_be, True)],
         "past": [(inflection.perfective(stem, gender, plural), False)],
-        "past progressive": [(stem, False), ("rah" + end, False), (inflection.past(gender, plural), True)],
+        "past progressive": [(stem, False), ("rah" + end, True), (inflection.past(gender, plural), True)],
         "future": [(inflection.future(stem, subject.person, gender, plural), False)],
         "can": [(stem, False), ("sakt" + end, True), (to_be, True)],
-        "want": [(inflection.infinitive(stem), False), ("chaht" + end, True), (to_be, True)],
+        "should": [(inflection.infinitive(stem), False), ("chahiye", True)],
     }[tense]
     if verb.light:
         forms = [(verb.stem, False), *forms]
@@ -224,10 +222,8 @@ def english_verb(verb: Verb, tense: str, negative: bool, subject: Agreement) -> 
     third = subject.person == 3 and not subject.plural
     if tense in ("progressive", "past progressive"):
         return [Word(english_to_be(subject, tense != "progressive"))], Word(verb.participle)
-    if tense in ("future", "can"):
-        return [Word("will" if tense == "future" else "can")], Word(verb.base)
-    if tense == "want":
-        return [Word("wants" if third else "want"), Word("to")], Word(verb.base)
+    if tense in ("future", "can", "should"):
+        return [Word("will" if tense == "future" else tense)], Word(verb.base)
     if negative:
         return [Word("did" if tense == "past" else "does" if third else "do")], Word(verb.base)
     return [], Word(verb.past if tense == "past" else verb.third if third else verb.base)
