@@ -18,6 +18,8 @@ from regard.structures import LinearChain, ProjectiveTree, kernels
 RUNS = 8
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}
 Answers = dict[str, Tensor]
+# Checked in single precision alone: in double they only repeat what smaller ones show, and compile for long.
+SINGLE_ONLY = ("chain (8, 5000, 2)", "chain (4, 64, 64)", "chain (2, 20, 100)", "projective (2, 150)")
 
 
 def answers(inputs: tuple[Tensor, ...], query: Callable[..., tuple[Tensor, Tensor]], seed: int) -> Answers:
@@ -152,7 +154,7 @@ def check(device: str) -> list[dict[str, Any]]:
     )
     rows = []
     for name, query, make in CHECKS:
-        for dtype in (torch.float32, torch.float64):
+        for dtype in (torch.float32,) if name in SINGLE_ONLY else (torch.float32, torch.float64):
             try:
                 rows.append(compare(name, query, make(), device, dtype))
             except Exception:
