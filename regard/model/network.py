@@ -76,8 +76,6 @@ class Network(nn.Module):
             truth = self.truth(name, batch)
             told = {} if truth is None else {"truth": truth}
             loss = decoder.loss(self.memories(name, encoded), batch[name], **told)
-            if batch.idle:
-                loss = replace(loss, total=loss.total * 0, count=loss.count * 0)
             losses[name] = replace(loss, weight=self.weights[name])
         return losses
 

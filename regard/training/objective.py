@@ -38,8 +38,9 @@ class Objective(nn.Module):
         losses = self.network(batch)
         self.outputs = {name: float(getattr(loss, "weight", 1.0)) for name, loss in losses.items()}
         totals = torch.stack([loss.total.float() for loss in losses.values()])  # (O,)
-        counts = torch.stack([torch.as_tensor(loss.count, dtype=torch.float32) for loss in losses.values()])
-        counts = counts.to(totals.device)
+        counts = torch.stack(
+            [torch.as_tensor(loss.count, dtype=torch.float32, device=totals.device) for loss in losses.values()]
+        )
         return (totals * 0.0, counts * 0.0) if batch.idle else (totals, counts)  # (O,), (O,)
 
     @torch.no_grad()
