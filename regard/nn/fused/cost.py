@@ -80,14 +80,13 @@ class PackedCost(torch.autograd.Function):
         ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         count, vocabulary = len(rows), len(weight)
-        transposed = weight.t().contiguous()
         logits = rows.new_empty(min(CHUNK, count), vocabulary)
         costs, likelihoods = rows.new_empty(count), rows.new_empty(count)
         d_rows, d_weight, d_bias = torch.empty_like(rows), torch.zeros_like(weight), torch.zeros_like(bias)
         for low in range(0, count, CHUNK):
             high = min(low + CHUNK, count)
             part = logits[: high - low]
-            torch.mm(rows[low:high], transposed, out=part)
+            torch.mm(rows[low:high], weight.t(), out=part)
             gradient_in_place(
                 part.numpy(),
                 bias.detach().numpy(),

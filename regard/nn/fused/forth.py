@@ -61,13 +61,7 @@ class Forth:
         self.vectors = None if combined is None else new(count, combined.shape[1])
         self.fed = None if combined is None else projected.new_zeros(rows, combined.shape[1])
         self.inputs, self.recurrent = new(rows, 3 * self.size), new(rows, 3 * self.size)
-        # Transposed and in one piece, the weights multiply few rows much faster.
-        self.transposed = Weights(
-            *(
-                weight if weight is None or weight.dim() == 1 else weight.t().contiguous()
-                for weight in weights
-            )
-        )
+        self.parameters = Weights(*(None if weight is None else weight.contiguous() for weight in weights))
         self.prepared = prepared(keys)
         self.memory = (*self.prepared, values.detach().numpy(), weights.vector.detach().numpy())
 
@@ -80,7 +74,7 @@ class Forth:
         alive, vectors = self.fed[: high - low], self.vectors[low:high]
         self._gates(low, high, alive)
         self._look(low, high)
-        torch.addmm(self.combined[low:high], self.both[low:high], self.transposed.output, out=vectors)
+        torch.addmm(self.combined[low:high], self.both[low:high], self.parameters.output.t(), out=vectors)
         hyperbolic_in_place(vectors.numpy())
         alive.copy_(vectors)
 
@@ -88,12 +82,12 @@ class Forth:
         rows = high - low
         alive, inputs, recurrent = self.state[:rows], self.inputs[:rows], self.recurrent[:rows]
         self.previous[low:high] = alive
-        torch.mm(alive, self.transposed.recurrent, out=recurrent)
-        torch.addmm(self.projected[low:high], read, self.transposed.read, out=inputs)
+        torch.mm(alive, self.parameters.recurrent.t(), out=recurrent)
+        torch.addmm(self.projected[low:high], read, self.parameters.read.t(), out=inputs)
         gates_forward(
             inputs.numpy(),
             recurrent.numpy(),
-            self.transposed.bias.detach().numpy(),
+            self.parameters.bias.detach().numpy(),
             alive.numpy(),
             self.kept.numpy()[low:high],
             self.both.numpy(),
@@ -101,7 +95,7 @@ class Forth:
         )
 
     def _look(self, low: int, high: int) -> None:
-        torch.mm(self.state[: high - low], self.transposed.query, out=self.queries[low:high])
+        torch.mm(self.state[: high - low], self.parameters.query.t(), out=self.queries[low:high])
         looks_forward(
             self.queries.numpy()[low:high],
             *self.memory,
