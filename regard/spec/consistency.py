@@ -114,6 +114,17 @@ def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where)
             where=where(*place),
             fix="Say which:  over: " + next(iter(spec.inputs)),
         )
+    if attention.guide and attention.select in ("uniform", "sigmoid", "oracle"):
+        why = {
+            "uniform": "a uniform selection has nothing to learn",
+            "sigmoid": "independent weights satisfy it by looking everywhere",
+            "oracle": "the oracle is the truth already",
+        }[attention.select]
+        raise RegardError(
+            f"guide pulls a selection towards the true alignment, but {why}.",
+            where=where(*place, "guide"),
+            fix="Use select: softmax or local, or leave guide out.",
+        )
     needs_truth = "guide" if attention.guide else "select: oracle" if attention.select == "oracle" else None
     if needs_truth:
         if not spec.truth:

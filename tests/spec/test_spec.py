@@ -123,6 +123,7 @@ def test_overrides_leave_the_original_alone() -> None:
         ("decoder: {target: {sise: 2}}", "decoder.target.sise: unknown key 'sise'. Did you mean size?"),
         ("decoder: {scheduled_sampling: {shre: 1}}", "decoder.scheduled_sampling.shre: unknown key"),
         ("attention: {guide: 0.5}", "guide needs the true alignment, and the spec names none. Add  truth:"),
+        ("attention: {select: sigmoid, guide: 1}", "independent weights satisfy it by looking everywhere"),
         ("attention: {select: oracle}", "select: oracle needs the true alignment"),
         ("attention: {over: picture}", "attention.over: no input is named 'picture'"),
         (
