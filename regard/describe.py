@@ -106,8 +106,8 @@ def _column(name: str, column: ColumnSpec) -> str:
 def _data(spec: Spec) -> Answer:
     inputs = ", ".join(_column(name, column) for name, column in spec.inputs.items())
     outputs = ", ".join(_column(name, column) for name, column in spec.outputs.items())
-    lines = [f"pairs (x, y)   x = {inputs}   y = {outputs}"]
-    lines += [f"known truth    {_column(name, column)}" for name, column in spec.truth.items()]
+    lines = [f"pairs (x, y):   x = {inputs}   y = {outputs}"]
+    lines += [f"known truth: {_column(name, column)}" for name, column in spec.truth.items()]
     if spec.data.world:
         lines.append(f"from the generated world {spec.data.world!r}")
     elif spec.data.package:

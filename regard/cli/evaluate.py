@@ -12,7 +12,7 @@ from regard.cli.options import BadRows, Beam, Device, Overrides, Seed, search_ov
 
 def evaluate(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Folders of trained models.", show_default=False)
+        list[Path], typer.Argument(metavar="RUN", help="Folders of trained models.", show_default=False)
     ],
     data: Annotated[
         Optional[list[str]],  # noqa: UP045

@@ -14,7 +14,7 @@ def predict(
     run: Run,
     texts: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="[TEXT]...", help="What to read; from --file or standard input when absent."),
+        typer.Argument(metavar="TEXT", help="What to read; from --file or standard input when absent."),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045

@@ -12,7 +12,7 @@ from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, searc
 def show(
     run: Run,
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help="One input; several words need no quotes.")
+        list[str], typer.Argument(metavar="TEXT", help="One input; several words need no quotes.")
     ],
     target: Annotated[
         Optional[str],  # noqa: UP045

@@ -14,7 +14,7 @@ def train(
     what: Annotated[
         Optional[str],  # noqa: UP045
         typer.Argument(
-            metavar="[NAME | SPEC.yaml | PAIRS.tsv]", help="A system of the zoo, a spec, or a file of pairs."
+            metavar="NAME | SPEC.yaml | PAIRS.tsv", help="A system of the zoo, a spec, or a file of pairs."
         ),
     ] = None,
     output: Annotated[
