@@ -87,6 +87,7 @@ class Experiment:
             rows=options.batch_rows,
             cost=None if options.batch_rows else options.batch_tokens or DEFAULT_BATCH_COST,
             seed=options.seed,
+            window=options.bucket,
             world_size=world_size(),
         )
         self._announce(train, dev)

@@ -11,10 +11,6 @@ from regard.data.dataset import Dataset
 from regard.data.ragged import Array
 from regard.errors import RegardError
 
-WINDOW = 64
-"""Batches' worth of examples that are sorted together: enough to waste little padding, few enough to mix."""
-
-
 class Batches:
     """The batches of any epoch.
 
@@ -23,6 +19,8 @@ class Batches:
     seed         with the epoch it determines everything
     shuffle      True: shuffle, sort windows of examples by cost, cut, shuffle the batches. False: sort all, longest
                  last; `Batch.rows` tells which examples a batch holds
+    window       batches' worth of examples that are sorted together: more waste less padding, fewer mix lengths better,
+                 1 mixes them fully
     world_size   processes that share each batch: rank r takes rows r, r + world_size, …, so that any number of
                  processes sees the same batches together as one does alone
 
@@ -37,9 +35,10 @@ class Batches:
         rows: int | None = None,
         seed: int = 0,
         shuffle: bool = True,
+        window: int = 16,
         world_size: int = 1,
     ) -> None:
-        for name, limit in (("cost", cost), ("rows", rows), ("world_size", world_size)):
+        for name, limit in (("cost", cost), ("rows", rows), ("window", window), ("world_size", world_size)):
             if limit is not None and limit < 1:
                 raise RegardError(f"{name} is {limit}, expected at least 1.", where="batches")
         if cost is None and rows is None:
@@ -47,7 +46,7 @@ class Batches:
                 "neither cost nor rows limits a batch.", where="batches", fix="Give one of them."
             )
         self.dataset, self.cost, self.rows = dataset, cost, rows
-        self.seed, self.shuffle, self.world_size = seed, shuffle, world_size
+        self.seed, self.shuffle, self.window, self.world_size = seed, shuffle, window, world_size
         self._costs = np.maximum(dataset.costs, 1).astype(np.int64)
         cached = [dataset.lengths(name) for name, column in dataset.columns.items() if column.cached]
         self._lengths: Array = np.sum(cached, axis=0) if cached else self._costs
@@ -92,7 +91,7 @@ class Batches:
         generator = np.random.default_rng([self.seed, epoch])
         order = generator.permutation(len(self.dataset))
         batches: list[Array] = []
-        window = WINDOW * self._usual_rows()
+        window = self.window * self._usual_rows()
         for start in range(0, len(order), window):
             part = order[start : start + window]
             # A stable sort of a shuffled order: examples of equal length stay shuffled.

@@ -29,6 +29,9 @@ class TrainingSpec(Part):
     """Cut batches by cost (padded tokens); 4000 when neither this nor `batch_rows` is given."""
     batch_rows: Count | None = None
     """Cut batches by number of rows."""
+    bucket: Count = 16
+    """Batches whose rows are sorted by length together. More waste less padding; 1 mixes lengths fully, which short texts
+    (words, names) learn better from."""
     accumulate: Count = 1
     """Batches whose gradients make one update."""
     optimizer: Literal["adam", "adamw", "sgd"] = "adam"
