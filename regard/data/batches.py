@@ -11,6 +11,7 @@ from regard.data.dataset import Dataset
 from regard.data.ragged import Array
 from regard.errors import RegardError
 
+
 class Batches:
     """The batches of any epoch.
 

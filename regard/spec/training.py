@@ -30,8 +30,8 @@ class TrainingSpec(Part):
     batch_rows: Count | None = None
     """Cut batches by number of rows."""
     bucket: Count = 16
-    """Batches whose rows are sorted by length together. More waste less padding; 1 mixes lengths fully, which short texts
-    (words, names) learn better from."""
+    """Batches whose rows are sorted by length together. More of them waste less padding; 1 mixes all lengths, which
+    short texts (words, names) learn better from."""
     accumulate: Count = 1
     """Batches whose gradients make one update."""
     optimizer: Literal["adam", "adamw", "sgd"] = "adam"

@@ -19,7 +19,9 @@ from regard.structures.potentials import (
     as_lengths,
     check_axes,
     expand_batch,
+    flatten_batch,
     joint_batch,
+    restore_batch,
     shape_of,
 )
 from regard.structures.ragged import advance, before_end, or_empty
@@ -93,20 +95,32 @@ class LinearChain(Structure):
         mask: Tensor | None = None,
         backend: Backend = "auto",
     ) -> None:
-        edges, nodes = _complete(edges, nodes, start, end)
+        edges, nodes, start, end = _complete(edges, nodes, start, end)
         edges = apply_mask(edges, mask, 3)
-        longest, states = nodes.shape[-2:]
+        longest = edges.shape[-3] + 1 if nodes is None else nodes.shape[-2]
         self.lengths = as_lengths(lengths, longest, edges.device)
-        if start is not None:
-            check_axes("start", start, "C", [states])
-            nodes = nodes + _at(0, longest, start)
-        if end is not None:
-            check_axes("end", end, "C", [states])
-            last = torch.tensor(longest, device=edges.device) if self.lengths is None else self.lengths
-            nodes = nodes + _at(last - 1, longest, end)
-        batch = joint_batch(edges=edges.shape[:-3], nodes=nodes.shape[:-2], lengths=shape_of(self.lengths))
-        potentials = [expand_batch(edges, batch, 3), expand_batch(nodes, batch, 2)]
-        super().__init__(potentials, batch, [3, 2], lengths=(self.lengths,), backend=backend)
+        if start is not None or end is not None:
+            nodes = _with_ends(nodes, start, end, longest, self.lengths)
+        batch = joint_batch(
+            edges=edges.shape[:-3],
+            nodes=() if nodes is None else nodes.shape[:-2],
+            lengths=shape_of(self.lengths),
+        )
+        super().__init__(
+            [expand_batch(edges, batch, 3), None if nodes is None else expand_batch(nodes, batch, 2)],
+            batch,
+            (3, 2),
+            lengths=(self.lengths,),
+            backend=backend,
+            event_shape=(longest, edges.shape[-1]),
+        )
+
+    @property
+    def potentials(self) -> tuple[Tensor, ...]:
+        edges, nodes = self._given
+        if nodes is None:
+            nodes = edges.new_zeros(()).expand(*self.batch_shape, *self.event_shape)
+        return edges, nodes
 
     @property
     def node_marginals(self) -> Tensor:
@@ -115,7 +129,7 @@ class LinearChain(Structure):
         if folded is None:
             return self._marginals_of(1)
         init, pairs = kernels.chain_marginals(*folded)
-        return torch.cat([init.unsqueeze(-2), pairs.sum(-2)], -2).view(*self.batch_shape, *self.event_shape)
+        return restore_batch(torch.cat([init.unsqueeze(-2), pairs.sum(-2)], -2), self.batch_shape)
 
     @property
     def mean(self) -> Tensor:
@@ -156,9 +170,8 @@ class LinearChain(Structure):
         folded = self._folded("chain")
         if folded is None:
             return super().sample(sample_shape, generator=generator)
-        states = sample_states(
-            *kernels.chain_marginals(*(x.detach() for x in folded)), sample_shape, generator
-        )
+        with torch.no_grad():
+            states = sample_states(*kernels.chain_marginals(*folded), sample_shape, generator)
         return self.value_of(states.view(*sample_shape, *self.batch_shape, self.event_shape[0]))
 
     def max_marginals(self) -> Tensor:
@@ -181,59 +194,78 @@ class LinearChain(Structure):
 
     def _inside_length(self) -> Tensor:
         """(..., N): whether a position is before the end."""
-        return before_end(self.lengths, self.event_shape[0], self.potentials[1].device)
+        return before_end(self.lengths, self.event_shape[0], self._given[0].device)
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         edges, nodes = parts
         return forward_algorithm(semiring, edges, nodes, self.lengths)
 
-    def _folded(self, kernel: str) -> tuple[Tensor, Tensor, Tensor] | None:
+    def _folded(self, kernel: str) -> tuple[Tensor | None, Tensor, Tensor | None] | None:
         """The kernels' form: init (B, C), edges (B, N−1, C, C) with the nodes inside, lengths (B,); None: no kernel."""
-        edges, nodes = self.potentials
+        edges, nodes = self._given
         if self.backend != "auto" or not kernels.available(kernel, edges):
             return None
-        nodes = nodes.expand(*self.batch_shape, *nodes.shape[-2:])
-        scores = (edges + nodes[..., 1:, :].unsqueeze(-2)).reshape(-1, *edges.shape[-3:])
-        return nodes[..., 0, :].reshape(-1, nodes.shape[-1]), scores, self._flat_lengths(nodes.shape[-2])
+        if nodes is None:
+            return None, flatten_batch(edges, self.batch_shape, 3), self._flat_lengths()
+        nodes = expand_batch(nodes, self.batch_shape, 2)
+        scores = edges + nodes[..., 1:, :].unsqueeze(-2)
+        init = flatten_batch(nodes[..., 0, :], self.batch_shape, 1)
+        return init, flatten_batch(scores, self.batch_shape, 3), self._flat_lengths()
 
     def _fast_log_partition(self) -> Tensor | None:
         folded = self._folded("chain")
-        return None if folded is None else kernels.chain_log_partition(*folded).view(self.batch_shape)
+        return (
+            None if folded is None else restore_batch(kernels.chain_log_partition(*folded), self.batch_shape)
+        )
 
     def _fast_marginals(self) -> Tensor | None:
         folded = self._folded("chain")
-        if folded is None:
-            return None
-        return kernels.chain_marginals(*folded)[1].view(*self.batch_shape, *self.potentials[0].shape[-3:])
+        return (
+            None if folded is None else restore_batch(kernels.chain_marginals(*folded)[1], self.batch_shape)
+        )
 
     def _fast_mode(self) -> Tensor | None:
         folded = self._folded("chain_mode")
         if folded is None:
             return None
-        states = kernels.chain_mode(*folded)[1].view(*self.batch_shape, self.event_shape[0])
-        return self.value_of(states)
+        return self.value_of(restore_batch(kernels.chain_mode(*folded)[1], self.batch_shape))
 
 
 def _complete(
     edges: Tensor, nodes: Tensor | None, start: Tensor | None, end: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """Edges for every step and nodes for every position, in one precision."""
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+    """Edges for every step, and what else is given, in one precision."""
     check_axes("edges", edges, "CC", [edges.shape[-1] if edges.dim() else None] * 2)
     if nodes is None and edges.dim() < 3:
         raise ValueError(
             "edges of shape (C, C) are shared by all steps and do not say how many: give nodes of shape (..., N, C), "
             "or edges.expand(N - 1, C, C)."
         )
-    edges, nodes = as_floats(edges=edges, nodes=nodes, start=start, end=end)[:2]
+    edges, nodes, start, end = as_floats(edges=edges, nodes=nodes, start=start, end=end)
     states = edges.shape[-1]
+    if start is not None:
+        check_axes("start", start, "C", [states])
+    if end is not None:
+        check_axes("end", end, "C", [states])
     if nodes is None:
-        nodes = edges.new_zeros(edges.shape[-3] + 1, states)
+        return edges, None, start, end
     check_axes("nodes", nodes, "NC", [None, states])
     steps = max(nodes.shape[-2] - 1, 0)
     if edges.dim() == 2 or edges.shape[-3] == 1:
         edges = edges.expand(*edges.shape[:-3], steps, states, states)
     check_axes("edges", edges, "NCC", [steps, states, states])
-    return edges, nodes
+    return edges, nodes, start, end
+
+
+def _with_ends(
+    nodes: Tensor | None, start: Tensor | None, end: Tensor | None, longest: int, lengths: Tensor | None
+) -> Tensor:
+    """Nodes (..., N, C) with the scores of the first state and of the last added at their positions."""
+    ends = [] if start is None else [_at(0, longest, start)]
+    if end is not None:
+        ends.append(_at(longest - 1 if lengths is None else lengths - 1, longest, end))
+    total = ends[0] if nodes is None else nodes + ends[0]
+    return total if len(ends) == 1 else total + ends[1]
 
 
 def _at(position: Tensor | int, longest: int, scores: Tensor) -> Tensor:

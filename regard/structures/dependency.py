@@ -19,7 +19,9 @@ from regard.structures.potentials import (
     as_lengths,
     check_axes,
     expand_batch,
+    flatten_batch,
     joint_batch,
+    restore_batch,
     shape_of,
 )
 from regard.structures.ragged import before_end, pick
@@ -98,11 +100,15 @@ class ProjectiveTree(Structure):
         super().__init__(
             [expand_batch(arcs, batch, own)],
             batch,
-            [own],
+            (own,),
             lengths=(self.lengths,),
             options=(single_root, labelled),
             backend=backend,
         )
+
+    @property
+    def potentials(self) -> tuple[Tensor, ...]:
+        return (possible_arcs(self._given[0], self.labelled),)
 
     def heads(self, value: Tensor) -> Tensor:
         """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
@@ -139,26 +145,33 @@ class ProjectiveTree(Structure):
         totals = eisner(semiring, arcs, self.single_root)
         return totals[..., -1] if self.lengths is None else pick(totals, self.lengths)
 
-    def _flat(self, kernel: str, arcs: Tensor) -> tuple[Tensor, Tensor, bool] | None:
+    def _flat(self, kernel: str, arcs: Tensor) -> tuple[Tensor, Tensor | None, bool] | None:
         """The kernels' form: unlabelled arcs (B, N+1, N+1), lengths (B,) and the kind of root; None: no kernel."""
         if not kernels.available(kernel, arcs):
             return None
-        flat = arcs.expand(*self.batch_shape, *arcs.shape[-2:]).reshape(-1, *arcs.shape[-2:])
-        return flat, self._flat_lengths(arcs.shape[-1] - 1), self.single_root
+        return flatten_batch(arcs, self.batch_shape, 2), self._flat_lengths(), self.single_root
 
     def _fast_log_partition(self) -> Tensor | None:
-        (arcs,) = self.potentials
-        flat = self._flat("projective", logsumexp(arcs, -1) if self.labelled else arcs)
-        return None if flat is None else kernels.projective_log_partition(*flat).view(self.batch_shape)
+        # The kernels pass over arcs that can be in no tree, so that the scores go there as they were given.
+        arcs = logsumexp(self.potentials[0], -1) if self.labelled else self._given[0]
+        flat = self._flat("projective", arcs)
+        return (
+            None if flat is None else restore_batch(kernels.projective_log_partition(*flat), self.batch_shape)
+        )
 
     def _fast_marginals(self) -> Tensor | None:
+        if not self.labelled:
+            flat = self._flat("projective", self._given[0])
+            return (
+                None if flat is None else restore_batch(kernels.projective_marginals(*flat), self.batch_shape)
+            )
         (scores,) = self.potentials
-        arcs = logsumexp(scores, -1) if self.labelled else scores
+        arcs = logsumexp(scores, -1)
         flat = self._flat("projective", arcs)
         if flat is None:
             return None
-        marginals = kernels.projective_marginals(*flat).view(*self.batch_shape, *arcs.shape[-2:])
-        return marginals.unsqueeze(-1) * softmax_weights(scores, arcs, -1)[0] if self.labelled else marginals
+        marginals = restore_batch(kernels.projective_marginals(*flat), self.batch_shape)
+        return marginals.unsqueeze(-1) * softmax_weights(scores, arcs, -1)[0]
 
     def _fast_mode(self) -> Tensor | None:
         (scores,) = self.potentials
@@ -166,7 +179,9 @@ class ProjectiveTree(Structure):
         flat = self._flat("projective_mode", arcs.detach())
         if flat is None:
             return None
-        heads = kernels.projective_mode(*flat)[1].view(*self.batch_shape, 1, -1)  # (..., 1, N+1)
+        heads = restore_batch(kernels.projective_mode(*flat)[1], self.batch_shape).unsqueeze(
+            -2
+        )  # (..., 1, N+1)
         tree = heads == torch.arange(arcs.shape[-1], device=arcs.device).unsqueeze(-1)  # (..., N+1, N+1)
         if self.labelled:
             labels = torch.arange(scores.shape[-1], device=arcs.device)
@@ -199,7 +214,7 @@ def is_projective(arcs: Tensor, words: Tensor, single_root: bool) -> Tensor:
 def prepare_arcs(
     arcs: Tensor, labelled: bool, lengths: Lengths, mask: Tensor | None
 ) -> tuple[Tensor, int, Tensor | None]:
-    """Arcs that can be in no tree at −inf (into the root symbol, onto itself), their number of axes, and lengths."""
+    """Arcs in one precision, masked, their number of axes, and lengths."""
     (arcs,) = as_floats(arcs=arcs)
     own = 3 if labelled else 2
     size = arcs.shape[-own] if arcs.dim() >= own else None
@@ -209,10 +224,14 @@ def prepare_arcs(
             "arcs must have a row and a column for the root symbol: (N+1, N+1), at least (1, 1)."
         )
     arcs = apply_mask(arcs, mask, own)
-    positions = torch.arange(arcs.shape[-own], device=arcs.device)
+    return arcs, own, as_lengths(lengths, arcs.shape[-own] - 1, arcs.device)
+
+
+def possible_arcs(arcs: Tensor, labelled: bool) -> Tensor:
+    """The arcs with those that can be in no tree, into the root symbol and onto itself, at −inf."""
+    positions = torch.arange(arcs.shape[-2 - labelled], device=arcs.device)
     possible = (positions.unsqueeze(-1) != positions) & (positions > 0)
-    arcs = torch.where(possible.unsqueeze(-1) if labelled else possible, arcs, NEGATIVE_INFINITY)
-    return arcs, own, as_lengths(lengths, len(positions) - 1, arcs.device)
+    return torch.where(possible.unsqueeze(-1) if labelled else possible, arcs, NEGATIVE_INFINITY)
 
 
 def heads_of(tree: Tensor, labelled: bool) -> Tensor:

@@ -15,6 +15,8 @@ Lengths = Tensor | Sequence[int] | int | None
 
 def as_floats(**potentials: Tensor | None) -> list[Any]:
     """All potentials in one precision: float64 if any has it, else float32, to which half precision is raised."""
+    if all(value is None or _is_single(value) for value in potentials.values()):
+        return list(potentials.values())
     given = {name: potential for name, potential in potentials.items() if potential is not None}
     for name, potential in given.items():
         if not isinstance(potential, Tensor) or not potential.is_floating_point():
@@ -27,13 +29,19 @@ def as_floats(**potentials: Tensor | None) -> list[Any]:
     return [None if potential is None else potential.to(dtype) for potential in potentials.values()]
 
 
+def _is_single(potential: object) -> bool:
+    return isinstance(potential, Tensor) and potential.dtype is torch.float32
+
+
 def check_axes(
     name: str, potential: Tensor, axes: Sequence[str], sizes: Sequence[int | None], hint: str = ""
 ) -> None:
     """The trailing axes of a potential must have these sizes (None: any); a message calls them by their letters."""
     received = tuple(potential.shape)
+    trailing = received[max(0, len(received) - len(sizes)) :]
+    if trailing == tuple(sizes):
+        return
     fits = len(received) >= len(sizes)
-    trailing = received[len(received) - len(sizes) :]
     if not fits or any(size not in (None, got) for size, got in zip(sizes, trailing, strict=False)):
         wanted = ", ".join(
             letter if size is None else f"{letter}={size}" for letter, size in zip(axes, sizes, strict=True)
@@ -43,6 +51,9 @@ def check_axes(
 
 def joint_batch(**shapes: Sequence[int]) -> torch.Size:
     """The batch shape everything broadcasts to."""
+    some = {torch.Size(shape) for shape in shapes.values() if len(shape)}
+    if len(some) <= 1:
+        return next(iter(some), torch.Size())
     try:
         return torch.Size(torch.broadcast_shapes(*shapes.values()))
     except RuntimeError as error:
@@ -68,6 +79,19 @@ def as_lengths(lengths: Lengths, longest: int, device: torch.device, name: str =
 def shape_of(lengths: Tensor | None) -> torch.Size:
     """The batch shape that lengths ask for."""
     return torch.Size() if lengths is None else lengths.shape
+
+
+def flatten_batch(potential: Tensor, batch_shape: Sequence[int], event_dim: int) -> Tensor:
+    """(B, own axes), the batch dimensions in one, as the kernels take potentials."""
+    own = potential.dim() - event_dim
+    if own == 1 and len(batch_shape) == 1 and potential.shape[0] == batch_shape[0]:
+        return potential
+    return expand_batch(potential, batch_shape, event_dim).reshape(-1, *potential.shape[own:])
+
+
+def restore_batch(flat: Tensor, batch_shape: Sequence[int]) -> Tensor:
+    """The inverse: the first axis parted into the batch dimensions."""
+    return flat if len(batch_shape) == 1 else flat.view((*batch_shape, *flat.shape[1:]))
 
 
 def _within(lengths: Tensor, longest: int) -> bool:
@@ -96,4 +120,6 @@ def apply_mask(potential: Tensor, mask: Tensor | None, event_dim: int) -> Tensor
 
 def expand_batch(potential: Tensor, batch_shape: Sequence[int], event_dim: int) -> Tensor:
     """A view with all of the batch dimensions."""
+    if potential.shape[: potential.dim() - event_dim] == tuple(batch_shape):
+        return potential
     return potential.expand(*batch_shape, *potential.shape[potential.dim() - event_dim :])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ class Program(Distribution):
     options      whatever else tells two structures of this class apart: only equal options can be compared
     lengths      None, or tensors that broadcast to the batch shape
     backend      "auto": a fast path where one exists; "reference": always the semiring program
+    event_shape  of a value, where its potential is not given but made by the subclass's `potentials` when asked for
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
@@ -31,13 +32,14 @@ class Program(Distribution):
 
     def __init__(
         self,
-        potentials: Sequence[Tensor],
+        potentials: Sequence[Any],
         batch_shape: Shape,
         event_dims: Sequence[int],
         *,
         lengths: tuple[Tensor | None, ...] = (),
         options: tuple[object, ...] = (),
         backend: Backend = "auto",
+        event_shape: Shape | None = None,
     ) -> None:
         if backend not in ("auto", "reference"):
             raise ValueError(f'backend must be "auto" or "reference", not {backend!r}.')
@@ -46,9 +48,10 @@ class Program(Distribution):
         self.backend: Backend = backend
         self.options = options
         self._lengths = lengths
-        value = self._given[self.value_index]
-        event_shape = value.shape[value.dim() - self.event_dims[self.value_index] :]
-        super().__init__(torch.Size(batch_shape), event_shape, validate_args=False)
+        if event_shape is None:
+            value = self._given[self.value_index]
+            event_shape = value.shape[value.dim() - self.event_dims[self.value_index] :]
+        super().__init__(torch.Size(batch_shape), torch.Size(event_shape), validate_args=False)
 
     @property
     def potentials(self) -> tuple[Tensor, ...]:
@@ -110,12 +113,10 @@ class Program(Distribution):
         copy._given = tuple(potentials)
         return copy
 
-    def _flat_lengths(self, longest: int) -> Tensor:
-        """One length for each entry of the flattened batch, as the kernels take them."""
+    def _flat_lengths(self) -> Tensor | None:
+        """One length for each entry of the flattened batch, as the kernels take them; None: all are full."""
         (lengths,) = self._lengths
-        if lengths is None:
-            lengths = torch.tensor(longest, device=self.potentials[0].device)
-        return lengths.expand(self.batch_shape).reshape(-1)
+        return None if lengths is None else lengths.expand(self.batch_shape).reshape(-1).contiguous()
 
     def _as_parts(self, name: str, value: Tensor) -> Tensor:
         """A value as Booleans, its shape checked."""

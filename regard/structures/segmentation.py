@@ -20,7 +20,9 @@ from regard.structures.potentials import (
     as_lengths,
     check_axes,
     expand_batch,
+    flatten_batch,
     joint_batch,
+    restore_batch,
     shape_of,
 )
 from regard.structures.ragged import before_end
@@ -56,7 +58,7 @@ class Segmentation(Structure):
             scores=scores.shape[:-1], transitions=transitions.shape[:-2], lengths=shape_of(self.lengths)
         )
         potentials = [expand_batch(scores, batch, 1), expand_batch(transitions, batch, 2)]
-        super().__init__(potentials, batch, [1, 2], lengths=(self.lengths,), backend=backend)
+        super().__init__(potentials, batch, (1, 2), lengths=(self.lengths,), backend=backend)
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         scores, transitions = parts
@@ -85,42 +87,51 @@ class Segmentation(Structure):
         folded = self._folded("chain")
         if folded is None:
             return super().sample(sample_shape, generator=generator)
-        states = sample_states(
-            *kernels.chain_marginals(*(x.detach() for x in folded)), sample_shape, generator
+        with torch.no_grad():
+            states = sample_states(*kernels.chain_marginals(*folded), sample_shape, generator)
+        return (
+            (states == 1)
+            .to(self.potentials[0].dtype)
+            .view(*sample_shape, *self.batch_shape, *self.event_shape)
         )
-        return (states == 1).to(folded[0].dtype).view(*sample_shape, *self.batch_shape, *self.event_shape)
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)
 
-    def _folded(self, kernel: str) -> tuple[Tensor, Tensor, Tensor] | None:
-        """The kernels' form: init (B, 2), edges (B, N−1, 2, 2) with the scores in them, lengths (B,), or None."""
+    def _has_kernel(self, kernel: str) -> bool:
         scores, transitions = self.potentials
-        if self.backend != "auto" or scores.shape[-1] < 2 or not kernels.available(kernel, transitions):
+        return self.backend == "auto" and scores.shape[-1] > 1 and kernels.available(kernel, transitions)
+
+    def _folded(self, kernel: str) -> tuple[Tensor, Tensor, Tensor | None] | None:
+        """The form of chains: init (B, 2), edges (B, N−1, 2, 2) with the scores in them, lengths (B,), or None."""
+        scores, transitions = self.potentials
+        if not self._has_kernel(kernel):
             return None
-        nodes = torch.stack([torch.zeros_like(scores), scores], -1).expand(*self.batch_shape, -1, 2)
+        nodes = torch.stack([torch.zeros_like(scores), scores], -1)
         edges = transitions.unsqueeze(-3) + nodes[..., 1:, :].unsqueeze(-2)
-        return (
-            nodes[..., 0, :].reshape(-1, 2),
-            edges.reshape(-1, *edges.shape[-3:]),
-            self._flat_lengths(scores.shape[-1]),
-        )
+        init = flatten_batch(nodes[..., 0, :], self.batch_shape, 1)
+        return init, flatten_batch(edges, self.batch_shape, 3), self._flat_lengths()
 
     def _fast_log_partition(self) -> Tensor | None:
         folded = self._folded("chain")
-        return None if folded is None else kernels.chain_log_partition(*folded).view(self.batch_shape)
+        return (
+            None if folded is None else restore_batch(kernels.chain_log_partition(*folded), self.batch_shape)
+        )
 
     def _fast_marginals(self) -> Tensor | None:
-        folded = self._folded("chain")
-        if folded is None:
+        if not self._has_kernel("segments"):
             return None
-        init, pairs = kernels.chain_marginals(*folded)
-        inside = torch.cat([init[:, 1:], pairs[..., 1].sum(-1)], -1)  # (B, N)
-        return inside.view(*self.batch_shape, *self.event_shape)
+        scores, transitions = self.potentials
+        inside = kernels.segment_marginals(
+            flatten_batch(scores, self.batch_shape, 1),
+            flatten_batch(transitions, self.batch_shape, 2),
+            self._flat_lengths(),
+        )
+        return restore_batch(inside, self.batch_shape)
 
     def _fast_mode(self) -> Tensor | None:
         folded = self._folded("chain_mode")
         if folded is None:
             return None
-        states = kernels.chain_mode(*folded)[1].view(*self.batch_shape, *self.event_shape)
+        states = restore_batch(kernels.chain_mode(*folded)[1], self.batch_shape)
         return (states == 1).to(self.potentials[0].dtype)

@@ -18,10 +18,17 @@ from torch import Tensor
 
 from regard.structures import kernels
 from regard.structures.base import Structure, gumbel_noise
-from regard.structures.dependency import heads_of, prepare_arcs
+from regard.structures.dependency import heads_of, possible_arcs, prepare_arcs
 from regard.structures.kernels.kirchhoff import count_trees
-from regard.structures.kernels.spanning import invert, laplacian, weigh
-from regard.structures.potentials import Lengths, expand_batch, joint_batch, shape_of
+from regard.structures.kernels.spanning import doubts, full_lengths, invert, laplacian, weigh
+from regard.structures.potentials import (
+    Lengths,
+    expand_batch,
+    flatten_batch,
+    joint_batch,
+    restore_batch,
+    shape_of,
+)
 from regard.structures.program import Backend, Shape
 from regard.structures.semirings import NEGATIVE_INFINITY, logsumexp, softmax_weights
 
@@ -56,11 +63,15 @@ class SpanningTree(Structure):
         super().__init__(
             [expand_batch(arcs, batch, own)],
             batch,
-            [own],
+            (own,),
             lengths=(self.lengths,),
             options=(single_root, labelled),
             backend=backend,
         )
+
+    @property
+    def potentials(self) -> tuple[Tensor, ...]:
+        return (possible_arcs(self._given[0], self.labelled),)
 
     def heads(self, value: Tensor) -> Tensor:
         """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
@@ -68,14 +79,17 @@ class SpanningTree(Structure):
 
     @property
     def log_partition(self) -> Tensor:
-        return self._log_partition_of(self.potentials[0])
+        # The kernels pass over arcs that can be in no tree, so that the scores go there as they were given.
+        return self._log_partition_of(self.potentials[0] if self.labelled else self._given[0])
 
     @property
     def marginals(self) -> Tensor:
+        if not self.labelled:
+            return restore_batch(kernels.spanning_marginals(*self._sparse(self._given[0])), self.batch_shape)
         (scores,) = self.potentials
         arcs = self._unlabelled(scores)
-        marginals = kernels.spanning_marginals(*self._flat(arcs)).view(arcs.shape)
-        return marginals.unsqueeze(-1) * softmax_weights(scores, arcs, -1)[0] if self.labelled else marginals
+        marginals = restore_batch(kernels.spanning_marginals(*self._sparse(arcs)), self.batch_shape)
+        return marginals.unsqueeze(-1) * softmax_weights(scores, arcs, -1)[0]
 
     @property
     def mode(self) -> Tensor:
@@ -97,7 +111,7 @@ class SpanningTree(Structure):
         scores = self.potentials[0].detach()
         arcs, lengths, single_root = self._flat(self._unlabelled(scores))
         W, _ = weigh(arcs, lengths)
-        _, doubtful = invert(W, lengths, single_root, arcs.dtype)
+        doubtful = doubts(invert(W, lengths, single_root)[1], arcs.dtype)
         marginals = kernels.spanning_marginals(arcs, lengths, single_root)
         device = arcs.device if generator is None else generator.device
         seeds = torch.randint(2**62, (math.prod(sample_shape), len(arcs)), generator=generator, device=device)
@@ -161,7 +175,7 @@ class SpanningTree(Structure):
         """log Z of other scores in the shape of this one's, perhaps with batch dimensions before it."""
         arcs = self._unlabelled(scores)
         batch = arcs.shape[:-2]
-        return kernels.spanning_log_partition(*self._flat(arcs)).view(batch)
+        return restore_batch(kernels.spanning_log_partition(*self._sparse(arcs)), batch)
 
     def _divergence(self, other: Structure, *, relative: bool) -> Tensor:
         self._check_comparable(other)
@@ -198,13 +212,16 @@ class SpanningTree(Structure):
     def _unlabelled(self, scores: Tensor) -> Tensor:
         return logsumexp(scores, -1) if self.labelled else scores
 
-    def _flat(self, arcs: Tensor) -> tuple[Tensor, Tensor, bool]:
-        """Arcs (B, N+1, N+1), lengths (B,) and the kind of root, as the kernels take them."""
+    def _sparse(self, arcs: Tensor) -> tuple[Tensor, Tensor | None, bool]:
+        """Arcs (B, N+1, N+1), lengths (B,), None if full, and the kind of root, as the kernels take them."""
         batch = arcs.shape[:-2]
-        lengths = (
-            torch.tensor(arcs.shape[-1] - 1, device=arcs.device) if self.lengths is None else self.lengths
-        )
-        return arcs.reshape(-1, *arcs.shape[-2:]), lengths.expand(batch).reshape(-1), self.single_root
+        lengths = None if self.lengths is None else self.lengths.expand(batch).reshape(-1).contiguous()
+        return flatten_batch(arcs, batch, 2), lengths, self.single_root
+
+    def _flat(self, arcs: Tensor) -> tuple[Tensor, Tensor, bool]:
+        """The same with lengths in any case."""
+        flat, lengths, single_root = self._sparse(arcs)
+        return flat, full_lengths(flat, lengths), single_root
 
     def _best(self, k: int) -> tuple[Tensor, Tensor]:
         """The k best values and their scores, without gradient."""

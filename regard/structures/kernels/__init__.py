@@ -7,6 +7,7 @@ from regard.structures.kernels.projective import (
     projective_marginals,
     projective_mode,
 )
+from regard.structures.kernels.segments import segment_marginals
 from regard.structures.kernels.spanning import spanning_log_partition, spanning_marginals
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "projective_log_partition",
     "projective_marginals",
     "projective_mode",
+    "segment_marginals",
     "spanning_log_partition",
     "spanning_marginals",
 ]

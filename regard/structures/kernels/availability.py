@@ -8,26 +8,26 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-_ON_CPU = frozenset({"chain", "chain_mode", "projective", "projective_mode"})
-_ON_CUDA = frozenset({"chain", "projective"})
+_ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
+_ON_CUDA = frozenset({"chain", "segments", "projective"})
 _WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile is kept in registers
 
 
 @cache
-def _installed(module: str) -> bool:
+def installed(module: str) -> bool:
     return find_spec(module) is not None
 
 
 def available(name: str, tensor: Tensor) -> bool:
-    """Whether kernel `name` takes this tensor, the potential with the most axes (edges, arcs).
+    """Whether kernel `name` takes this tensor, the potential with the most axes (edges, transitions, arcs).
 
-    name   "chain" or "projective" (log_partition and marginals), "chain_mode", "projective_mode"
+    name   "chain" or "projective" (log_partition and marginals), "segments" (marginals), "chain_mode", "projective_mode"
     """
     if tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
         return False
     if tensor.device.type == "cpu":
-        return name in _ON_CPU and _installed("numba")
+        return name in _ON_CPU and installed("numba")
     if tensor.device.type == "cuda":
         fits = name != "chain" or tensor.shape[-1] <= _WIDEST_CHAIN_ON_CUDA
-        return fits and name in _ON_CUDA and _installed("triton")
+        return fits and name in _ON_CUDA and installed("triton")
     return False

@@ -1,4 +1,4 @@
-"""What the autograd functions of all kernels share: a rule for vmap, and a signature that is read only once."""
+"""What the autograd functions of all kernels share: a short way to apply them, and a rule for vmap."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 Forward = TypeVar("Forward", bound=Callable[..., Any])
@@ -15,6 +16,13 @@ def signed(forward: Forward) -> Forward:
     """Keep the signature of a `forward`: torch looks it up at every call, which costs more than a small kernel."""
     forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
     return forward
+
+
+def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
+    """`function.apply`, less the binding of default arguments and the look for transforms, where none is active."""
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return function.apply(*arguments)
+    return super(torch.autograd.Function, function).apply(*arguments)  # type: ignore[misc]
 
 
 def join_batch(

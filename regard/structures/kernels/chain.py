@@ -2,9 +2,10 @@
 
     score(z) = init[z_0] + Σ_n edges[n, z_n, z_{n+1}]
 
-init     (B, C) scores the first state
-edges    (B, N−1, C, C); edges[b, n, i, j] scores state i at n followed by j at n+1; what lies beyond the length is
-ignored lengths  (B,) int64, from 0 to N; a chain of length 0 has log-partition 0 and no parts
+- init: (B, C) scores the first state; None: all 0
+- edges: (B, N−1, C, C); edges[b, n, i, j] scores state i at n followed by j at n+1; what lies beyond the length is
+  ignored
+- lengths: (B,) int64, from 0 to N; None: all N; a chain of length 0 has log-partition 0 and no parts
 
 Nothing is kept for the backward pass but the inputs or the marginals themselves: the gradient of the log-partition
 is the marginals M, and that of the marginals is M ⊙ (E[G-score | part] − E[G-score]), which M alone determines.
@@ -18,24 +19,25 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.batching import join_batch, signed
+from regard.structures.kernels.batching import apply, join_batch, signed
 
 
-def chain_log_partition(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+def chain_log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
     """log Σ_z exp score(z), (B,); −inf where no path is possible. Differentiable twice."""
-    value: Tensor = _LogPartition.apply(init, edges, lengths)
+    value: Tensor = apply(_LogPartition, init, edges, lengths)
     return value
 
 
-def chain_marginals(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+def chain_marginals(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
     """p(z_0 = i), (B, C), and p(z_n = i, z_{n+1} = j), (B, N−1, C, C); zeros where no path is possible."""
-    states, joints = _Marginals.apply(init, edges, lengths)
+    states, joints = apply(_Marginals, init, edges, lengths)
     return states, joints
 
 
-def chain_mode(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The best score (B,), without gradient, and its states (B, N) int64: −1 beyond the length and where no path is
-    possible.
+def chain_mode(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The best score (B,), without gradient, and its states (B, N) int64.
+
+    A state is −1 beyond the length and where no path is possible.
     """
     scores, states = _backend(edges).mode(init, edges, lengths)
     return scores, states
@@ -54,7 +56,7 @@ def _backend(tensor: Tensor) -> Any:
 class _LogPartition(torch.autograd.Function):
     @staticmethod
     @signed
-    def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
+    def forward(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
         value: Tensor = _backend(edges).log_partition(init, edges, lengths)
         return value
 
@@ -63,9 +65,11 @@ class _LogPartition(torch.autograd.Function):
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
-        states, joints = _Marginals.apply(*ctx.saved_tensors)
-        return gradient[:, None] * states, gradient[:, None, None, None] * joints, None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, None]:
+        init, edges, lengths = ctx.saved_tensors
+        states, joints = apply(_Marginals, init, edges, lengths)
+        to_init = None if init is None else gradient[:, None] * states
+        return to_init, gradient[:, None, None, None] * joints, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
@@ -75,19 +79,28 @@ class _LogPartition(torch.autograd.Function):
 class _Marginals(torch.autograd.Function):
     @staticmethod
     @signed
-    def forward(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
         states, joints = _backend(edges).marginals(init, edges, lengths)
         return states, joints
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        ctx.save_for_backward(*output, inputs[2])
+        init, _, lengths = inputs
+        ctx.set_materialize_grads(False)
+        ctx.from_init = init is not None
+        ctx.save_for_backward(*output, lengths)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, g_states: Tensor, g_edges: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(
+        ctx: Any, g_states: Tensor | None, g_edges: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None, None]:
+        if g_states is None and g_edges is None:
+            return None, None, None
         states, joints, lengths = ctx.saved_tensors
-        return *_backend(joints).covariance(states, joints, lengths, g_states, g_edges), None
+        g_edges = torch.zeros_like(joints) if g_edges is None else g_edges
+        to_init, to_edges = _backend(joints).covariance(states, joints, lengths, g_states, g_edges)
+        return to_init if ctx.from_init else None, to_edges, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:

@@ -2,11 +2,11 @@
 
     score(tree) = Σ_m arcs[head(m), m]
 
-arcs     (B, N+1, N+1); arcs[b, h, m] scores h as the head of m; position 0 is the root symbol, so column 0 and the
-diagonal
-         are ignored, as is all that lies beyond the length
-lengths  (B,) int64, the number of words, from 0 to N; a sentence of no words has log-partition 0 and no arcs
-single_root   whether exactly one word hangs from the root symbol
+- arcs: (B, N+1, N+1); arcs[b, h, m] scores h as the head of m; position 0 is the root symbol, so column 0 and the
+  diagonal are ignored, as is all that lies beyond the length
+- lengths: (B,) int64, the number of words, from 0 to N; None: all N; a sentence of no words has log-partition 0 and
+  no arcs
+- single_root: whether exactly one word hangs from the root symbol
 
 The gradient of the log-partition is the marginals M; that of the marginals is M ⊙ (E[G-score | arc] − E[G-score]),
 computed by one more inside-outside pass. Only the arcs are kept for it. O(N³) time and O(N²) memory a sentence.
@@ -20,22 +20,22 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.batching import join_batch, signed
+from regard.structures.kernels.batching import apply, join_batch, signed
 
 
-def projective_log_partition(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+def projective_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """log Σ_tree exp score(tree), (B,); −inf where no tree is possible. Differentiable twice."""
-    value: Tensor = _LogPartition.apply(arcs, lengths, single_root)
+    value: Tensor = apply(_LogPartition, arcs, lengths, single_root)
     return value
 
 
-def projective_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+def projective_marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """p(h is the head of m), (B, N+1, N+1); zeros where no tree is possible."""
-    value: Tensor = _Marginals.apply(arcs, lengths, single_root)
+    value: Tensor = apply(_Marginals, arcs, lengths, single_root)
     return value
 
 
-def projective_mode(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+def projective_mode(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
     """The best score (B,), without gradient, and heads (B, N+1) int64.
 
     A head is −1 for the root symbol, beyond the length, and where no tree is possible.
@@ -57,7 +57,7 @@ def _backend(tensor: Tensor) -> Any:
 class _LogPartition(torch.autograd.Function):
     @staticmethod
     @signed
-    def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    def forward(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
         value: Tensor = _backend(arcs).log_partition(arcs, lengths, single_root)
         return value
 
@@ -69,7 +69,7 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         arcs, lengths = ctx.saved_tensors
-        return gradient[:, None, None] * _Marginals.apply(arcs, lengths, ctx.single_root), None, None
+        return gradient[:, None, None] * apply(_Marginals, arcs, lengths, ctx.single_root), None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
@@ -79,7 +79,7 @@ class _LogPartition(torch.autograd.Function):
 class _Marginals(torch.autograd.Function):
     @staticmethod
     @signed
-    def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    def forward(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
         value: Tensor = _backend(arcs).marginals(arcs, lengths, single_root)
         return value
 

@@ -23,22 +23,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.structures.kernels.batching import join_batch, signed
+from regard.structures.kernels.availability import installed
+from regard.structures.kernels.batching import apply, join_batch, signed
 
 # The largest entry of the inverse at which 53 bits still leave the digits that the caller's type can hold.
 _TRUSTED = {torch.float32: 1e6, torch.float64: 1e4}
+_LARGEST_ON_CUDA = 129  # positions: a matrix of 128 words in double precision is kept in registers
 
 
-def spanning_log_partition(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+def spanning_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """log Σ_tree exp score(tree), (B,); −inf where no tree is possible. Differentiable twice."""
-    value: Tensor = _LogPartition.apply(arcs, lengths, single_root)
+    value: Tensor = apply(_LogPartition, arcs, lengths, single_root)
     return value
 
 
-def spanning_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+def spanning_marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """p(h is the head of m), (B, N+1, N+1); zeros where no tree is possible."""
-    value: Tensor = _Marginals.apply(arcs, lengths, single_root)[0]
+    value: Tensor = apply(_Marginals, arcs, lengths, single_root)[0]
     return value
+
+
+def full_lengths(arcs: Tensor, lengths: Tensor | None) -> Tensor:
+    """Lengths (B,), those of whole sentences where none are given."""
+    if lengths is not None:
+        return lengths
+    return torch.full((arcs.shape[0],), arcs.shape[-1] - 1, dtype=torch.int64, device=arcs.device)
 
 
 def weigh(arcs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,59 +90,77 @@ def slopes(inverse: Tensor, single_root: bool) -> Tensor:
     return torch.cat([turned[:, :1], own * later - turned * later[:, None]], 1)
 
 
-def invert(W: Tensor, lengths: Tensor, single_root: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """L⁻¹, and which of the batch it cannot be trusted for: too large for an answer of this type."""
+def invert(W: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """L⁻¹ (B, N, N) and its largest entry (B,)."""
     inverse = torch.linalg.inv_ex(laplacian(W, lengths, single_root))[0]
-    size = inverse.abs().flatten(1).amax(1) if inverse.numel() else inverse.new_zeros(len(inverse))
-    return inverse, ~(size < _TRUSTED[dtype])
+    return inverse, inverse.abs().flatten(1).amax(1) if inverse.numel() else inverse.new_zeros(len(inverse))
+
+
+def doubts(largest: Tensor, dtype: torch.dtype) -> Tensor:
+    """Which inverses are too large for an answer of this type."""
+    return ~(largest < _TRUSTED[dtype])
+
+
+def tangent(W: Tensor, inverse: Tensor, single_root: bool, gradient: Tensor) -> Tensor:
+    """The derivative of the marginals along G, (B, N+1, N+1): W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹))."""
+    gain = torch.where(W > 0, gradient[:, :, 1:].double(), 0.0)
+    change = laplacian(W * gain, None, single_root)
+    slope = slopes(inverse, single_root) * gain - slopes(inverse @ change @ inverse, single_root)
+    return torch.nn.functional.pad(W * slope, (1, 0)).to(gradient.dtype)
 
 
 def _carefully(
-    name: str, arcs: Tensor, lengths: Tensor, single_root: bool, doubtful: Tensor, *more: Tensor
+    name: str, arcs: Tensor, lengths: Tensor | None, single_root: bool, doubtful: Tensor, *more: Tensor
 ) -> Tensor:
     """The same question for the doubtful part of the batch, answered on the processor without subtraction."""
     from regard.structures.kernels.cpu import absorption
 
-    chosen = (part[doubtful].cpu() for part in (arcs, lengths, *more))
+    chosen = (part[doubtful].cpu() for part in (arcs, full_lengths(arcs, lengths), *more))
     answer: Tensor = getattr(absorption, name)(*chosen, single_root)
     return answer.to(arcs.device, arcs.dtype)
 
 
 def _covariance(
-    arcs: Tensor, lengths: Tensor, single_root: bool, inverse: Tensor, doubtful: Tensor, gradient: Tensor
+    arcs: Tensor, lengths: Tensor | None, single_root: bool, doubtful: Tensor | None, gradient: Tensor
 ) -> Tensor:
-    """The derivative of the marginals along the gradient: W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹))."""
-    W, _ = weigh(arcs, lengths)
-    if torch.is_grad_enabled():
-        # A gradient of this gradient is wanted: the inverse again, as a function of the arcs.
-        L = laplacian(W, lengths, single_root)
+    """The same as a function of the arcs, where a gradient of this gradient is wanted."""
+    known = full_lengths(arcs, lengths)
+    W, _ = weigh(arcs, known)
+    L = laplacian(W, known, single_root)
+    if doubtful is not None:
         one = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device)
-        inverse = torch.linalg.inv_ex(torch.where(doubtful[:, None, None], one, L))[0]
-    gain = torch.where(W > 0, gradient[:, :, 1:].double(), 0.0)
-    change = laplacian(W * gain, None, single_root)
-    slope = slopes(inverse, single_root) * gain - slopes(inverse @ change @ inverse, single_root)
-    return torch.nn.functional.pad(W * slope, (1, 0)).to(arcs.dtype)
+        L = torch.where(doubtful[:, None, None], one, L)
+    return tangent(W, torch.linalg.inv_ex(L)[0], single_root, gradient)
 
 
-def _on_processor() -> Any:
-    from regard.structures.kernels.cpu import matrix_tree
+def _backend(arcs: Tensor) -> Any:
+    if not arcs.is_cuda:
+        from regard.structures.kernels.cpu import matrix_tree
 
-    return matrix_tree
+        return matrix_tree
+    if installed("triton") and arcs.shape[-1] <= _LARGEST_ON_CUDA:
+        from regard.structures.kernels.cuda import spanning as on_cuda
+
+        return on_cuda
+    from regard.structures.kernels import batched_inverse
+
+    return batched_inverse
+
+
+def _any_doubts(largest: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """Which of the batch cannot be trusted; None, the usual case, if all can. One number comes back from the device."""
+    doubtful = doubts(largest, dtype)
+    return doubtful if doubtful.any() else None
 
 
 class _LogPartition(torch.autograd.Function):
     @staticmethod
     @signed
-    def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    def forward(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
         value: Tensor
-        if arcs.is_cuda:
-            W, shift = weigh(arcs, lengths)
-            _, doubtful = invert(W, lengths, single_root, arcs.dtype)
-            value = (torch.linalg.slogdet(laplacian(W, lengths, single_root))[1] + shift).to(arcs.dtype)
-        else:
-            value, largest = _on_processor().log_partition(arcs, lengths, single_root)
-            doubtful = ~(largest < _TRUSTED[arcs.dtype])
-        if doubtful.any():
+        value, largest = _backend(arcs).log_partition(arcs, lengths, single_root)
+        doubtful = _any_doubts(largest, arcs.dtype)
+        if doubtful is not None:
             value[doubtful] = _carefully("log_partition", arcs, lengths, single_root, doubtful)
         return value
 
@@ -145,7 +172,7 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         arcs, lengths = ctx.saved_tensors
-        return gradient[:, None, None] * _Marginals.apply(arcs, lengths, ctx.single_root)[0], None, None
+        return gradient[:, None, None] * apply(_Marginals, arcs, lengths, ctx.single_root)[0], None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
@@ -153,22 +180,17 @@ class _LogPartition(torch.autograd.Function):
 
 
 class _Marginals(torch.autograd.Function):
-    """The marginals, and L⁻¹ and the doubtful ones for the backward pass."""
+    """The marginals, and what the backward pass takes: the inverses, and which are doubtful (none: empty)."""
 
     @staticmethod
     @signed
-    def forward(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-        if arcs.is_cuda:
-            W, _ = weigh(arcs, lengths)
-            inverse, doubtful = invert(W, lengths, single_root, arcs.dtype)
-            marginals = torch.nn.functional.pad(W * slopes(inverse, single_root), (1, 0)).to(arcs.dtype)
-        else:
-            marginals, inverse, largest = _on_processor().marginals(arcs, lengths, single_root)
-            doubtful = ~(largest < _TRUSTED[arcs.dtype])
-        if doubtful.any():
-            marginals[doubtful] = _carefully("marginals", arcs, lengths, single_root, doubtful)
-            inverse = torch.where(doubtful[:, None, None], 0.0, inverse)
-        return marginals, inverse, doubtful
+    def forward(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
+        marginals, inverse, largest = _backend(arcs).marginals(arcs, lengths, single_root)
+        doubtful = _any_doubts(largest, arcs.dtype)
+        if doubtful is None:
+            return marginals, inverse, largest.new_empty(arcs.shape[0], 0, dtype=torch.bool)
+        marginals[doubtful] = _carefully("marginals", arcs, lengths, single_root, doubtful)
+        return marginals, torch.where(doubtful[:, None, None], 0.0, inverse), doubtful.unsqueeze(1)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -181,12 +203,13 @@ class _Marginals(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor | None, *_: Any) -> tuple[Tensor | None, None, None]:
         if gradient is None:
             return None, None, None
-        arcs, lengths, inverse, doubtful = ctx.saved_tensors
-        if torch.is_grad_enabled() or arcs.is_cuda:
-            result = _covariance(arcs, lengths, ctx.single_root, inverse, doubtful, gradient)
+        arcs, lengths, inverse, flags = ctx.saved_tensors
+        doubtful = flags[:, 0] if flags.shape[1] else None
+        if torch.is_grad_enabled():
+            result = _covariance(arcs, lengths, ctx.single_root, doubtful, gradient)
         else:
-            result = _on_processor().covariance(arcs, lengths, ctx.single_root, inverse, gradient)
-        if doubtful.any():
+            result = _backend(arcs).covariance(arcs, lengths, ctx.single_root, inverse, gradient)
+        if doubtful is not None:
             careful = torch.zeros_like(arcs)
             careful[doubtful] = _carefully("covariance", arcs, lengths, ctx.single_root, doubtful, gradient)
             result = torch.where(doubtful[:, None, None], careful, result)

@@ -19,7 +19,7 @@ from torch import Tensor
 from regard.structures.kernels.cpu import two_states
 from regard.structures.kernels.cpu.compilation import kernel
 from regard.structures.kernels.cpu.exponential import exp_nonpositive
-from regard.structures.kernels.cpu.parallel import arrays, over_batch
+from regard.structures.kernels.cpu.parallel import arrays, full_lengths, over_batch
 
 Array = NDArray[Any]
 
@@ -264,41 +264,50 @@ def _mode(
             path[b, n] = state
 
 
-def log_partition(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
-    result = torch.empty(init.shape[0], dtype=init.dtype)
-    function = two_states.log_partition if init.shape[1] == 2 else _log_partition
-    over_batch(function, *_work(edges), *arrays(init, edges, lengths), result.numpy())
+def log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
+    result = torch.empty(edges.shape[0], dtype=edges.dtype)
+    function = two_states.log_partition if edges.shape[-1] == 2 else _log_partition
+    over_batch(function, *_work(edges), *_filled(init, edges, lengths), result.numpy())
     return result
 
 
-def marginals(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    states, joints = _zeros(init), _zeros(edges)
-    function = two_states.marginals if init.shape[1] == 2 else _marginals
-    over_batch(function, *_work(edges), *arrays(init, edges, lengths, states, joints))
+def marginals(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    states = torch.zeros(edges.shape[0], edges.shape[-1], dtype=edges.dtype)
+    joints = torch.zeros(edges.shape, dtype=edges.dtype)
+    function = two_states.marginals if edges.shape[-1] == 2 else _marginals
+    over_batch(function, *_work(edges), *_filled(init, edges, lengths), states.numpy(), joints.numpy())
     return states, joints
 
 
 def covariance(
-    states: Tensor, joints: Tensor, lengths: Tensor, g_states: Tensor, g_edges: Tensor
+    states: Tensor, joints: Tensor, lengths: Tensor | None, g_states: Tensor | None, g_edges: Tensor
 ) -> tuple[Tensor, Tensor]:
-    out_states, out_edges = _zeros(states), _zeros(joints)
+    out_states = torch.zeros(states.shape, dtype=states.dtype)
+    out_edges = torch.zeros(joints.shape, dtype=joints.dtype)
     function = two_states.covariance if states.shape[1] == 2 else _covariance
+    first, gains, n = _filled(g_states, g_edges, lengths)
+    known = arrays(joints, states)
     over_batch(
-        function, *_work(joints), *arrays(joints, lengths, states, g_states, g_edges, out_states, out_edges)
+        function, *_work(joints), known[0], n, known[1], first, gains, out_states.numpy(), out_edges.numpy()
     )
     return out_states, out_edges
 
 
-def mode(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    scores = torch.empty(init.shape[0], dtype=init.dtype)
-    path = torch.full((init.shape[0], edges.shape[1] + 1), -1, dtype=torch.int64)
-    over_batch(_mode, *_work(edges), *arrays(init, edges, lengths, scores, path))
+def mode(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    scores = torch.empty(edges.shape[0], dtype=edges.dtype)
+    path = torch.full((edges.shape[0], edges.shape[1] + 1), -1, dtype=torch.int64)
+    over_batch(_mode, *_work(edges), *_filled(init, edges, lengths), scores.numpy(), path.numpy())
     return scores, path
 
 
+def _filled(first: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Array, Array, Array]:
+    """The arrays of what the kernels take, zeros (B, C) and full lengths (B,) where none are given."""
+    (array,) = arrays(edges)
+    B, steps, C, _ = array.shape
+    start = np.zeros((B, C), array.dtype) if first is None else arrays(first)[0]
+    return start, array, full_lengths(lengths, B, steps + 1)
+
+
 def _work(edges: Tensor) -> tuple[int, int]:
-    return edges.shape[0], edges[0].numel() if edges.shape[0] else 0
-
-
-def _zeros(like: Tensor) -> Tensor:
-    return torch.zeros(like.shape, dtype=like.dtype)
+    B, steps, C, _ = edges.shape
+    return B, steps * C * C

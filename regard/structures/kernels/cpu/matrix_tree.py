@@ -16,7 +16,7 @@ from torch import Tensor
 
 from regard.structures.kernels.cpu.compilation import kernel
 from regard.structures.kernels.cpu.exponential import exp_nonpositive
-from regard.structures.kernels.cpu.parallel import arrays, over_batch
+from regard.structures.kernels.cpu.parallel import arrays, full_lengths, over_batch
 
 Array = NDArray[Any]
 
@@ -195,29 +195,32 @@ def _covariance(arcs: Array, lengths: Array, single_root: bool, inverses: Array,
                     result[b, h, m + 1] = W[h, m] * (slope - _slope(change, h, m, single_root))
 
 
-def log_partition(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
     """log Z and the largest entry of each inverse."""
     result, largest = torch.empty(2, arcs.shape[0], dtype=torch.float64)
-    a, n, z, g = arrays(arcs, lengths, result, largest)
+    a, z, g = arrays(arcs, result, largest)
+    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(_log_partition, arcs.shape[0], arcs.shape[1] ** 3, a, n, single_root, z, g)
     return result.to(arcs.dtype), largest
 
 
-def marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
+def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
     """The marginals, the inverses, and the largest entry of each."""
     B, size, _ = arcs.shape
     result = torch.zeros(arcs.shape, dtype=arcs.dtype)
     inverses = torch.zeros(B, size - 1, size - 1, dtype=torch.float64)
     largest = torch.empty(B, dtype=torch.float64)
-    a, n, z, i, g = arrays(arcs, lengths, result, inverses, largest)
+    a, z, i, g = arrays(arcs, result, inverses, largest)
+    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(_marginals, B, size**3, a, n, single_root, z, i, g)
     return result, inverses, largest
 
 
 def covariance(
-    arcs: Tensor, lengths: Tensor, single_root: bool, inverses: Tensor, gradient: Tensor
+    arcs: Tensor, lengths: Tensor | None, single_root: bool, inverses: Tensor, gradient: Tensor
 ) -> Tensor:
     result = torch.zeros(arcs.shape, dtype=arcs.dtype)
-    a, n, i, g, z = arrays(arcs, lengths, inverses, gradient, result)
+    a, i, g, z = arrays(arcs, inverses, gradient, result)
+    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(_covariance, arcs.shape[0], 2 * arcs.shape[1] ** 3, a, n, single_root, i, g, z)
     return result

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,3 +52,8 @@ def _array(tensor: Tensor) -> Any:
     if tensor.requires_grad:
         tensor = tensor.detach()
     return tensor.numpy() if tensor.is_contiguous() else tensor.contiguous().numpy()
+
+
+def full_lengths(lengths: Tensor | None, batch: int, longest: int) -> Any:
+    """Lengths as an array (B,): those given, or the longest for all."""
+    return np.full(batch, longest) if lengths is None else _array(lengths)

@@ -29,7 +29,7 @@ from torch import Tensor
 from regard.structures.kernels.cpu import projective_mode, projective_tangents
 from regard.structures.kernels.cpu.compilation import kernel, reduction
 from regard.structures.kernels.cpu.exponential import LN2, power_of_two
-from regard.structures.kernels.cpu.parallel import arrays, over_batch
+from regard.structures.kernels.cpu.parallel import arrays, full_lengths, over_batch
 from regard.structures.kernels.cpu.projective_tangents import ARC, COMPLETE, SPLIT, TURNED
 from regard.structures.kernels.cpu.wide import largest_exponent, times, widen
 
@@ -142,30 +142,34 @@ def _marginals(arcs: Array, lengths: Array, single_root: bool, result: Array, fi
                 result[b, h, m] = mass[ARC, h, m]
 
 
-def log_partition(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     result = torch.empty(arcs.shape[0], dtype=arcs.dtype)
-    a, n, z = arrays(arcs, lengths, result)
+    a, z = arrays(arcs, result)
+    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(_log_partition, arcs.shape[0], arcs.shape[1] ** 3, a, n, single_root, z)
     return result
 
 
-def marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     result = torch.zeros(arcs.shape, dtype=arcs.dtype)
-    a, n, z = arrays(arcs, lengths, result)
+    a, z = arrays(arcs, result)
+    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(_marginals, arcs.shape[0], arcs.shape[1] ** 3, a, n, single_root, z)
     return result
 
 
-def covariance(arcs: Tensor, lengths: Tensor, single_root: bool, gradient: Tensor) -> Tensor:
+def covariance(arcs: Tensor, lengths: Tensor | None, single_root: bool, gradient: Tensor) -> Tensor:
     result = torch.zeros(arcs.shape, dtype=arcs.dtype)
-    a, n, g, z = arrays(arcs, lengths, gradient, result)
+    a, g, z = arrays(arcs, gradient, result)
+    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(projective_tangents.covariance, arcs.shape[0], arcs.shape[1] ** 3, a, n, single_root, g, z)
     return result
 
 
-def mode(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+def mode(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
     scores = torch.empty(arcs.shape[0], dtype=arcs.dtype)
     heads = torch.full(arcs.shape[:2], -1, dtype=torch.int64)
-    a, n, z, h = arrays(arcs, lengths, scores, heads)
+    a, z, h = arrays(arcs, scores, heads)
+    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(projective_mode.mode, arcs.shape[0], arcs.shape[1] ** 3, a, n, single_root, z, h)
     return scores, heads

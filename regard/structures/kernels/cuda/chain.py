@@ -2,76 +2,89 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 
 from regard.structures.kernels.cuda import chain_sweeps, two_states
+from regard.structures.kernels.cuda.launching import on_device_of, packed, power_of_two
 
 LONGEST_SCAN = 4096  # positions of a two-state chain held by one program; longer ones are swept
+TOPS_FROM = 64  # width of a tile from which the largest score of each edge is found beforehand
 
 
-def log_partition(init: Tensor, edges: Tensor, lengths: Tensor) -> Tensor:
-    init, edges = init.contiguous(), edges.contiguous()
+def log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
+    init, edges, lengths = _dense(init, edges, lengths)
     B, N, C = _sizes(edges)
-    log_z = init.new_empty(B)
-    with torch.cuda.device_of(edges):
+    log_z = edges.new_empty(B)
+    with on_device_of(edges):
         if _scanned(N, C):
             two_states.log_partition_kernel[(B,)](init, edges, lengths, log_z, N, **scan_options(N))
         else:
             tops = _tops(edges, N, C)
             chain_sweeps.sweep_kernel[(B, 1)](
-                init, edges, tops, lengths, init, init, log_z, N, C, KEEP=False, **sweep_options(C)
+                init, edges, tops, lengths, None, None, log_z, N, C, **sweep_options(C)
             )
     return log_z
 
 
-def marginals(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    init, edges = init.contiguous(), edges.contiguous()
+def marginals(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    init, edges, lengths = _dense(init, edges, lengths)
     B, N, C = _sizes(edges)
-    states, joints = torch.empty_like(init), torch.empty_like(edges)
-    with torch.cuda.device_of(edges):
+    states, joints = edges.new_empty(B, C), torch.empty_like(edges)
+    with on_device_of(edges):
         if _scanned(N, C):
-            two_states.marginals_kernel[(B,)](init, edges, lengths, states, joints, N, **scan_options(N))
+            two_states.marginals_kernel[(B,)](
+                init, edges, None, lengths, states, joints, N, **scan_options(N)
+            )
             return states, joints
-        alpha, beta = edges.new_empty(2, B, N, C).unbind(0)
+        messages = edges.new_empty(2, B, N, C)
         tops = _tops(edges, N, C)
+        alpha, beta = messages[0], messages[1]
         chain_sweeps.sweep_kernel[(B, 2)](
-            init, edges, tops, lengths, alpha, beta, init.new_empty(B), N, C, KEEP=True, **sweep_options(C)
+            init, edges, tops, lengths, alpha, beta, None, N, C, **sweep_options(C)
         )
         options, grid = edge_options(B, N, C)
-        chain_sweeps.marginals_kernel[grid](
-            edges, tops, lengths, alpha, beta, states, joints, N, C, **options
-        )
+        chain_sweeps.marginals_kernel[grid](edges, lengths, alpha, beta, states, joints, N, C, **options)
     return states, joints
 
 
 def covariance(
-    states: Tensor, joints: Tensor, lengths: Tensor, g_states: Tensor, g_edges: Tensor
+    states: Tensor, joints: Tensor, lengths: Tensor | None, g_states: Tensor | None, g_edges: Tensor
 ) -> tuple[Tensor, Tensor]:
-    g_states, g_edges = g_states.contiguous(), g_edges.contiguous()
+    g_states, g_edges, lengths = _dense(g_states, g_edges, lengths)
     B, N, C = _sizes(joints)
     out_states, out_edges = torch.empty_like(states), torch.empty_like(joints)
-    with torch.cuda.device_of(joints):
+    with on_device_of(joints):
         if _scanned(N, C):
             two_states.covariance_kernel[(B,)](
-                states, joints, lengths, g_states, g_edges, out_states, out_edges, N, **scan_options(N)
-            )
+                states, joints, lengths, g_states, g_edges, out_states, out_edges, N, SEGMENTS=False, **scan_options(N)
+            )  # fmt: skip
             return out_states, out_edges
-        before, after = joints.new_empty(2, B, N, C).unbind(0)
+        carried = joints.new_empty(2, B, N, C)
+        before, after = carried[0], carried[1]
         chain_sweeps.carry_kernel[(B, 2)](
             states, joints, lengths, g_states, g_edges, before, after, N, C, **carry_options(C)
         )
         options, grid = edge_options(B, N, C)
         chain_sweeps.covariance_kernel[grid](
-            states, joints, lengths, g_states, g_edges, before, after, out_states, out_edges, N, C, **options
+            states, joints, lengths, g_edges, before, after, out_states, out_edges, N, C, **options
         )
     return out_states, out_edges
 
 
-def _tops(edges: Tensor, N: int, C: int) -> Tensor:
+def _dense(
+    first: Tensor | None, edges: Tensor, lengths: Tensor | None
+) -> tuple[Tensor | None, Tensor, Tensor | None]:
+    return None if first is None else first.contiguous(), edges.contiguous(), packed(lengths)
+
+
+def _tops(edges: Tensor, N: int, C: int) -> Tensor | None:
+    """The largest score of each edge (B, N−1); None where the tile is small enough to find it on the way."""
+    if C < TOPS_FROM // 2 + 1:
+        return None
     tops = edges.new_empty(edges.shape[:2])
     options, grid = edge_options(edges.shape[0], N, C)
     chain_sweeps.tops_kernel[grid](edges, tops, N, C, **options)
@@ -79,20 +92,23 @@ def _tops(edges: Tensor, N: int, C: int) -> Tensor:
 
 
 def _sizes(edges: Tensor) -> tuple[int, int, int]:
-    return edges.shape[0], edges.shape[1] + 1, edges.shape[2]
+    B, steps, C, _ = edges.shape
+    return B, steps + 1, C
 
 
 def _scanned(N: int, C: int) -> bool:
     return C == 2 and N <= LONGEST_SCAN
 
 
+@cache
 def scan_options(N: int) -> dict[str, Any]:
-    block = max(16, triton.next_power_of_2(N))
+    block = power_of_two(N, 16)
     return {"BLOCK": block, "num_warps": min(16, max(1, block // 64))}
 
 
+@cache
 def sweep_options(C: int) -> dict[str, Any]:
-    block = max(4, triton.next_power_of_2(C))
+    block = power_of_two(C, 4)
     return {"BLOCK": block, "num_warps": {4: 1, 8: 1, 16: 1, 32: 4, 64: 8}.get(block, 16), "num_stages": 1}
 
 
@@ -100,9 +116,10 @@ def carry_options(C: int) -> dict[str, Any]:
     return sweep_options(C)
 
 
+@cache
 def edge_options(B: int, N: int, C: int) -> tuple[dict[str, Any], tuple[int, int]]:
     """Options and grid of the kernels that take each edge by itself."""
-    block = max(4, triton.next_power_of_2(C))
+    block = power_of_two(C, 4)
     steps = 16 if block <= 8 else 4 if block <= 32 else 1
     options = {"BLOCK": block, "STEPS": steps, "num_warps": {4: 1, 8: 1, 16: 1, 32: 2, 64: 4}.get(block, 8)}
-    return options, (B, max(1, triton.cdiv(N - 1, steps)))
+    return options, (B, max(1, -(-(N - 1) // steps)))

@@ -19,8 +19,9 @@ MASS_SPLIT = tl.constexpr(2)
 @triton.jit
 def _gather(charts, scores, masses, rates, item, item_score, other, whole, mass_at, first, count, longest, banned,
             F: tl.constexpr, ITEMS: tl.constexpr, PARTS: tl.constexpr, TANGENT: tl.constexpr):  # fmt: skip
-    """Σ_k mass[k] · exp(item + other[k] − whole[k]) over k from `first`, and its derivative; k = 0 is left out where
-    banned.
+    """Σ_k mass[k] · exp(item + other[k] − whole[k]) over k from `first`, and its derivative.
+
+    k = 0 is left out where banned.
     """
     mass = tl.zeros([ITEMS], F)
     rate = tl.zeros([ITEMS], F)
@@ -126,17 +127,17 @@ def _arc_masses(charts, scores, masses, rates, out, n, size, width, F: tl.conste
             tl.store(out + t * size + s, left, mask=known)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["size"])
 def projective_kernel(arcs, lengths, gains, charts, scores, masses, rates, out, log_z, size, SINGLE: tl.constexpr,
                       ITEMS: tl.constexpr, PARTS: tl.constexpr, OUTSIDE: tl.constexpr,
                       TANGENT: tl.constexpr):  # fmt: skip
-    """One sentence a program: the log-partition; with OUTSIDE the marginals in `out`; with TANGENT their derivative
-    instead.
-    """
+    """One sentence a program: log_z; with OUTSIDE the marginals in `out` instead; with TANGENT their derivative."""
     F: tl.constexpr = arcs.dtype.element_ty
     b = tl.program_id(0).to(tl.int64)
     chart = size * size
-    n = tl.load(lengths + b).to(tl.int32)
+    n = size - 1
+    if lengths is not None:
+        n = tl.load(lengths + b).to(tl.int32)
     arcs += b * chart
     charts += b * 5 * chart
     if TANGENT:
