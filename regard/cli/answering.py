@@ -181,7 +181,5 @@ def show_trace(
             print(f"{found.text}\n{path}")
         else:
             console = Console()
-            console.print(
-                f"[bold]{text}[/bold] → [bold]{found.text}[/bold]   log p {found.score:.3f}", highlight=False
-            )
             found.trace.print(console)
+            console.print(f"log p {found.score:.3f}", highlight=False)
