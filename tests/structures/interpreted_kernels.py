@@ -10,9 +10,13 @@ import pytest
 import torch
 
 from regard.structures.kernels.cpu import chain as cpu_chain
+from regard.structures.kernels.cpu import matrix_tree as cpu_spanning
 from regard.structures.kernels.cpu import projective as cpu_projective
+from regard.structures.kernels.cpu import segments as cpu_segments
 from regard.structures.kernels.cuda import chain as cuda_chain
 from regard.structures.kernels.cuda import projective as cuda_projective
+from regard.structures.kernels.cuda import segments as cuda_segments
+from regard.structures.kernels.cuda import spanning as cuda_spanning
 
 INF = float("inf")
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
@@ -116,3 +120,84 @@ def test_tiles_smaller_than_a_sentence(monkeypatch):
     tiny = {"ITEMS": 2, "PARTS": 2, "num_warps": 1, "num_stages": 1}
     monkeypatch.setattr(cuda_projective, "options", lambda size: tiny)
     test_projective(4, True, 0.2, 1.0, 0.0, torch.float64)
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("lengths", [None, torch.tensor(3).expand(3)])
+def test_chain_with_what_may_be_left_out(C, lengths):
+    """No initial scores, no gradient of the first state, no lengths or one length expanded: a view with stride 0."""
+    init, edges = torch.zeros(3, C), random_tensor(3, 3, C, C, seed=C, dtype=torch.float32)
+    known = torch.tensor([3, 3, 3] if lengths is not None else [4, 4, 4])
+    close(
+        cuda_chain.log_partition(None, edges, lengths),
+        cpu_chain.log_partition(init, edges, known),
+        torch.float32,
+    )
+    states, joints = cpu_chain.marginals(init, edges, known)
+    for mine, theirs in zip(cuda_chain.marginals(None, edges, lengths), (states, joints), strict=True):
+        close(mine, theirs, torch.float32)
+    gradient = random_tensor(*edges.shape, seed=2, dtype=torch.float32)
+    expected = cpu_chain.covariance(states, joints, known, init, gradient)
+    for mine, theirs in zip(
+        cuda_chain.covariance(states, joints, lengths, None, gradient), expected, strict=True
+    ):
+        close(mine, theirs, torch.float32, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("holes", "scale", "dtype"),
+    [(0.0, 1.0, torch.float64), (0.3, 50.0, torch.float64), (0.2, 1.0, torch.float32)],
+)
+@pytest.mark.parametrize("ragged", [True, False])
+@pytest.mark.parametrize("longest_scan", [4096, 4])
+def test_segments(monkeypatch, holes, scale, dtype, ragged, longest_scan):
+    monkeypatch.setattr(cuda_chain, "LONGEST_SCAN", longest_scan)
+    lengths = torch.tensor([5, 4, 1, 0]) if ragged else None
+    scores = random_tensor(4, 5, seed=1, dtype=dtype, holes=holes, scale=scale)
+    transitions = random_tensor(2, 2, seed=2, dtype=dtype, scale=scale).expand(4, 2, 2)
+    inside, joints = cpu_segments.marginals(scores, transitions, lengths)
+    for mine, theirs in zip(
+        cuda_segments.marginals(scores, transitions, lengths), (inside, joints), strict=True
+    ):
+        close(mine, theirs, dtype)
+    gradient = random_tensor(4, 5, seed=3, dtype=dtype)
+    expected = cpu_segments.covariance(inside, joints, lengths, gradient)
+    for mine, theirs in zip(
+        cuda_segments.covariance(inside, joints, lengths, gradient), expected, strict=True
+    ):
+        close(mine, theirs, dtype, 5.0)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("lengths", [None, torch.tensor([5, 4, 1, 0]), torch.tensor(4).expand(4)])
+def test_spanning(single_root, lengths):
+    holes, dtype = (0.0, torch.float64) if lengths is None else (0.1, torch.float32)
+    arcs = random_tensor(4, 6, 6, seed=5, dtype=dtype, holes=holes)
+    value, large = cuda_spanning.log_partition(arcs, lengths, single_root)
+    assert (large < 1e4).all()
+    close(value, cpu_spanning.log_partition(arcs, lengths, single_root)[0], dtype)
+    expected, inverses, _ = cpu_spanning.marginals(arcs, lengths, single_root)
+    got, turned, _ = cuda_spanning.marginals(arcs, lengths, single_root)
+    close(got, expected, dtype)
+    gradient = random_tensor(*arcs.shape, seed=1, dtype=dtype)
+    expected = cpu_spanning.covariance(arcs, lengths, single_root, inverses, gradient)
+    close(cuda_spanning.covariance(arcs, lengths, single_root, turned, gradient), expected, dtype, 5.0)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_an_inverse_that_cannot_be_trusted_is_told(single_root):
+    """A cycle that holds both words, and a sentence without any tree."""
+    arcs = torch.zeros(2, 3, 3, dtype=torch.float64)
+    arcs[0, 0] = -40.0
+    arcs[1, :, 2] = -INF
+    large = cuda_spanning.marginals(arcs, None, single_root)[2]
+    assert not (large < 1e4).any() or (single_root and large[0] < 1e4)
+    assert not large[1] < 1e4
+
+
+@pytest.mark.parametrize("lengths", [None, torch.tensor(3).expand(2)])
+def test_projective_without_lengths_and_with_one_expanded(lengths):
+    arcs, gradient = random_tensor(2, 2, 5, 5, seed=9, dtype=torch.float64)
+    for name, more in {"log_partition": (), "marginals": (), "covariance": (gradient,)}.items():
+        expected = getattr(cpu_projective, name)(arcs, lengths, True, *more)
+        close(getattr(cuda_projective, name)(arcs, lengths, True, *more), expected, torch.float64)

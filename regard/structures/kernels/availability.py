@@ -21,7 +21,8 @@ def installed(module: str) -> bool:
 def available(name: str, tensor: Tensor) -> bool:
     """Whether kernel `name` takes this tensor, the potential with the most axes (edges, transitions, arcs).
 
-    name   "chain" or "projective" (log_partition and marginals), "segments" (marginals), "chain_mode", "projective_mode"
+    name   "chain" or "projective" (log_partition and marginals), "segments" (marginals), "chain_mode" or
+           "projective_mode"
     """
     if tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
         return False
