@@ -1,15 +1,16 @@
 """Times exact inference beside torch-struct 0.5 and pytorch-crf, one row a case, and checks the fast kernels.
 
-    pip install --no-deps --target local/peers torch-struct pytorch-crf
-    python bench/structures.py --peers local/peers               # the table; exit 1 when a bar is missed
-    python bench/structures.py --check                           # kernels against double precision, with holes and
-    ragged lengths python bench/structures.py --scaling                         # growth with the length: fitted
-    exponents and a figure python bench/structures.py --tune                            # tile sizes and warps of the
-    CUDA kernels
+Needs the peers: `pip install --no-deps --target local/peers torch-struct pytorch-crf`. Then
+
+- `python bench/structures.py --peers local/peers`: the table; exit 1 when a bar is missed
+- `--check`: first the kernels against double precision, with holes and ragged lengths
+- `--scaling`: also growth with the length, fitted exponents and a figure
+- `--tune`: also tile sizes and warps of the CUDA kernels
 
 "forward" is the marginals; "forward+backward" also pulls a random gradient back through them. Ours and theirs
-alternate in one process. On CUDA times are medians of wall time between synchronisations; on the processor, minima
-of wall and of CPU time, since others may be using it. Peak memory is what a call takes beyond its inputs.
+alternate in one process. Times are wall times: on CUDA medians between synchronisations, on the processor, which
+should have nothing else to do, minima. The ratio of CPU times is printed beside and decides nothing. Peak memory is
+what a call takes beyond its inputs.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import torch
 from torch import Tensor
 
 GIB = 2**30
+SLOW = 50.0  # milliseconds above which three repeats are enough
 Call = Callable[[], object]
 
 
@@ -204,7 +206,8 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
         for name, call in calls.items():
             call()
             row[f"{name}_gib"] = peak_memory(call, device)
-        for _ in range(repeats):
+        slow = max(timed(call, device)[0] for call in calls.values()) > SLOW
+        for _ in range(3 if slow else repeats):
             for name, call in calls.items():
                 for _ in range(5 if name == "ours" else 1):
                     samples[name].append(timed(call, device))
@@ -218,18 +221,17 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
         if peers:
             row["ratio"] = row["theirs_ms"] / row["ours_ms"]
             row["cpu_ratio"] = row["theirs_cpu_ms"] / max(row["ours_cpu_ms"], 1e-6)
-        row["ok"] = verdict(row, case, device)
+        row["ok"] = verdict(row, case)
         rows.append(row)
         print(line(row), flush=True)
     return rows
 
 
-def verdict(row: dict[str, Any], case: Case, device: str) -> bool:
+def verdict(row: dict[str, Any], case: Case) -> bool:
     if row["bar"] is None or "ratio" not in row:
         return True
-    # On a shared processor the wall times of one side may be another's load: either ratio will do.
-    reached = max(row["ratio"], row["cpu_ratio"]) if device == "cpu" else row["ratio"]
-    return reached >= row["bar"] and (case.most_memory is None or row["ours_gib"] <= case.most_memory)
+    light = case.most_memory is None or row["ours_gib"] <= case.most_memory
+    return bool(row["ratio"] >= row["bar"] and light)
 
 
 def line(row: dict[str, Any]) -> str:
@@ -260,10 +262,30 @@ def table(device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:
             print(f"{case.name:<26}FAILED")
             print("".join(traceback.format_exc(limit=-4)), flush=True)
             rows.append({"case": case.name, "ok": False, "error": traceback.format_exc(limit=-4)})
+            if not usable(device):
+                break
         gc.collect()
         if device == "cuda":
             torch.cuda.empty_cache()
     return rows
+
+
+def usable(device: str) -> bool:
+    """Whether the device still answers: after an illegal access no call to it succeeds in this process."""
+    if device != "cuda":
+        return True
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        print(f"The device is lost to this process: {str(error).splitlines()[0]}", flush=True)
+        return False
+    return True
+
+
+def save(report: dict[str, Any], path: Path | None) -> None:
+    """After every stage, so that a crash in the next loses nothing."""
+    if path:
+        path.write_text(json.dumps(report, indent=1))
 
 
 def main() -> int:
@@ -307,18 +329,19 @@ def main() -> int:
         from structures_checks import check
 
         report["check"] = check(options.device)
-    if not options.no_table:
+        save(report, options.json)
+    if not options.no_table and usable(options.device):
         report["table"] = table(options.device, options.repeats, peers)
-    if options.tune and options.device == "cuda":
+        save(report, options.json)
+    if options.tune and options.device == "cuda" and usable(options.device):
         from structures_tuning import tune
 
         report["tune"] = tune()
-    if options.scaling:
+    if options.scaling and usable(options.device):
         from structures_scaling import scaling
 
         report["scaling"] = scaling(options.device)
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1))
+    save(report, options.json)
     return 0 if all(row["ok"] for key in ("check", "table", "scaling") for row in report.get(key, [])) else 1
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 Forward = TypeVar("Forward", bound=Callable[..., Any])
 
@@ -23,6 +25,17 @@ def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return function.apply(*arguments)
     return super(torch.autograd.Function, function).apply(*arguments)  # type: ignore[misc]
+
+
+def once(backward: Forward) -> Forward:
+    """Mark a backward pass that has no derivative; asked for none, it is spared the guard."""
+    guarded = once_differentiable(backward)
+
+    @wraps(backward)
+    def either(ctx: Any, *gradients: Tensor | None) -> Any:
+        return (guarded if torch.is_grad_enabled() else backward)(ctx, *gradients)
+
+    return either  # type: ignore[return-value]
 
 
 def join_batch(

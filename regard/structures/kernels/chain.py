@@ -17,9 +17,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.batching import apply, join_batch, signed
+from regard.structures.kernels.batching import apply, join_batch, once, signed
 
 
 def chain_log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
@@ -91,7 +90,7 @@ class _Marginals(torch.autograd.Function):
         ctx.save_for_backward(*output, lengths)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(
         ctx: Any, g_states: Tensor | None, g_edges: Tensor | None
     ) -> tuple[Tensor | None, Tensor | None, None]:
@@ -99,8 +98,8 @@ class _Marginals(torch.autograd.Function):
             return None, None, None
         states, joints, lengths = ctx.saved_tensors
         g_edges = torch.zeros_like(joints) if g_edges is None else g_edges
-        to_init, to_edges = _backend(joints).covariance(states, joints, lengths, g_states, g_edges)
-        return to_init if ctx.from_init else None, to_edges, None
+        changes = _backend(joints).covariance(states, joints, lengths, g_states, g_edges, ctx.from_init)
+        return *changes, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:

@@ -18,9 +18,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.batching import apply, join_batch, signed
+from regard.structures.kernels.batching import apply, join_batch, once, signed
 
 
 def projective_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
@@ -89,7 +88,7 @@ class _Marginals(torch.autograd.Function):
         ctx.save_for_backward(arcs, lengths)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         arcs, lengths = ctx.saved_tensors
         return _backend(arcs).covariance(arcs, lengths, ctx.single_root, gradient), None, None

@@ -16,9 +16,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.batching import apply, join_batch, signed
+from regard.structures.kernels.batching import apply, join_batch, once, signed
 
 
 def segment_marginals(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> Tensor:
@@ -53,7 +52,7 @@ class _Marginals(torch.autograd.Function):
         ctx.save_for_backward(*output, inputs[2])
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, gradient: Tensor | None, *_: Any) -> tuple[Tensor | None, Tensor | None, None]:
         if gradient is None:
             return None, None, None

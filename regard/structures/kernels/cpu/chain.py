@@ -280,8 +280,13 @@ def marginals(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tup
 
 
 def covariance(
-    states: Tensor, joints: Tensor, lengths: Tensor | None, g_states: Tensor | None, g_edges: Tensor
-) -> tuple[Tensor, Tensor]:
+    states: Tensor,
+    joints: Tensor,
+    lengths: Tensor | None,
+    g_states: Tensor | None,
+    g_edges: Tensor,
+    from_init: bool = True,
+) -> tuple[Tensor | None, Tensor]:
     out_states = torch.zeros(states.shape, dtype=states.dtype)
     out_edges = torch.zeros(joints.shape, dtype=joints.dtype)
     function = two_states.covariance if states.shape[1] == 2 else _covariance
@@ -290,7 +295,7 @@ def covariance(
     over_batch(
         function, *_work(joints), known[0], n, known[1], first, gains, out_states.numpy(), out_edges.numpy()
     )
-    return out_states, out_edges
+    return out_states if from_init else None, out_edges
 
 
 def mode(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -52,11 +52,16 @@ def marginals(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tup
 
 
 def covariance(
-    states: Tensor, joints: Tensor, lengths: Tensor | None, g_states: Tensor | None, g_edges: Tensor
-) -> tuple[Tensor, Tensor]:
+    states: Tensor,
+    joints: Tensor,
+    lengths: Tensor | None,
+    g_states: Tensor | None,
+    g_edges: Tensor,
+    from_init: bool = True,
+) -> tuple[Tensor | None, Tensor]:
     g_states, g_edges, lengths = _dense(g_states, g_edges, lengths)
     B, N, C = _sizes(joints)
-    out_states, out_edges = torch.empty_like(states), torch.empty_like(joints)
+    out_states, out_edges = torch.empty_like(states) if from_init else None, torch.empty_like(joints)
     with on_device_of(joints):
         if _scanned(N, C):
             two_states.covariance_kernel[(B,)](

@@ -35,7 +35,10 @@ def covariance(
         gains = torch.stack([torch.zeros_like(gradient), gradient], -1)
         spread = gains[:, 1:].unsqueeze(-2).expand(joints.shape)
         to_first, to_edges = chain.covariance(states, joints, lengths, gains[:, 0], spread)
-        return torch.cat([to_first[:, 1:], to_edges[..., 1].sum(-1)], -1), to_edges.sum(1)
+        to_scores = torch.empty_like(inside)
+        torch.sum(to_edges[..., 1], -1, out=to_scores[:, 1:])
+        to_scores[:, 0] = 0.0 if to_first is None else to_first[:, 1]
+        return to_scores, to_edges.sum(1)
     to_scores, to_transitions = torch.empty_like(inside), inside.new_empty(B, 2, 2)
     with on_device_of(inside):
         two_states.covariance_kernel[(B,)](

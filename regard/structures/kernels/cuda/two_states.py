@@ -278,7 +278,8 @@ def covariance_kernel(states, joints, lengths, g_states, g_edges, out_states, ou
     joints += b * (N - 1) * 4
     g_edges += b * N if SEGMENTS else b * (N - 1) * 4
     states += b * N if SEGMENTS else b * 2
-    out_states += b * N if SEGMENTS else b * 2
+    if out_states is not None:
+        out_states += b * N if SEGMENTS else b * 2
     if g_states is not None:
         g_states += b * 2
     mu0, mu1, start0, start1 = _first_gains(states, g_states, g_edges, SEGMENTS)
@@ -304,6 +305,7 @@ def covariance_kernel(states, joints, lengths, g_states, g_edges, out_states, ou
         tl.store(out_edges + 2, tl.sum(tl.where(lives, v10, 0.0), 0))
         tl.store(out_edges + 3, tl.sum(tl.where(lives, v11, 0.0), 0))
     else:
-        tl.store(out_states + k * 0, zero, mask=k == 0)
-        tl.store(out_states + 1 + k * 0, one, mask=k == 0)
+        if out_states is not None:
+            tl.store(out_states + k * 0, zero, mask=k == 0)
+            tl.store(out_states + 1 + k * 0, one, mask=k == 0)
         _store_matrix(out_edges + b * (N - 1) * 4, k, k < last, k < N - 1, v00, v01, v10, v11)
