@@ -47,9 +47,14 @@ def pairs_spec(path: str, overrides: Sequence[str] = ()) -> Spec:
         "attention": {"score": "additive", "select": "softmax"},
         "data": {"train": path},
     }
+    # few rows want many small steps
+    training: dict[str, Any] = {"epochs": 20, "batch_rows": 64 if len(rows) == SAMPLE else 16, "patience": 5}
+    if document["inputs"][SOURCE]["unit"] == "char":
+        training["bucket"] = 1
+    document["training"] = training
     if _is_label(targets):
         document["decoder"] = {"type": "label", "dropout": 0.2}
-        document["training"] = {"epochs": 10, "batch_tokens": 2000, "metric": "accuracy", "patience": 4}
+        training["metric"] = "accuracy"
     else:
         document["decoder"] = {
             "type": "recurrent",
@@ -59,18 +64,15 @@ def pairs_spec(path: str, overrides: Sequence[str] = ()) -> Spec:
             "dropout": 0.2,
         }
         document["search"] = {"method": "beam", "beam": 5}
-        document["training"] = {
-            "epochs": 20,
-            "batch_tokens": 2000,
-            "patience": 5,
-            "schedule": {"type": "plateau"},
-        }
-        document["metrics"] = (
-            ["per", "word_error"] if _words(targets) < 1.5 or _is_code(targets) else ["bleu", "chrf"]
-        )
-        if document["outputs"][TARGET]["unit"] == "char":
-            document["metrics"] = ["cer", "exact"]
+        training["schedule"] = {"type": "plateau"}
+        document["metrics"] = _metrics(targets, document["outputs"][TARGET]["unit"])
     return Spec.parse(document, overrides)
+
+
+def _metrics(targets: Sequence[str], unit: str) -> list[str]:
+    if unit == "char":
+        return ["cer", "exact"]
+    return ["per", "word_error"] if _is_code(targets) else ["bleu", "chrf"]
 
 
 def rows_file(pairs: Sequence[Any], path: Path) -> None:

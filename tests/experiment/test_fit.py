@@ -1,0 +1,93 @@
+"""regard.fit: from pairs to a model that has learned something, resumed runs, and specs inferred from a file."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import regard
+from regard import RegardError
+from regard.experiment import Experiment
+from regard.pairs import pairs_spec
+from regard.spec import RecurrentDecoderSpec
+
+
+def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
+    """Words and their letters in capitals, apart: a task that can be learned in seconds."""
+    generator = random.Random(seed)
+    words = ["".join(generator.choices("abcd", k=generator.randint(2, 5))) for _ in range(count)]
+    return [(word, " ".join(word.upper())) for word in words]
+
+
+SMALL = [
+    "encoder.size=24",
+    "decoder.size=32",
+    "encoder.embedding=16",
+    "decoder.embedding=16",
+    "search.max_length=10",
+]
+
+
+def test_fit_on_a_list_of_pairs_learns_the_task(tmp_path: Path) -> None:
+    settings = [*SMALL, "training.epochs=14", "training.lr=0.005", "encoder.dropout=0", "decoder.dropout=0"]
+    model = regard.fit(pairs(600), run=tmp_path / "run", overrides=settings, device="cpu", quiet=True)
+    held_out = [(word, spelled) for word, spelled in pairs(60, seed=9)]
+    right = sum(
+        answer.text == spelled
+        for answer, (_, spelled) in zip(model.predict([word for word, _ in held_out]), held_out, strict=True)
+    )
+    assert right >= 50
+    again = regard.load(tmp_path / "run", device="cpu")
+    assert again.predict("abca").text == model.predict("abca").text == "A B C A"
+
+
+def write(path: Path, rows: list[tuple[str, str]]) -> str:
+    path.write_text("".join(f"{left}\t{right}\n" for left, right in rows), encoding="utf-8")
+    return str(path)
+
+
+def test_columns_are_inferred_from_the_file(tmp_path: Path) -> None:
+    g2p = pairs_spec(write(tmp_path / "g2p.tsv", pairs(40)))
+    assert g2p.inputs["source"].unit == "char"
+    assert g2p.outputs["target"].unit == "word"  # type: ignore[union-attr]
+    assert isinstance(g2p.decoder["target"], RecurrentDecoderSpec)
+    sentences = [(f"the {a} sat here", f"le {b} la") for a, b in pairs(40)]
+    assert pairs_spec(write(tmp_path / "text.tsv", sentences)).inputs["source"].unit == "word"
+    labels = [(f"some words {word}", random.Random(word).choice(["good", "bad"])) for word, _ in pairs(60)]
+    spec = pairs_spec(write(tmp_path / "labels.tsv", labels))
+    assert spec.outputs["target"].type == "label"
+    assert spec.training.metric == "accuracy"
+
+
+def test_too_few_pairs_are_told(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="only 3 rows could be read as pairs"):
+        pairs_spec(write(tmp_path / "few.tsv", pairs(3)))
+
+
+def test_dev_is_held_out_by_input(tmp_path: Path) -> None:
+    rows = pairs(200) * 2  # every input at least twice
+    file = write(tmp_path / "pairs.tsv", rows)
+    experiment = Experiment.start(file, run=tmp_path / "run", overrides=SMALL, device="cpu", quiet=True)
+    train = {row["source"] for row in experiment.splits["train"]}
+    dev = {row["source"] for row in experiment.splits["dev"]}
+    assert train and dev
+    assert not train & dev
+    assert train | dev == {word for word, _ in rows}
+    together = sum(1 for split in ("train", "dev") for _ in experiment.splits[split])
+    assert together == len(rows)  # no row is lost
+
+
+def test_a_longer_run_goes_on_where_it_stood(tmp_path: Path) -> None:
+    file = write(tmp_path / "pairs.tsv", pairs(120))
+    settings = [*SMALL, "training.evaluate_every=4"]
+    Experiment.start(
+        file, run=tmp_path / "run", overrides=[*settings, "training.steps=4"], device="cpu", quiet=True
+    ).train()
+    longer = Experiment.resume(tmp_path / "run", overrides=["training.steps=8"], device="cpu", quiet=True)
+    longer.train()
+    assert longer.model.metrics["training"]["steps"] == 8
+    steps = [line.split(",")[0] for line in (tmp_path / "run" / "log.csv").read_text().splitlines()[1:]]
+    assert steps[-1] == "8"
+    assert len(steps) == len(set(steps))
