@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.structures.kernels.cpu import two_states
-from regard.structures.kernels.cpu.compilation import kernel
+from regard.structures.kernels.cpu.compilation import kernel, reduction
 from regard.structures.kernels.cpu.exponential import exp_nonpositive
 from regard.structures.kernels.cpu.parallel import arrays, full_lengths, over_batch
 
@@ -121,7 +121,7 @@ def _marginals(
             states[b, i] = mu[i]
 
 
-@kernel
+@reduction
 def _retreat(given: Array, mu: Array, scratch: Array) -> None:
     """Turn p(i | j) into M[i, j] in place and μ_{n+1} into μ_n, whose sum is kept at 1 against rounding."""
     C = mu.shape[0]
@@ -173,7 +173,7 @@ def _covariance(
             out_states[b, i] = states[b, i] * (before[0, i] + after[i]) if states[b, i] != 0.0 else 0.0
 
 
-@kernel
+@reduction
 def _carry(joint: Array, g: Array, before: Array, onward: Array, mu: Array) -> float:
     """onward(j) = Σ_i p(i | j)(before(i) + g[i, j]) less its mean; `mu` becomes the marginal at n+1; returns E[g]."""
     C = mu.shape[0]
@@ -182,21 +182,19 @@ def _carry(joint: Array, g: Array, before: Array, onward: Array, mu: Array) -> f
         mu[j] = 0.0
     mean = 0.0
     for i in range(C):
+        row = 0.0
         for j in range(C):
             weight = joint[i, j]
             # g may be infinite where the weight is zero
             gain = weight * g[i, j] if weight != 0.0 else 0.0
             onward[j] += weight * before[i] + gain
             mu[j] += weight
+            row += gain
+        mean += row
     centre, mass = 0.0, 0.0
     for j in range(C):
         centre += onward[j]
         mass += mu[j]
-    for i in range(C):
-        row = 0.0
-        for j in range(C):
-            row += joint[i, j] * g[i, j] if joint[i, j] != 0.0 else 0.0
-        mean += row
     if mass != 0.0:
         centre /= mass
         mean /= mass
@@ -205,7 +203,7 @@ def _carry(joint: Array, g: Array, before: Array, onward: Array, mu: Array) -> f
     return mean
 
 
-@kernel
+@reduction
 def _collect(
     joint: Array, g: Array, mean: float, before: Array, after: Array, scratch: Array, out: Array
 ) -> None:

@@ -152,47 +152,41 @@ def _marginals(
 
 
 @kernel
-def _add_four(
-    row: Array, a: float, b: float, c: float, d: float, A: Array, B: Array, C: Array, D: Array
+def _changes(
+    arcs: Array,
+    lengths: Array,
+    single_root: bool,
+    gains: Array,
+    W: Array,
+    change: Array,
+    first: int,
+    last: int,
 ) -> None:
-    for j in range(row.shape[0]):
-        row[j] += (a * A[j] + b * B[j]) + (c * C[j] + d * D[j])
-
-
-@kernel
-def _multiply(A: Array, B: Array, n: int, C: Array) -> None:
-    """C = A B, four rows of B at a time: a row of C is then loaded and stored a quarter as often."""
-    whole = n - n % 4
-    for i in range(n):
-        for j in range(n):
-            C[i, j] = 0.0
-        for k in range(0, whole, 4):
-            _add_four(C[i, :n], A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3],
-                      B[k, :n], B[k + 1, :n], B[k + 2, :n], B[k + 3, :n])  # fmt: skip
-        for k in range(whole, n):
-            _subtract(C[i, :n], -A[i, k], B[k, :n])
-
-
-@kernel
-def _covariance(arcs: Array, lengths: Array, single_root: bool, inverses: Array, gains: Array, result: Array,
-                first: int, last: int) -> None:  # fmt: skip
+    """The weights again, W (B, N+1, N), and dL (B, N, N) along the gains, which comes zeroed."""
     size = arcs.shape[1]
-    W, change, product = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
     moved, best = np.empty((size, size)), np.empty(size)
     for b in range(first, last):
         n = lengths[b]
-        _weigh(arcs[b], n, W, best)
+        _weigh(arcs[b], n, W[b], best)
         for h in range(n + 1):
             for m in range(n):
-                moved[h, m] = W[h, m] * gains[b, h, m + 1] if W[h, m] > 0.0 else 0.0
-        _laplacian(moved, n, single_root, change)
-        _multiply(inverses[b], change, n, product)
-        _multiply(product, inverses[b], n, change)
+                moved[h, m] = W[b, h, m] * gains[b, h, m + 1] if W[b, h, m] > 0.0 else 0.0
+        _laplacian(moved, n, single_root, change[b])
+
+
+@kernel
+def _covariance(
+    lengths: Array, single_root: bool, gains: Array, W: Array, inverses: Array, products: Array, result: Array,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹)), the products being given; `result` comes zeroed."""
+    for b in range(first, last):
+        n = lengths[b]
         for h in range(n + 1):
             for m in range(n):
-                if W[h, m] > 0.0:
+                if W[b, h, m] > 0.0:
                     slope = gains[b, h, m + 1] * _slope(inverses[b], h, m, single_root)
-                    result[b, h, m + 1] = W[h, m] * (slope - _slope(change, h, m, single_root))
+                    result[b, h, m + 1] = W[b, h, m] * (slope - _slope(products[b], h, m, single_root))
 
 
 def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
@@ -219,8 +213,12 @@ def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[
 def covariance(
     arcs: Tensor, lengths: Tensor | None, single_root: bool, inverses: Tensor, gradient: Tensor
 ) -> Tensor:
-    result = torch.zeros(arcs.shape, dtype=arcs.dtype)
-    a, i, g, z = arrays(arcs, inverses, gradient, result)
-    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
-    over_batch(_covariance, arcs.shape[0], 2 * arcs.shape[1] ** 3, a, n, single_root, i, g, z)
+    B, size, _ = arcs.shape
+    W = torch.empty(B, size, size - 1, dtype=torch.float64)
+    change, result = torch.zeros_like(inverses), torch.zeros(arcs.shape, dtype=arcs.dtype)
+    a, g = arrays(arcs, gradient)
+    n = full_lengths(lengths, B, size - 1)
+    over_batch(_changes, B, 10 * size**2, a, n, single_root, g, *arrays(W, change))
+    products = torch.bmm(torch.bmm(inverses, change), inverses)
+    over_batch(_covariance, B, 10 * size**2, n, single_root, g, *arrays(W, inverses, products, result))
     return result
