@@ -180,7 +180,7 @@ class _LogPartition(torch.autograd.Function):
 
 
 class _Marginals(torch.autograd.Function):
-    """The marginals, and what the backward pass takes: the inverses, and which are doubtful (none: empty)."""
+    """The marginals, and for the backward pass the inverses as the kernel keeps them, and which are doubtful."""
 
     @staticmethod
     @signed

@@ -133,60 +133,62 @@ def _marginals(
     lengths: Array,
     single_root: bool,
     result: Array,
-    inverses: Array,
+    kept: Array,
     largest: Array,
     first: int,
     last: int,
 ) -> None:
-    """`result` (B, N+1, N+1) and `inverses` (B, N, N) come zeroed."""
+    """`result` (B, N+1, N+1) and `kept` (B, 2N+1, N), for L⁻¹ and below it W, come zeroed."""
     size = arcs.shape[1]
-    W, swaps, best = np.empty((size, size)), np.empty(size, np.int64), np.empty(size)
+    swaps, best = np.empty(size, np.int64), np.empty(size)
     for b in range(first, last):
         n = lengths[b]
+        inverse, W = kept[b, : size - 1], kept[b, size - 1 :]
         _weigh(arcs[b], n, W, best)
-        _laplacian(W, n, single_root, inverses[b])
-        _, largest[b] = _invert(inverses[b], n, swaps)
+        _laplacian(W, n, single_root, inverse)
+        _, largest[b] = _invert(inverse, n, swaps)
         for h in range(n + 1):
             for m in range(n):
-                result[b, h, m + 1] = W[h, m] * _slope(inverses[b], h, m, single_root)
+                result[b, h, m + 1] = W[h, m] * _slope(inverse, h, m, single_root)
 
 
 @kernel
 def _changes(
-    arcs: Array,
-    lengths: Array,
-    single_root: bool,
-    gains: Array,
-    W: Array,
-    change: Array,
-    first: int,
-    last: int,
+    lengths: Array, single_root: bool, gains: Array, kept: Array, change: Array, first: int, last: int
 ) -> None:
-    """The weights again, W (B, N+1, N), and dL (B, N, N) along the gains, which comes zeroed."""
-    size = arcs.shape[1]
-    moved, best = np.empty((size, size)), np.empty(size)
+    """dL (B, N, N) along the gains, which comes zeroed."""
+    size = gains.shape[1]
+    moved = np.empty((size, size))
     for b in range(first, last):
         n = lengths[b]
-        _weigh(arcs[b], n, W[b], best)
+        W = kept[b, size - 1 :]
         for h in range(n + 1):
             for m in range(n):
-                moved[h, m] = W[b, h, m] * gains[b, h, m + 1] if W[b, h, m] > 0.0 else 0.0
+                moved[h, m] = W[h, m] * gains[b, h, m + 1] if W[h, m] > 0.0 else 0.0
         _laplacian(moved, n, single_root, change[b])
+
+
+def _products(inverses: Tensor, change: Tensor, products: Tensor, first: int, last: int) -> None:
+    """L⁻¹ dL L⁻¹."""
+    inverse = inverses[first:last]
+    torch.bmm(torch.bmm(inverse, change[first:last]), inverse, out=products[first:last])
 
 
 @kernel
 def _covariance(
-    lengths: Array, single_root: bool, gains: Array, W: Array, inverses: Array, products: Array, result: Array,
+    lengths: Array, single_root: bool, gains: Array, kept: Array, products: Array, result: Array,
     first: int, last: int,
 ) -> None:  # fmt: skip
     """W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹)), the products being given; `result` comes zeroed."""
+    size = gains.shape[1]
     for b in range(first, last):
         n = lengths[b]
+        inverse, W = kept[b, : size - 1], kept[b, size - 1 :]
         for h in range(n + 1):
             for m in range(n):
-                if W[b, h, m] > 0.0:
-                    slope = gains[b, h, m + 1] * _slope(inverses[b], h, m, single_root)
-                    result[b, h, m + 1] = W[b, h, m] * (slope - _slope(products[b], h, m, single_root))
+                if W[h, m] > 0.0:
+                    slope = gains[b, h, m + 1] * _slope(inverse, h, m, single_root)
+                    result[b, h, m + 1] = W[h, m] * (slope - _slope(products[b], h, m, single_root))
 
 
 def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
@@ -199,26 +201,26 @@ def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tu
 
 
 def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The marginals, the inverses, and the largest entry of each."""
+    """The marginals, what the backward pass needs (B, 2N+1, N), and the largest entry of each inverse."""
     B, size, _ = arcs.shape
     result = torch.zeros(arcs.shape, dtype=arcs.dtype)
-    inverses = torch.zeros(B, size - 1, size - 1, dtype=torch.float64)
+    kept = torch.zeros(B, 2 * size - 1, size - 1, dtype=torch.float64)
     largest = torch.empty(B, dtype=torch.float64)
-    a, z, i, g = arrays(arcs, result, inverses, largest)
-    n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
-    over_batch(_marginals, B, size**3, a, n, single_root, z, i, g)
-    return result, inverses, largest
+    a, z, k, g = arrays(arcs, result, kept, largest)
+    n = full_lengths(lengths, B, size - 1)
+    over_batch(_marginals, B, size**3, a, n, single_root, z, k, g)
+    return result, kept, largest
 
 
 def covariance(
-    arcs: Tensor, lengths: Tensor | None, single_root: bool, inverses: Tensor, gradient: Tensor
+    arcs: Tensor, lengths: Tensor | None, single_root: bool, kept: Tensor, gradient: Tensor
 ) -> Tensor:
     B, size, _ = arcs.shape
-    W = torch.empty(B, size, size - 1, dtype=torch.float64)
-    change, result = torch.zeros_like(inverses), torch.zeros(arcs.shape, dtype=arcs.dtype)
-    a, g = arrays(arcs, gradient)
+    change = torch.zeros(B, size - 1, size - 1, dtype=torch.float64)
+    products, result = torch.empty_like(change), torch.zeros(arcs.shape, dtype=arcs.dtype)
+    g, k, d, p, z = arrays(gradient, kept, change, products, result)
     n = full_lengths(lengths, B, size - 1)
-    over_batch(_changes, B, 10 * size**2, a, n, single_root, g, *arrays(W, change))
-    products = torch.bmm(torch.bmm(inverses, change), inverses)
-    over_batch(_covariance, B, 10 * size**2, n, single_root, g, *arrays(W, inverses, products, result))
+    over_batch(_changes, B, size**2, n, single_root, g, k, d)
+    over_batch(_products, B, size**3 // 4, kept[:, : size - 1].detach(), change, products)
+    over_batch(_covariance, B, size**2, n, single_root, g, k, p, z)
     return result

@@ -73,7 +73,7 @@ def marginals(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> tu
     inside = torch.zeros(B, N, dtype=scores.dtype)
     joints = torch.zeros(B, N - 1, 2, 2, dtype=scores.dtype)
     s, t = arrays(scores, transitions)
-    over_batch(_marginals, B, 4 * N, s, t, full_lengths(lengths, B, N), inside.numpy(), joints.numpy())
+    over_batch(_marginals, B, 16 * N, s, t, full_lengths(lengths, B, N), inside.numpy(), joints.numpy())
     return inside, joints
 
 
@@ -85,5 +85,5 @@ def covariance(
     to_transitions = torch.zeros(B, 2, 2, dtype=inside.dtype)
     p, q, g = arrays(inside, joints, gradient)
     n = full_lengths(lengths, B, N)
-    over_batch(_covariance, B, 4 * N, p, q, n, g, to_scores.numpy(), to_transitions.numpy())
+    over_batch(_covariance, B, 16 * N, p, q, n, g, to_scores.numpy(), to_transitions.numpy())
     return to_scores, to_transitions

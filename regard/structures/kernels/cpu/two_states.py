@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.structures.kernels.cpu.compilation import kernel
+from regard.structures.kernels.cpu.exponential import exp_nonpositive
 
 Array = NDArray[Any]
 
@@ -23,7 +24,7 @@ def _join(x: float, y: float) -> tuple[float, float, float]:
     if x == -np.inf and y == -np.inf:
         return -np.inf, 0.0, 0.0
     top = x if x > y else y
-    small = math.exp(-abs(x - y))
+    small = exp_nonpositive(-abs(x - y))
     share = 1.0 / (1.0 + small)
     rest = small * share
     # Chosen, not branched on: which of the two is larger cannot be predicted.
