@@ -29,9 +29,9 @@ def main() -> None:
     test = experiment.dataset("test")
     words = pick([test.raw(row)["word"] for row in range(len(test))])
     found = {word: model.predict(word) for word in words}
-    for word, prediction in found.items():
-        console.print(f"\n[bold]{word}[/bold]  →  [bold]{prediction.text}[/bold]")
+    for prediction in found.values():
         if prediction.trace is not None:
+            console.print()
             prediction.trace.print(console)
 
     console.rule("[bold]all held-out words[/bold]")

@@ -39,7 +39,10 @@ class Objective(nn.Module):
         self.outputs = {name: float(getattr(loss, "weight", 1.0)) for name, loss in losses.items()}
         totals = torch.stack([loss.total.float() for loss in losses.values()])  # (O,)
         counts = torch.stack(
-            [torch.as_tensor(loss.count, dtype=torch.float32, device=totals.device) for loss in losses.values()]
+            [
+                torch.as_tensor(loss.count, dtype=torch.float32, device=totals.device)
+                for loss in losses.values()
+            ]
         )
         return (totals * 0.0, counts * 0.0) if batch.idle else (totals, counts)  # (O,), (O,)
 

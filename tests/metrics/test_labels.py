@@ -62,4 +62,6 @@ def test_what_comes_for_nothing() -> None:
 
 def test_macro_f1_forgives_a_row_any_of_its_truths() -> None:
     assert metrics.macro_f1(["cat", "dog"], [["hen", "cat"], ["dog"]]).value == 1.0
-    assert metrics.confidence_interval(metrics.macro_f1, PREDICTED, TRUTH).value == pytest.approx((4 / 9 + 2 / 3) / 3)
+    assert metrics.confidence_interval(metrics.macro_f1, PREDICTED, TRUTH).value == pytest.approx(
+        (4 / 9 + 2 / 3) / 3
+    )
