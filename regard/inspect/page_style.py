@@ -33,7 +33,7 @@ dd{{margin:0;font-size:1.5rem;font-weight:600;letter-spacing:-.02em;font-variant
 .single figure{{max-width:100%}}
 figure{{margin:0;background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;box-shadow:var(--shadow);
 padding:1.125rem 1.25rem;min-width:0;break-inside:avoid}}
-.drawing{{overflow-x:auto}}
+.drawing{{overflow-x:auto;overflow-y:hidden}}
 .drawing svg{{display:block;max-width:100%;height:auto;margin:-.25rem -.75rem}}
 figcaption{{font-size:.875rem;margin-top:.5rem}}
 .scroll{{overflow-x:auto}}
