@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -54,6 +55,8 @@ def _root(
 
 def main() -> None:
     """Run the command line; a mistake is told in one line and exits with 2, an interruption with 130."""
+    # Before torch is imported: threads that wait busily for each other make a busy machine many times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
     except RegardError as error:

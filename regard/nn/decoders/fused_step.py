@@ -60,12 +60,12 @@ def lay_out(
     word, low = decoder.embedding.size, decoder.embedding.size + decoder.summary_size
     return Prepared(
         name,
-        weight_ih[:, :word].contiguous(),
-        weight_hh.contiguous(),
-        weight_ih[:, low:].contiguous(),
-        score.query.weight.contiguous(),
-        None if decoder.combine is None else decoder.combine.weight.contiguous(),
-        decoder.output.weight.contiguous(),
+        weight_ih[:, :word].t().contiguous(),
+        weight_hh.t().contiguous(),
+        weight_ih[:, low:].t().contiguous(),
+        score.query.weight.t().contiguous(),
+        None if decoder.combine is None else decoder.combine.weight.t().contiguous(),
+        decoder.output.weight.t().contiguous(),
         bias_ih,
         bias_hh,
         score.vector.detach().numpy(),
@@ -85,17 +85,17 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
     before = state.layers[0].reshape(-1, size)
     rows, hidden = len(before), before.clone()
     embedded = nn.functional.embedding(tokens.reshape(-1), decoder.embedding.weight)
-    inputs = torch.addmm(prepared.bias_ih, embedded, prepared.word.t())
+    inputs = torch.addmm(prepared.bias_ih, embedded, prepared.word)
     if state.constants.projected is not None:
         inputs.view(*shape, -1).add_(state.constants.projected)
     both = hidden.new_empty(rows, size + prepared.values.shape[2])
     weights = hidden.new_empty(rows, prepared.values.shape[1])
     if state.feed is None:
         _look(prepared, before, both, weights, shape[1])
-        inputs.addmm_(both[:, size:], prepared.read.t())
+        inputs.addmm_(both[:, size:], prepared.read)
     else:
-        inputs.addmm_(state.feed.reshape(rows, -1), prepared.read.t())
-    recurrent = torch.mm(before, prepared.recurrent.t())
+        inputs.addmm_(state.feed.reshape(rows, -1), prepared.read)
+    recurrent = torch.mm(before, prepared.recurrent)
     kept = hidden.new_empty(rows, 4 * size)
     gates_forward(
         inputs.numpy(),
@@ -111,11 +111,11 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
     readout = hidden
     if decoder.combine is not None and prepared.combine is not None:
         seen = torch.cat([both, embedded], 1) if decoder.deep else both
-        readout = torch.addmm(decoder.combine.bias, seen, prepared.combine.t())
+        readout = torch.addmm(decoder.combine.bias, seen, prepared.combine)
         hyperbolic_in_place(readout.numpy())
     elif decoder.narrow is not None:
         readout = decoder.narrow(hidden)
-    logits = torch.addmm(decoder.output.bias, readout, prepared.output.t())
+    logits = torch.addmm(decoder.output.bias, readout, prepared.output)
     advanced = replace(
         state,
         layers=(hidden.view(*shape, -1),),
@@ -132,7 +132,7 @@ def _look(prepared: Prepared, asking: Tensor, both: Tensor, weights: Tensor, hyp
     source = torch.arange(len(prepared.mask)).repeat_interleave(hypotheses)
     column = both.shape[1] - prepared.values.shape[2]
     looks_forward(
-        torch.mm(asking, prepared.query.t()).numpy(),
+        torch.mm(asking, prepared.query).numpy(),
         *prepared.keys,
         prepared.values,
         prepared.vector,

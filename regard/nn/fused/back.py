@@ -19,13 +19,6 @@ class Back:
     def __init__(self, ctx: Any, d_weights: Tensor) -> None:
         self.values, *weights = ctx.saved_tensors[:7]
         self.parameters = Weights(*weights)
-        # Laid out so that a product with few rows is one with a transpose, as in `recurrence`.
-        self.turned = Weights(
-            *(
-                None if weight is None or weight.dim() == 1 else weight.t().contiguous().t()
-                for weight in weights
-            )
-        )
         self.both, self.kept, self.queries, self.weights, self.previous, self.vectors = ctx.saved_tensors[7:]
         self.asked, self.prepared, self.d_weights = ctx.asked, ctx.prepared, d_weights
         count, self.size = self.previous.shape
@@ -74,10 +67,10 @@ class Back:
         alive += d_state
         self._gates(low, high)
         d_context = self.d_both[low:high, self.size :]
-        torch.addmm(d_read, self.d_inputs[low:high], self.turned.read, out=d_context)
+        torch.addmm(d_read, self.d_inputs[low:high], self.parameters.read, out=d_context)
         self._look(low, high)
-        torch.addmm(alive, self.d_recurrent[low:high], self.turned.recurrent, out=alive)
-        torch.addmm(alive, self.d_queries[low:high], self.turned.query, out=alive)
+        torch.addmm(alive, self.d_recurrent[low:high], self.parameters.recurrent, out=alive)
+        torch.addmm(alive, self.d_queries[low:high], self.parameters.query, out=alive)
 
     def step_current(self, low: int, high: int, d_state: Tensor, d_read: Tensor) -> None:
         rows = high - low
@@ -85,14 +78,14 @@ class Back:
         read = self.vectors[low:high]
         d_fed += d_read
         torch.mul(d_fed, 1 - read * read, out=self.d_combined[low:high])
-        torch.mm(self.d_combined[low:high], self.turned.output, out=d_both)
+        torch.mm(self.d_combined[low:high], self.parameters.output, out=d_both)
         self._look(low, high)
         alive += d_state
         alive += d_both[:, : self.size]
-        torch.addmm(alive, self.d_queries[low:high], self.turned.query, out=alive)
+        torch.addmm(alive, self.d_queries[low:high], self.parameters.query, out=alive)
         self._gates(low, high)
-        torch.addmm(alive, self.d_recurrent[low:high], self.turned.recurrent, out=alive)
-        torch.mm(self.d_inputs[low:high], self.turned.read, out=d_fed)
+        torch.addmm(alive, self.d_recurrent[low:high], self.parameters.recurrent, out=alive)
+        torch.mm(self.d_inputs[low:high], self.parameters.read, out=d_fed)
 
     def gradients(self) -> tuple[Tensor | None, ...]:
         """In the order of `forward`'s arguments."""

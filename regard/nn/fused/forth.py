@@ -61,7 +61,8 @@ class Forth:
         self.vectors = None if combined is None else new(count, combined.shape[1])
         self.fed = None if combined is None else projected.new_zeros(rows, combined.shape[1])
         self.inputs, self.recurrent = new(rows, 3 * self.size), new(rows, 3 * self.size)
-        self.parameters = Weights(*(None if weight is None else weight.contiguous() for weight in weights))
+        # the layout in which a product with few rows is fastest
+        self.turned = Weights(*(None if weight is None else weight.t().contiguous() for weight in weights))
         self.prepared = prepared(keys)
         self.memory = (*self.prepared, values.detach().numpy(), weights.vector.detach().numpy())
 
@@ -74,7 +75,7 @@ class Forth:
         alive, vectors = self.fed[: high - low], self.vectors[low:high]
         self._gates(low, high, alive)
         self._look(low, high)
-        torch.addmm(self.combined[low:high], self.both[low:high], self.parameters.output.t(), out=vectors)
+        torch.addmm(self.combined[low:high], self.both[low:high], self.turned.output, out=vectors)
         hyperbolic_in_place(vectors.numpy())
         alive.copy_(vectors)
 
@@ -82,12 +83,12 @@ class Forth:
         rows = high - low
         alive, inputs, recurrent = self.state[:rows], self.inputs[:rows], self.recurrent[:rows]
         self.previous[low:high] = alive
-        torch.mm(alive, self.parameters.recurrent.t(), out=recurrent)
-        torch.addmm(self.projected[low:high], read, self.parameters.read.t(), out=inputs)
+        torch.mm(alive, self.turned.recurrent, out=recurrent)
+        torch.addmm(self.projected[low:high], read, self.turned.read, out=inputs)
         gates_forward(
             inputs.numpy(),
             recurrent.numpy(),
-            self.parameters.bias.detach().numpy(),
+            self.turned.bias.detach().numpy(),
             alive.numpy(),
             self.kept.numpy()[low:high],
             self.both.numpy(),
@@ -95,7 +96,7 @@ class Forth:
         )
 
     def _look(self, low: int, high: int) -> None:
-        torch.mm(self.state[: high - low], self.parameters.query.t(), out=self.queries[low:high])
+        torch.mm(self.state[: high - low], self.turned.query, out=self.queries[low:high])
         looks_forward(
             self.queries.numpy()[low:high],
             *self.memory,

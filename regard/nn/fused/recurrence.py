@@ -37,10 +37,11 @@ class PackedGRU(torch.autograd.Function):
         )
         kept = projected.new_empty(len(projected), 4 * size)
         inputs, offset, hidden = projected.detach().numpy(), bias.detach().numpy(), state.numpy()
+        turned = weight.t().contiguous()  # the layout in which a product with few rows is fastest
         for low, high in _in_order(packing, reverse):
             rows = high - low
             previous[low:high] = state[:rows]
-            torch.mm(state[:rows], weight.t(), out=recurrent[:rows])
+            torch.mm(state[:rows], turned, out=recurrent[:rows])
             gates_forward(
                 inputs[low:high],
                 recurrent.numpy()[:rows],
@@ -62,9 +63,6 @@ class PackedGRU(torch.autograd.Function):
         d_state = d_last.clone(memory_format=torch.contiguous_format)
         d_inputs = previous.new_empty(len(previous), 3 * size)
         d_recurrent = torch.empty_like(d_inputs)
-        # In every loop the second factor is the transpose of rows that lie side by side: with few rows, torch's product
-        # of the other layout makes threads wait for each other busily, which a busy machine punishes.
-        back = weight.t().contiguous()
         for low, high in _in_order(ctx.packing, not ctx.reverse):
             alive = d_state[: high - low]
             alive += d_outputs[low:high]
@@ -75,7 +73,7 @@ class PackedGRU(torch.autograd.Function):
                 d_inputs.numpy()[low:high],
                 d_recurrent.numpy()[low:high],
             )
-            torch.addmm(alive, d_recurrent[low:high], back.t(), out=alive)
+            torch.addmm(alive, d_recurrent[low:high], weight, out=alive)
         return d_inputs, d_state, d_recurrent.t() @ previous, d_recurrent.sum(0), None, None
 
 
