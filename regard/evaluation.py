@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -182,7 +181,3 @@ def check_metric(model: Model, name: str) -> None:
             fix=f"Write {next(iter(outputs))}.{name}.",
         )
 
-
-def finite(value: float) -> float | None:
-    """JSON has no infinity."""
-    return value if math.isfinite(value) else None
