@@ -33,14 +33,29 @@ SMALL = [
 def test_fit_on_a_list_of_pairs_learns_the_task(tmp_path: Path) -> None:
     settings = [*SMALL, "training.epochs=14", "training.lr=0.005", "encoder.dropout=0", "decoder.dropout=0"]
     model = regard.fit(pairs(600), run=tmp_path / "run", overrides=settings, device="cpu", quiet=True)
-    held_out = [(word, spelled) for word, spelled in pairs(60, seed=9)]
-    right = sum(
-        answer.text == spelled
-        for answer, (_, spelled) in zip(model.predict([word for word, _ in held_out]), held_out, strict=True)
-    )
-    assert right >= 50
+    held_out = pairs(60, seed=9)
+    answers = model.predict([word for word, _ in held_out])
+    assert sum(answer.text == spelled for answer, (_, spelled) in zip(answers, held_out, strict=True)) >= 50
     again = regard.load(tmp_path / "run", device="cpu")
     assert again.predict("abca").text == model.predict("abca").text == "A B C A"
+
+
+@pytest.mark.parametrize("condition", ["[start]", "[every-step]"])
+def test_without_attention_short_words_are_learned_too(condition: str, tmp_path: Path) -> None:
+    settings = [
+        *SMALL,
+        "attention=null",
+        f"decoder.condition={condition}",
+        "training.epochs=20",
+        "training.lr=0.005",
+    ]
+    settings += ["encoder.dropout=0", "decoder.dropout=0"]
+    model = regard.fit(pairs(600), run=tmp_path / "run", overrides=settings, device="cpu", quiet=True)
+    held_out = pairs(60, seed=9)
+    answers = model.predict([word for word, _ in held_out])
+    assert sum(answer.text == spelled for answer, (_, spelled) in zip(answers, held_out, strict=True)) >= 50
+    assert answers[0].trace is not None
+    assert not answers[0].trace.attention
 
 
 def write(path: Path, rows: list[tuple[str, str]]) -> str:
