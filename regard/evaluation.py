@@ -180,4 +180,3 @@ def check_metric(model: Model, name: str) -> None:
             where="training.metric",
             fix=f"Write {next(iter(outputs))}.{name}.",
         )
-
