@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
+from regard.structure_trace import TracedStructure, structure_from_dict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from regard.inspect.scene import Scene
 
 Array = NDArray[np.floating[Any]]
-Kind = Literal["text", "label", "tags"]
+Kind = Literal["text", "label", "tags", "tree"]
 
 
 def _no_scores() -> Array:
@@ -57,8 +58,9 @@ class Trace:
     scores      (T,) log-probability of each output piece; or empty
     hypotheses  the n-best list, best first, as pairs of text and total log-probability
     gates       further numbers per output piece, (T,) or (T, D), by name
-    kind        what the output is: a text (one row per piece), a label (one row), or tags (one for each
-                position of the input)
+    structures  what was selected jointly (`Arcs`, `Segments`, `Hops`), by the name of the input it is over
+    kind        what the output is: a text (one row per piece), a label (one row), tags (one for each position
+                of the input), or a tree (a head for each position of the input, as "2:nsubj" or "2")
     """
 
     input: Mapping[str, Sequence[str]]
@@ -69,6 +71,7 @@ class Trace:
     scores: Array = field(default_factory=_no_scores)
     hypotheses: Sequence[tuple[str, float]] = field(default_factory=list)
     gates: Mapping[str, Array] = field(default_factory=dict)
+    structures: Mapping[str, TracedStructure] = field(default_factory=dict)
     kind: Kind = "text"
 
     def __post_init__(self) -> None:
@@ -81,25 +84,32 @@ class Trace:
         put(self, "scores", np.asarray(self.scores, dtype=np.float64))
         put(self, "hypotheses", [(str(text), float(score)) for text, score in self.hypotheses])
         put(self, "layout", dict(self.layout))
+        put(self, "structures", dict(self.structures))
         self._check()
 
     def _check(self) -> None:
         """Refuse numbers that do not belong to the pieces: a figure of them would lie."""
         for kind, looks in (("attention", self.attention), ("truth", self.truth)):
             for name, weights in looks.items():
-                if name not in self.input:
-                    known = ", ".join(self.input) or "none"
-                    raise RegardError(f"the trace has {kind} over {name!r}, not one of its inputs ({known}).")
+                self._know(kind, name)
                 expected = (len(self.output), len(self.input[name]))
                 if weights.shape != expected:
                     raise RegardError(
                         f"{kind} over {name!r} has shape {weights.shape}, expected {expected}: "
                         f"output pieces by input pieces."
                     )
+        for name, structure in self.structures.items():
+            self._know(structure.kind, name)
+            structure.check_against(name, len(self.output), len(self.input[name]))
         if self.scores.shape not in ((0,), (len(self.output),)):
             raise RegardError(
                 f"scores have shape {self.scores.shape}, expected {(len(self.output),)}: one for each output piece."
             )
+
+    def _know(self, kind: str, name: str) -> None:
+        if name not in self.input:
+            known = ", ".join(self.input) or "none"
+            raise RegardError(f"the trace has {kind} over {name!r}, not one of its inputs ({known}).")
 
     @property
     def probabilities(self) -> Array | None:
@@ -149,6 +159,7 @@ class Trace:
             "scores": [_to_json(score) for score in self.scores],
             "hypotheses": [[text, _to_json(score)] for text, score in self.hypotheses],
             "gates": lists(self.gates),
+            "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
         }
 
     @classmethod
@@ -173,6 +184,9 @@ class Trace:
             scores=np.array([_from_json(score) for score in values.get("scores", [])]),
             hypotheses=[(text, _from_json(score)) for text, score in values.get("hypotheses", [])],
             gates=_arrays(values.get("gates", {})),
+            structures={
+                name: structure_from_dict(found) for name, found in values.get("structures", {}).items()
+            },
             kind=values.get("kind", "text"),
         )
 
@@ -189,7 +203,7 @@ class Alternative:
 class Prediction:
     """A model's answer for one row.
 
-    value           what it is: a str, a label, or the list of tags
+    value           what it is: a str, a label, the list of tags, or a tree
     text            the readable form of value
     score           log-probability of the answer
     trace           where the model looked, when that was asked for

@@ -1,0 +1,232 @@
+"""The structures a trace holds: what was selected jointly, as plain numbers that `regard.inspect` can draw.
+
+    Arcs       a head for each token of an input: a dependency tree, or the soft parents of self-attention
+    Segments   for each output piece, which positions of an input are inside the segments it looked at
+    Hops       which positions of an input were read, one after another: the supporting facts of an answer
+
+Every kind can hold four things: marginals p(part is in z), the best structure, samples, and the true structure where
+it is known; what is not known is None or empty. Arrays are numpy's (lists, and tensors on a CPU, are turned into them).
+Nothing here needs torch, and `to_dict` is JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import RegardError
+
+Numbers = NDArray[np.floating[Any]]
+Places = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Structure:
+    """Fields are settled and checked once, when made; the names of the fields are the keys of the JSON."""
+
+    kind: ClassVar[str]
+    _arrays: ClassVar[Mapping[str, type]]
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name not in self._arrays:
+                object.__setattr__(self, one.name, tuple(map(str, value)))
+            elif value is not None:
+                object.__setattr__(self, one.name, self._array(one.name, value))
+        self._check()
+
+    def _array(self, name: str, value: Any) -> Any:
+        wanted = self._arrays[name]
+        array = np.asarray(value)
+        if wanted is np.int64 and array.size and not np.array_equal(array, np.floor(array)):
+            raise RegardError(f"{self.kind}: {name} holds numbers that are not whole: {array.tolist()}.")
+        return array.astype(wanted)
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    def _expect(self, name: str, shape: tuple[int | None, ...], why: str) -> None:
+        """Refuse an array of another shape; None in `shape` is any size."""
+        value = getattr(self, name)
+        if value is None:
+            return
+        found = value.shape
+        if len(found) != len(shape) or any(
+            e is not None and e != f for e, f in zip(shape, found, strict=True)
+        ):
+            written = ", ".join("any" if size is None else str(size) for size in shape)
+            raise RegardError(
+                f"{self.kind}: {name} has shape {found}, expected ({written}{',' * (len(shape) == 1)}): {why}."
+            )
+
+    def _within(self, name: str, low: int, high: int, why: str) -> None:
+        value = getattr(self, name)
+        if value is not None and value.size and (value.min() < low or value.max() > high):
+            raise RegardError(
+                f"{self.kind}: {name} holds {value.tolist()}, expected numbers from {low} to {high}: {why}."
+            )
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        """Refuse what does not belong to the `outputs` pieces written and the `positions` of input `name`."""
+        raise NotImplementedError
+
+    def _refuse(self, name: str, found: int, what: str, expected: int, of: str) -> None:
+        if found != expected:
+            raise RegardError(f"the {self.kind} over {name!r} are for {found} {what}, but {of} {expected}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, strings and numbers, for JSON; what is not known is left out."""
+        values: dict[str, Any] = {"kind": self.kind}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, np.ndarray):
+                values[one.name] = value.tolist()
+                if 0 in value.shape:
+                    values[f"{one.name}_shape"] = list(value.shape)  # lists of nothing forget their shape
+            elif value:
+                values[one.name] = list(value)
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs(_Structure):
+    """A head for each of N tokens; tokens are counted from 1, and 0 is the root symbol, as in `regard.structures`.
+
+    heads           (N,) `heads[m - 1]` is the head of token m: 0 to N; −1 where none was found
+    marginals       (N+1, N+1) `marginals[h, m]` is p(h is the head of m); column 0 and the diagonal are not read
+    relations       N names, `relations[m - 1]` of the arc to token m
+    true_heads      (N,) as heads; −1 where not known
+    true_relations  N names
+    samples         (K, N) the heads of K samples
+    """
+
+    kind: ClassVar[str] = "arcs"
+    _arrays: ClassVar[Mapping[str, type]] = {
+        "heads": np.int64, "marginals": np.float64, "true_heads": np.int64, "samples": np.int64,
+    }  # fmt: skip
+
+    heads: Places
+    marginals: Numbers | None = None
+    relations: Sequence[str] = ()
+    true_heads: Places | None = None
+    true_relations: Sequence[str] = ()
+    samples: Places | None = None
+
+    def _check(self) -> None:
+        self._expect("heads", (None,), "a head for each token")
+        count = len(self.heads)
+        self._expect("marginals", (count + 1, count + 1), "heads by tokens, the root symbol first")
+        self._expect("true_heads", (count,), "a head for each token")
+        self._expect("samples", (None, count), "samples by tokens")
+        for name in ("heads", "true_heads", "samples"):
+            self._within(name, -1, count, f"one of {count} tokens, 0 for the root, −1 for none")
+        for name in ("relations", "true_relations"):
+            found = len(getattr(self, name))
+            if found not in (0, count):
+                raise RegardError(
+                    f"arcs: {found} {name.replace('_', ' ')} for {count} tokens, expected one for each."
+                )
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        self._refuse(name, len(self.heads), "tokens", positions, "that input has")
+
+
+@dataclass(frozen=True, eq=False)
+class Segments(_Structure):
+    """Which of S positions of an input each of T output pieces looked at.
+
+    weights   (T, S) p(position s is inside, for output piece t): the marginals before any rescaling
+    best      (T, S) 0 or 1: the most probable segmentation
+    truth     (T, S) 0 or 1: the true segments
+    samples   (K, T, S) 0 or 1: K samples
+    """
+
+    kind: ClassVar[str] = "segments"
+    _arrays: ClassVar[Mapping[str, type]] = {
+        "weights": np.float64, "best": np.int64, "truth": np.int64, "samples": np.int64,
+    }  # fmt: skip
+
+    weights: Numbers
+    best: Places | None = None
+    truth: Places | None = None
+    samples: Places | None = None
+
+    def _check(self) -> None:
+        self._expect("weights", (None, None), "output pieces by positions")
+        shape = self.weights.shape
+        for name in ("best", "truth"):
+            self._expect(name, shape, "output pieces by positions, as the weights")
+        self._expect("samples", (None, *shape), "samples by output pieces by positions")
+        for name in ("best", "truth", "samples"):
+            self._within(name, 0, 1, "1 inside a segment, 0 outside")
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        self._refuse(name, self.weights.shape[0], "output pieces", outputs, "the trace has")
+        self._refuse(name, self.weights.shape[1], "positions", positions, "that input has")
+
+
+@dataclass(frozen=True, eq=False)
+class Hops(_Structure):
+    """Which of S positions of an input were read in K hops.
+
+    weights    (K, S) p(hop k reads position s)
+    best       (K,) the positions of the most probable reading, from 0; −1 for none
+    truth      the true positions in their order, as many as there are: the supporting facts
+    samples    (M, K) the positions of M samples
+    positions  S texts, where the positions are not the pieces of the input: the sentences of a story
+    """
+
+    kind: ClassVar[str] = "hops"
+    _arrays: ClassVar[Mapping[str, type]] = {
+        "weights": np.float64, "best": np.int64, "truth": np.int64, "samples": np.int64,
+    }  # fmt: skip
+
+    weights: Numbers
+    best: Places | None = None
+    truth: Places | None = None
+    samples: Places | None = None
+    positions: Sequence[str] = ()
+
+    def _check(self) -> None:
+        self._expect("weights", (None, None), "hops by positions")
+        hops, count = self.weights.shape
+        self._expect("best", (hops,), "a position for each hop")
+        self._expect("truth", (None,), "true positions in their order")
+        self._expect("samples", (None, hops), "samples by hops")
+        for name in ("best", "truth", "samples"):
+            self._within(name, -1 if name != "truth" else 0, count - 1, f"one of {count} positions, from 0")
+        if len(self.positions) not in (0, count):
+            raise RegardError(
+                f"hops: {len(self.positions)} texts for {count} positions, expected one for each."
+            )
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        if not self.positions:
+            self._refuse(name, self.weights.shape[1], "positions", positions, "that input has")
+
+
+TracedStructure = Arcs | Segments | Hops
+_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops]] = {
+    one.kind: one for one in (Arcs, Segments, Hops)
+}
+
+
+def structure_from_dict(values: Mapping[str, Any]) -> TracedStructure:
+    """The inverse of `to_dict`, of whichever kind."""
+    kind = _KINDS.get(values.get("kind", ""))
+    if kind is None:
+        raise RegardError(
+            f"{values.get('kind')!r} is not a kind of structure a trace can hold; known are {', '.join(_KINDS)}."
+        )
+    found: dict[str, Any] = {}
+    for one in fields(kind):
+        if one.name in values:
+            shape = values.get(f"{one.name}_shape")
+            value = values[one.name]
+            found[one.name] = value if shape is None else np.zeros(shape)
+    return kind(**found)
