@@ -3,36 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import singledispatch
+from typing import Any
 
 from regard.data.columns import AlignmentColumn, Column, LabelColumn, TagsColumn, TextColumn
 from regard.data.readers import Row
 from regard.spec import AlignmentSpec, LabelSpec, Spec, TagsSpec, TextSpec
 
 
+@singledispatch
+def make_column(part: Any, name: str, spec: Spec) -> Column:
+    """The untaught column a part of the spec describes; a new kind registers itself here."""
+    raise TypeError(part)
+
+
+@make_column.register(TextSpec)
+def _text(part: TextSpec, name: str, spec: Spec) -> Column:
+    return TextColumn(
+        name,
+        field=part.field,
+        unit=part.unit,
+        vocabulary=part.vocabulary,
+        min_count=part.min_count,
+        normalize=part.normalize,
+        case=part.case,
+        split=part.split,
+        max_length=part.max_length,
+    )
+
+
+@make_column.register(LabelSpec)
+def _label(part: LabelSpec, name: str, spec: Spec) -> Column:
+    return LabelColumn(name, field=part.field, classes=part.classes)
+
+
+@make_column.register(TagsSpec)
+def _tags(part: TagsSpec, name: str, spec: Spec) -> Column:
+    return TagsColumn(name, of=part.of, field=part.field)
+
+
+@make_column.register(AlignmentSpec)
+def _alignment(part: AlignmentSpec, name: str, spec: Spec) -> Column:
+    pair = part.of or (next(iter(spec.inputs)), next(iter(spec.outputs)))
+    return AlignmentColumn(name, of=pair, field=part.field)
+
+
 def make_columns(spec: Spec) -> dict[str, Column]:
     """Untaught columns: inputs, outputs, truth, in the order of the spec."""
-    columns: dict[str, Column] = {}
-    for name, part in (*spec.inputs.items(), *spec.outputs.items(), *spec.truth.items()):
-        if isinstance(part, TextSpec):
-            columns[name] = TextColumn(
-                name,
-                field=part.field,
-                unit=part.unit,
-                vocabulary=part.vocabulary,
-                min_count=part.min_count,
-                normalize=part.normalize,
-                case=part.case,
-                split=part.split,
-                max_length=part.max_length,
-            )
-        elif isinstance(part, LabelSpec):
-            columns[name] = LabelColumn(name, field=part.field, classes=part.classes)
-        elif isinstance(part, TagsSpec):
-            columns[name] = TagsColumn(name, of=part.of, field=part.field)
-        elif isinstance(part, AlignmentSpec):
-            pair = part.of or (next(iter(spec.inputs)), next(iter(spec.outputs)))
-            columns[name] = AlignmentColumn(name, of=pair, field=part.field)
-    return columns
+    parts = {**spec.inputs, **spec.outputs, **spec.truth}
+    return {name: make_column(part, name, spec) for name, part in parts.items()}
 
 
 def shared_with(spec: Spec) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from regard.data.columns import AlignmentColumn, Column
-from regard.model.build import build_network, count_parameters
+from regard.model.building import build_network, count_parameters
 from regard.model.columns import make_columns, shared_with
 from regard.model.store import read_columns
 from regard.spec import Spec

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, overload
 
 import torch
-from torch import nn
 
 from regard.data import Batch, Batches, Dataset, Row, Tokens
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
-from regard.model.answers import Asked, Found, predictions
-from regard.model.build import build_network, count_parameters
+from regard.model.answers import Asked, predictions
+from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import make_columns
 from regard.model.network import Network
@@ -32,7 +31,7 @@ from regard.model.store import (
     write_text,
     write_weights,
 )
-from regard.nn.decoders import LabelDecoder, RecurrentDecoder, TagsDecoder
+from regard.nn.decoders import RecurrentDecoder
 from regard.nn.memory import Memory
 from regard.nn.search import Ensemble, Hypotheses, Stepper
 from regard.nn.search import score as score_targets
@@ -186,27 +185,19 @@ class Model:
         name = self.output_name(output)
         batch = batch.to(self.device)
         found = self._find(batch, name, prefix, ensemble)
-        return predictions(
-            found,
-            self.columns[name],
-            self._asked(batch, name),
-            trace=trace,
-            replace_unknown=self.spec.search.replace_unknown,
-        )
+        return predictions(found, self.columns[name], self._asked(batch, name, trace=trace))
 
     def _find(
         self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]
-    ) -> Found:
-        decoder: nn.Module = self.network.decoders[output]
+    ) -> Any:
+        decoder: Any = self.network.decoders[output]
         if isinstance(decoder, RecurrentDecoder):
             return self._search(batch, output, prefix, ensemble)
         if ensemble or prefix is not None:
             raise RegardError(
                 f"ensembles and prefixes are for texts; {output!r} is a {self.columns[output].type}."
             )
-        memories = self._memories(batch, output)
-        assert isinstance(decoder, LabelDecoder | TagsDecoder)
-        return decoder.predict(memories)
+        return decoder.predict(self._memories(batch, output))
 
     def _search(
         self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]
@@ -236,8 +227,15 @@ class Model:
         decoder: Any = self.network.decoders[output]
         return Stepper(decoder, self._memories(batch, output), truth=self.network.truth(output, batch))
 
-    def _asked(self, batch: Batch, output: str) -> Asked:
-        return Asked.of(batch, self.columns, list(self.spec.inputs), self.network.truths[output])
+    def _asked(self, batch: Batch, output: str, *, trace: bool = True) -> Asked:
+        return Asked.of(
+            batch,
+            self.columns,
+            list(self.spec.inputs),
+            self.network.truths[output],
+            trace=trace,
+            replace_unknown=self.spec.search.replace_unknown,
+        )
 
     def searching(self, **changes: Any) -> Model:
         """The same model with other search options."""

@@ -1,0 +1,10 @@
+"""Any model as the six answers a lecturer would write on the board.
+
+Data, encoder, decoder, parameters, loss, algorithm, each in the form that is computed.
+A new kind of column, encoder or decoder registers its own lines.
+"""
+
+from regard.describe import encoders, label, recurrent, tags  # noqa: F401  they register themselves
+from regard.describe.board import answers, board
+
+__all__ = ["answers", "board"]

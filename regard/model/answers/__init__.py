@@ -1,0 +1,9 @@
+"""What decoders found → Predictions: ids become text again, looks become a Trace.
+
+A new kind of decoder gives a new kind of finding, and a file here that registers itself with `predictions`.
+"""
+
+from regard.model.answers import labels, tags, texts  # noqa: F401  they register themselves
+from regard.model.answers.asked import Asked, predictions
+
+__all__ = ["Asked", "predictions"]

@@ -1,0 +1,59 @@
+"""What was asked, and the way from what a decoder found to Predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from torch import Tensor
+
+from regard.data.batch import Batch
+from regard.data.columns import Column
+from regard.prediction import Prediction
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a batch of predictions was made from.
+
+    pieces   for each input the readable pieces of each row
+    truth    {input: (B, T, S)} where the true attention is known
+    trace            whether it is to be told where the model looked
+    replace_unknown  whether unknown output words become the most attended source word
+    """
+
+    pieces: Mapping[str, Sequence[Sequence[str]]]
+    truth: Mapping[str, Tensor]
+    trace: bool = True
+    replace_unknown: bool = False
+
+    def inputs(self, row: int) -> dict[str, Sequence[str]]:
+        """The readable pieces of one row, by input."""
+        return {name: rows[row] for name, rows in self.pieces.items()}
+
+    @classmethod
+    def of(
+        cls,
+        batch: Batch,
+        columns: Mapping[str, Column],
+        inputs: Sequence[str],
+        truths: Mapping[str, str],
+        *,
+        trace: bool = True,
+        replace_unknown: bool = False,
+    ) -> Asked:
+        pieces = {}
+        for name in inputs:
+            tokens = batch[name]
+            rows = zip(tokens.ids.tolist(), tokens.lengths.tolist(), strict=True)
+            pieces[name] = [columns[name].tokens(ids[:length]) for ids, length in rows]
+        truth = {name: batch[column].cpu() for name, column in truths.items() if column in batch}
+        return cls(pieces, truth, trace, replace_unknown)
+
+
+@singledispatch
+def predictions(found: Any, column: Column, asked: Asked) -> list[Prediction]:
+    """One Prediction for each row of the batch, by the class of what the decoder found."""
+    raise TypeError(found)
