@@ -191,7 +191,7 @@ def test_copy_and_reverse() -> None:
         (
             "tranlation",
             {},
-            "no world 'tranlation'; known: translation, reverse, copy. Did you mean 'translation'",
+            "no world 'tranlation'; known: translation, reverse, copy.*Did you mean 'translation'",
         ),
         ("copy", {"sede": 1}, "the world copy has no option 'sede'; it has seed, .*Did you mean 'seed'"),
         ("copy", {"train": "many"}, "world copy: train is 'many', expected a whole number"),

@@ -1,8 +1,18 @@
 """Worlds: generators of data whose truth is known."""
 
+from regard.data.worlds.grammar import GrammarWorld
 from regard.data.worlds.named import WORLDS, world
 from regard.data.worlds.symbols import CopyWorld, ReverseWorld
 from regard.data.worlds.translation import TranslationWorld
 from regard.data.worlds.world import Splits, World
 
-__all__ = ["WORLDS", "CopyWorld", "ReverseWorld", "Splits", "TranslationWorld", "World", "world"]
+__all__ = [
+    "WORLDS",
+    "CopyWorld",
+    "GrammarWorld",
+    "ReverseWorld",
+    "Splits",
+    "TranslationWorld",
+    "World",
+    "world",
+]
