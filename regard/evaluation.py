@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from regard.data import Batches, Dataset
 from regard.errors import RegardError
+from regard.looks import LOOKING, Looks, looks, measure_looks
 from regard.metrics import (
     METRICS,
     ByLength,
     Classification,
     Score,
-    attention_error_rate,
     by_length,
     classification,
     metric,
-    parse_links,
     perplexity,
 )
 from regard.model import Model
@@ -26,7 +26,6 @@ from regard.prediction import Prediction
 USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",)}
 """What is measured where the spec names nothing, by the type of the output."""
 LIKELIHOOD = ("loss", "perplexity")
-LOOKING = ("aer",)
 EVALUATE_COST = 8000
 
 
@@ -83,8 +82,12 @@ def evaluate(
     names: Sequence[str] = (),
     *,
     ensemble: Sequence[tuple[Model, Dataset]] = (),
+    dev: Callable[[], Dataset] | None = None,
 ) -> Evaluation:
-    """Measure a model on rows that hold the inputs, the outputs and, where known, the truth."""
+    """Measure a model on rows that hold the inputs, the outputs and, where known, the truth.
+
+    dev   gives other rows, on which a metric with a threshold chooses it; called only where one is measured
+    """
     chosen = wanted_metrics(model, names)
     evaluation = Evaluation(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
@@ -100,10 +103,13 @@ def evaluate(
             if model.columns[output].type == "label":
                 truth = [several[0] for several in evaluation.references[output]]
                 evaluation.labels[output] = classification(evaluation.predictions[output], truth)
+        seen = looks(model, dataset, output) if set(metrics) & set(LOOKING) else None
+        tuned_on = None if dev is None else partial(_dev_looks, model, dev, output)
         for name in metrics:
-            score = _measure(model, dataset, output, name, evaluation)
-            if score is not None:
-                evaluation.scores[prefix + name] = score
+            if name not in LOOKING:
+                evaluation.scores[prefix + name] = _measure(model, dataset, output, name, evaluation)
+            elif seen is not None:
+                evaluation.scores[prefix + name] = measure_looks(name, seen, tuned_on)
     return evaluation
 
 
@@ -130,11 +136,9 @@ def references(dataset: Dataset, output: str) -> list[list[str]]:
     ]
 
 
-def _measure(model: Model, dataset: Dataset, output: str, name: str, evaluation: Evaluation) -> Score | None:
+def _measure(model: Model, dataset: Dataset, output: str, name: str, evaluation: Evaluation) -> Score:
     if name in LIKELIHOOD:
         return _likelihood(model, dataset, output, name)
-    if name in LOOKING:
-        return _looking(model, dataset, output)
     return metric(name)(evaluation.predictions[output], evaluation.references[output])
 
 
@@ -145,21 +149,8 @@ def _likelihood(model: Model, dataset: Dataset, output: str, name: str) -> Score
     return Score("loss", total / max(count, 1.0), len(dataset), False, "−log p per item, nats, no smoothing")
 
 
-def _looking(model: Model, dataset: Dataset, output: str) -> Score | None:
-    """Alignment error rate while the model writes the true output; None where no truth is known."""
-    known = {
-        name: column for name, column in model.network.truths[output].items() if column in dataset.columns
-    }
-    weights, links = [], []
-    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
-        if not known:
-            break
-        for row, answer in zip(batch.rows, model.score_batch(batch, output), strict=True):
-            for name, column in known.items():
-                if answer.trace is not None and name in answer.trace.attention:
-                    weights.append(answer.trace.attention[name])
-                    links.append(parse_links(dataset.raw(row)[column]))
-    return attention_error_rate(weights, links) if weights else None
+def _dev_looks(model: Model, dev: Callable[[], Dataset], output: str) -> Looks | None:
+    return looks(model, dev(), output)
 
 
 def _lengths(model: Model, dataset: Dataset) -> Any:

@@ -129,7 +129,8 @@ class Experiment:
         return self.datasets[split]
 
     def evaluate(self, split: str, metrics: Sequence[str] = ()) -> Evaluation:
-        return evaluate(self.model, self.dataset(split), metrics)
+        dev = None if split == "dev" else lambda: self.dataset("dev")
+        return evaluate(self.model, self.dataset(split), metrics, dev=dev)
 
     def _columns(self) -> dict[str, Any]:
         stored = self.run / COLUMNS

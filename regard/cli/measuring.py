@@ -41,7 +41,10 @@ def measure(
         beside = [(models[name], datasets[name]) for name in rest]
         found = {" + ".join(models): evaluate(models[first], datasets[first], metrics, ensemble=beside)}
     else:
-        found = {name: evaluate(model, datasets[name], metrics) for name, model in models.items()}
+        found = {
+            name: measure_one(model, datasets[name], metrics, files or splits)
+            for name, model in models.items()
+        }
     console = Console()
     console.print(score_table(found, files or splits))
     print_labels(found, console)
@@ -56,6 +59,14 @@ def measure(
         write_text(json_file, json.dumps(as_json(found, curves), ensure_ascii=False, indent=1) + "\n")
     if predictions is not None:
         write_predictions(found, predictions)
+
+
+def measure_one(
+    model: Model, dataset: Dataset, metrics: Sequence[str], measured_on: Sequence[str]
+) -> Evaluation:
+    """One model on its own; what has a threshold chooses it on dev, unless dev is what is measured."""
+    dev = None if list(measured_on) == ["dev"] else lambda: open_dataset(model, (), ["dev"])
+    return evaluate(model, dataset, metrics, dev=dev)
 
 
 def open_dataset(model: Model, files: Sequence[str], splits: Sequence[str]) -> Dataset:

@@ -26,10 +26,17 @@ def choose(kind: str, known: Mapping[str, type[T]], name: str, options: Mapping[
                 f"the {kind} {name} has no option {option!r}; it has {', '.join(allowed)}.",
                 fix=_nearest(option, list(allowed)),
             )
-        default = allowed[option]
-        if isinstance(default, int) and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise RegardError(f"{option} is {value!r}, expected a whole number.", where=f"{kind} {name}")
+        _check_option(allowed[option], value, option, f"{kind} {name}")
     return made(**options)
+
+
+def _check_option(default: Any, value: Any, option: str, where: str) -> None:
+    """An option is of its default's kind: a yes or no, or a whole number."""
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise RegardError(f"{option} is {value!r}, expected true or false.", where=where)
+    elif isinstance(default, int) and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise RegardError(f"{option} is {value!r}, expected a whole number.", where=where)
 
 
 def _nearest(name: str, known: list[str]) -> str:

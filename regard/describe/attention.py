@@ -15,6 +15,7 @@ SELECTIONS = {
     "uniform": "α_tj = 1/S",
     "softmax": "α_t = softmax(e_t)",
     "sigmoid": "α_tj = σ(e_tj)",
+    "segments": "p(z_t) ∝ exp(Σ_j e_tj z_tj + Σ_j b[z_tj, z_t,j+1]), z_tj ∈ {{0, 1}}   α_tj = p(z_tj = 1)",
     "local": "α_t = softmax(e_t) within {window} of p_t, {centre}",
     "oracle": "α_t = the true alignment",
 }
@@ -31,4 +32,12 @@ def attention_equations(attention: AttentionSpec, query: str) -> str:
     select = SELECTIONS[attention.select].format(window=attention.window, centre=centre)
     if attention.select in ("uniform", "oracle"):
         return f"{select}   c_t = Σ_j α_tj h_j"
-    return f"{score}   {select}   c_t = Σ_j α_tj h_j"
+    read = "c_t = Σ_j α_tj h_j"
+    if attention.select in ("sigmoid", "segments") and attention.normalize:
+        read += f" / γ_t, γ_t = Σ_j α_tj / {attention.normalize:g}"
+    return f"{score}   {select}   {read}"
+
+
+def penalty_term(attention: AttentionSpec) -> str:
+    """What the attention adds to the loss of a whole update, or nothing."""
+    return f"   + {attention.decay:g} · ‖b‖²" if attention.select == "segments" and attention.decay else ""

@@ -10,6 +10,7 @@ from regard.metrics.matching import accuracy, exact, tag_accuracy, word_error
 from regard.metrics.metric import Metric
 from regard.metrics.registry import METRICS, higher_is_better, metric
 from regard.metrics.result import Score
+from regard.metrics.segments import Threshold, best_threshold, segment_f1
 from regard.metrics.significance import Comparison, Interval, compare, confidence_interval
 from regard.metrics.translation import bleu, chrf
 
@@ -23,9 +24,11 @@ __all__ = [
     "LabelScore",
     "Metric",
     "Score",
+    "Threshold",
     "accuracy",
     "alignment_error_rate",
     "attention_error_rate",
+    "best_threshold",
     "bleu",
     "by_length",
     "cer",
@@ -43,6 +46,7 @@ __all__ = [
     "parse_links",
     "per",
     "perplexity",
+    "segment_f1",
     "tag_accuracy",
     "top_k_accuracy",
     "wer",

@@ -28,6 +28,7 @@ def _text(part: TextSpec, name: str, spec: Spec) -> Column:
         normalize=part.normalize,
         case=part.case,
         split=part.split,
+        spaces=part.spaces,
         max_length=part.max_length,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -31,6 +32,7 @@ from regard.model.store import (
     write_text,
     write_weights,
 )
+from regard.model.structures import with_structures
 from regard.nn.decoders import RecurrentDecoder
 from regard.nn.memory import Memory
 from regard.nn.search import Ensemble, Hypotheses, Stepper
@@ -112,6 +114,7 @@ class Model:
 
         output        which output, where the model has several
         trace         False leaves out where it looked
+        samples       how many structures to draw for each step, where it looks at segments (`trace.structures`)
         batch_rows    inputs computed at a time; the answers do not depend on it
         prefix        how every output must begin
         ensemble      other models to decide together with
@@ -128,6 +131,7 @@ class Model:
         *,
         output: str | None = None,
         trace: bool = True,
+        samples: int = 0,
         batch_rows: int = PREDICT_ROWS,
         prefix: str | None = None,
         ensemble: Sequence[Model] = (),
@@ -141,13 +145,20 @@ class Model:
         answers: list[Prediction | None] = [None] * len(inputs)
         for batch in Batches(dataset, rows=batch_rows, shuffle=False):
             beside = [(other, data.batch(batch.rows)) for other, data in others]
-            found = model.answer(batch, output=output, trace=trace, prefix=prefix, ensemble=beside)
+            found = model.answer(
+                batch, output=output, trace=trace, samples=samples, prefix=prefix, ensemble=beside
+            )
             for row, answer in zip(batch.rows, found, strict=True):
                 answers[row] = answer
         return [answer for answer in answers if answer is not None]
 
     def score(
-        self, inputs: Sequence[Input], targets: Sequence[str], *, output: str | None = None
+        self,
+        inputs: Sequence[Input],
+        targets: Sequence[str],
+        *,
+        output: str | None = None,
+        samples: int = 0,
     ) -> list[Prediction]:
         """The given outputs as predictions: their log-probabilities, and where the model looks while it writes them."""
         name = self.output_name(output)
@@ -159,17 +170,21 @@ class Model:
         dataset = self.dataset(rows, [name])
         answers: list[Prediction | None] = [None] * len(rows)
         for batch in Batches(dataset, rows=PREDICT_ROWS, shuffle=False):
-            for row, answer in zip(batch.rows, self.score_batch(batch, name), strict=True):
+            found = self.score_batch(batch, name, structures=True, samples=samples)
+            for row, answer in zip(batch.rows, found, strict=True):
                 answers[row] = answer
         return [answer for answer in answers if answer is not None]
 
     @torch.inference_mode()
-    def score_batch(self, batch: Batch, output: str) -> list[Prediction]:
-        """As `score`, for a batch that holds the targets."""
+    def score_batch(
+        self, batch: Batch, output: str, *, structures: bool = False, samples: int = 0
+    ) -> list[Prediction]:
+        """As `score`, for a batch that holds the targets; with `structures`, their traces hold those too."""
         batch = batch.to(self.device)
         stepper = self._stepper(batch, output)
         found = score_targets(stepper, batch[output])
-        return predictions(found, self.columns[output], self._asked(batch, output))
+        answers = predictions(found, self.columns[output], self._asked(batch, output))
+        return self._structured(answers, found, batch, output, samples) if structures else answers
 
     @torch.inference_mode()
     def answer(
@@ -178,6 +193,7 @@ class Model:
         *,
         output: str | None = None,
         trace: bool = True,
+        samples: int = 0,
         prefix: str | None = None,
         ensemble: Sequence[tuple[Model, Batch]] = (),
     ) -> list[Prediction]:
@@ -185,7 +201,16 @@ class Model:
         name = self.output_name(output)
         batch = batch.to(self.device)
         found = self._find(batch, name, prefix, ensemble)
-        return predictions(found, self.columns[name], self._asked(batch, name, trace=trace))
+        answers = predictions(found, self.columns[name], self._asked(batch, name, trace=trace))
+        return answers if ensemble or not trace else self._structured(answers, found, batch, name, samples)
+
+    def _structured(
+        self, answers: list[Prediction], found: Any, batch: Batch, output: str, samples: int
+    ) -> list[Prediction]:
+        memories, seed = partial(self._memories, batch, output), self.spec.training.seed
+        return with_structures(
+            answers, found, self.network.decoders[output], memories, samples=samples, seed=seed
+        )
 
     def _find(
         self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]

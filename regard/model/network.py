@@ -79,6 +79,15 @@ class Network(nn.Module):
             losses[name] = replace(loss, weight=self.weights[name])
         return losses
 
+    def penalty(self) -> Tensor | None:
+        """What the parts themselves cost, whatever the rows: the sum of every module's `penalty()`; None without any.
+
+        The trainer adds it to the loss once for each update; a loss measured on dev is free of it.
+        """
+        parts: list[Any] = [module for module in self.modules() if module is not self]
+        penalties = [part.penalty() for part in parts if hasattr(part, "penalty")]
+        return torch.stack(penalties).sum() if penalties else None
+
     def _raise_sampling(self) -> None:
         for name, plan in self.sampling.items():
             decoder: Any = self.decoders[name]

@@ -25,7 +25,7 @@ class Attention(nn.Module):
 
         e = score(q, keys)          how well each position agrees with the query
         α = select(e)               the distribution over where to look, as marginals
-        c = Σ_s α_s · values_s      the expected reading
+        c = Σ_s α_s · values_s      the expected reading; sigmoid and segments divide it by γ = (1/λ) Σ_s α_s
 
     A pure call: the keys are computed once per sequence with `keys` and passed in; nothing is left behind. K
     hypotheses about one source are K queries of one memory.
@@ -62,4 +62,4 @@ class Attention(nn.Module):
         """query (B, T, Q); `truth` and `step` as in `Given`."""
         scores = self.score(query, self.keys(memory) if keys is None else keys)
         weights = self.select(scores, memory.mask, Given(query, truth, step))
-        return Look(weights @ memory.values, weights, scores)
+        return Look(self.select.reading(weights) @ memory.values, weights, scores)

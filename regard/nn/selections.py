@@ -5,6 +5,7 @@ A selection is a distribution over where to look; its weights are the marginals 
     uniform   1/n for each of the n positions                                              mean pooling
     softmax   one position:            exp e_s / Σ exp e_s'
     sigmoid   any subset of positions: σ(e_s)
+    segments  neighbouring positions:  p(z_s = 1) of a binary chain                        (`segments.py`)
     local     one position near p:     softmax within |s − p| ≤ D, times exp(−(s − p)² / 2(D/2)²)   (Luong 2015)
     oracle    the true alignment, given
 
@@ -13,6 +14,7 @@ A new one derives from `Selection`, says over what it is joint, and may own para
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -20,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.nn.rescaling import rescale
 
 Joint = Literal["nothing", "positions", "queries"]
 
@@ -50,6 +53,10 @@ class Selection(nn.Module):
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         raise NotImplementedError
 
+    def reading(self, weights: Tensor) -> Tensor:
+        """What the values are multiplied with, (B, T, S): the weights themselves, unless a selection rescales them."""
+        return weights
+
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """Softmax over the last dimension where the mask is True; zeros where nothing is.
@@ -74,7 +81,25 @@ class Softmax(Selection):
         return masked_softmax(scores, mask.unsqueeze(1))
 
 
-class Sigmoid(Selection):
+class Rescaled(Selection):
+    """A selection of no fixed number of positions, whose context does not grow with their number (Kim 2017):
+
+        c = Σ_s p_s x_s / γ,  γ = (1/λ) Σ_s p_s
+
+    normalize   λ, what the rescaled weights sum to; 0 leaves them as they are
+    """
+
+    def __init__(self, *, normalize: float = 2.0) -> None:
+        super().__init__()
+        if not 0 <= normalize < math.inf:
+            raise RegardError(f"A selection is normalized to a sum of 0 (off) or more; received {normalize}.")
+        self.normalize = normalize
+
+    def reading(self, weights: Tensor) -> Tensor:
+        return rescale(weights, self.normalize) if self.normalize else weights
+
+
+class Sigmoid(Rescaled):
     joint = "nothing"
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
@@ -142,7 +167,7 @@ class Oracle(Selection):
         return weights * mask.unsqueeze(1)
 
 
-SELECTIONS = ("uniform", "softmax", "sigmoid", "local", "oracle")
+SELECTIONS = ("uniform", "softmax", "sigmoid", "segments", "local", "oracle")
 
 
 def make_selection(name: str, query_size: int) -> Selection:
@@ -157,4 +182,8 @@ def make_selection(name: str, query_size: int) -> Selection:
         return plain[name]()
     if name == "local":
         return Local(query_size)
+    if name == "segments":
+        from regard.nn.segments import Segments  # which is a Selection, and so comes after this file
+
+        return Segments()
     raise RegardError(f"There is no selection {name!r}.", fix=f"Choose one of {', '.join(SELECTIONS)}.")

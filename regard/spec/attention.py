@@ -11,7 +11,7 @@ from regard.spec.base import Count, Part, Size
 
 class AttentionSpec(Part):
     score: Literal["additive", "dot", "scaled-dot", "general", "linear"] = "additive"
-    select: Literal["uniform", "softmax", "sigmoid", "local", "oracle"] = "softmax"
+    select: Literal["uniform", "softmax", "sigmoid", "segments", "local", "oracle"] = "softmax"
     over: str | None = None
     """The input to look at; the only one when absent."""
     size: Size | None = None
@@ -22,6 +22,10 @@ class AttentionSpec(Part):
     """Half width of the window of `select: local`."""
     centre: Literal["predicted", "monotonic"] = "predicted"
     """Where the window of `select: local` stands: predicted from the state, or at the step's own number."""
+    normalize: Annotated[float, Field(ge=0.0)] = 2.0
+    """λ of `select: sigmoid` and `segments`: the context is λ Σ p x / Σ p; 0: the plain sum Σ p x."""
+    decay: Annotated[float, Field(ge=0.0)] = 0.005
+    """Weight of the L2 penalty on the four pairwise scores of `select: segments`."""
     guide: Annotated[float, Field(ge=0.0)] = 0.0
     """Weight of the loss between the selection and the true alignment."""
     truth: str | None = None

@@ -24,6 +24,8 @@ class TextSpec(Part):
     """marked: lower case with marks from which the case is restored."""
     split: Literal["space", "punctuation"] = "space"
     """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+    spaces: Literal["keep", "drop"] = "keep"
+    """drop: characters alone, without the spaces between them."""
     max_length: Count = 500
     shared: str | None = None
     """Take the vocabulary of this other column, learned on both."""

@@ -114,10 +114,11 @@ def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where)
             where=where(*place),
             fix="Say which:  over: " + next(iter(spec.inputs)),
         )
-    if attention.guide and attention.select in ("uniform", "sigmoid", "oracle"):
+    if attention.guide and attention.select in ("uniform", "sigmoid", "segments", "oracle"):
         why = {
             "uniform": "a uniform selection has nothing to learn",
             "sigmoid": "independent weights satisfy it by looking everywhere",
+            "segments": "a segment satisfies it by covering everything",
             "oracle": "the oracle is the truth already",
         }[attention.select]
         raise RegardError(

@@ -15,26 +15,29 @@ from regard.training.failures import Place, not_finite
 
 @dataclass
 class Interval:
-    """Sums since the last row of the log: per output the total loss and the count, the gradient norms, the updates."""
+    """Sums since the last row of the log: per output the total loss and the count; penalties, norms, updates."""
 
     totals: list[float] = field(default_factory=list)
     counts: list[float] = field(default_factory=list)
     norms: float = 0.0
+    penalties: float = 0.0
     updates: int = 0
     seconds: float = 0.0
 
-    def add(self, totals: list[float], counts: list[float], norm: float) -> None:
+    def add(self, totals: list[float], counts: list[float], penalty: float, norm: float) -> None:
         if not self.totals:
             self.totals, self.counts = [0.0] * len(totals), [0.0] * len(counts)
         self.totals = [before + new for before, new in zip(self.totals, totals, strict=True)]
         self.counts = [before + new for before, new in zip(self.counts, counts, strict=True)]
+        self.penalties += penalty
         self.norms += norm
         self.updates += 1
 
     def figures(self, outputs: Mapping[str, float]) -> dict[str, float]:
         """What a row of the log says of them, for outputs {name: weight}; empty when there was no update.
 
-        `loss` is what the updates made small, per item; with several outputs each has a `loss.NAME` too.
+        `loss` is what the updates made small, per item; with several outputs each has a `loss.NAME` too. A `penalty`
+        is part of it, and stands beside it where there is one.
         """
         if self.updates == 0:
             return {}
@@ -43,9 +46,11 @@ class Interval:
         several = (
             dict(zip((f"loss.{name}" for name in outputs), means, strict=True)) if len(means) > 1 else {}
         )
+        penalty = self.penalties / self.updates
         return {
-            "loss": weighted,
+            "loss": weighted + penalty,
             **several,
+            **({"penalty": penalty} if penalty else {}),
             "gradient_norm": self.norms / self.updates,
             "tokens_per_second": sum(self.counts) / max(self.seconds, 1e-9),
         }
@@ -65,7 +70,7 @@ class Ledger:
         self._pending: list[tuple[Tensor, Place]] = []
 
     def add(self, figures: Tensor, place: Place, outputs: Mapping[str, float]) -> None:
-        """The figures of one update, (2·O + 1,): totals, counts, gradient norm; for outputs {name: weight}."""
+        """The figures of one update, (2·O + 2,): totals, counts, penalty, gradient norm; for outputs {name: weight}."""
         self.outputs = dict(outputs)
         self._pending.append((figures, place))
 
@@ -75,16 +80,16 @@ class Ledger:
             return
         pending, self._pending = self._pending, []
         rows = torch.stack([figures for figures, _ in pending]).tolist()
-        outputs = len(rows[0]) // 2
+        outputs = len(rows[0]) // 2 - 1
         for row, (_, place) in zip(rows, pending, strict=True):
-            totals, counts, norm = row[:outputs], row[outputs:-1], row[-1]
-            if not all(map(math.isfinite, totals)):
+            totals, counts, penalty, norm = row[:outputs], row[outputs:-2], row[-2], row[-1]
+            if not all(map(math.isfinite, (*totals, penalty))):
                 raise not_finite("loss", place)
             if not math.isfinite(norm):
                 if not self.allow_overflow:
                     raise not_finite("gradient", place)
                 norm = 0.0  # fp16: the scaler skips this update and lowers its scale
-            self.interval.add(totals, counts, norm)
+            self.interval.add(totals, counts, penalty, norm)
 
     def figures(self) -> dict[str, float]:
         return self.interval.figures(self.outputs)

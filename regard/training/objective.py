@@ -6,7 +6,8 @@ So every total is divided by the count of the *global* batch:
 
     gradient = Σ_o w_o · ∇(Σ_parts total_o) / (Σ_parts count_o)
 
-which does not depend on how the batch was cut.
+which does not depend on how the batch was cut. To this comes the penalty of the network's own parts
+(`Network.penalty`), once for each update: it knows nothing of rows.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from regard.data.batch import Batch
 
 
 class Objective(nn.Module):
-    """Turns a network's {output: Loss} into two vectors over the O outputs, totals and counts.
+    """Turns a network's {output: Loss} into two vectors over the O outputs, totals and counts, and its penalty ().
 
-    `outputs` holds each output's name and weight once a batch has been seen.
+    `outputs` holds each output's name and weight once a batch has been seen. The penalty is None for networks that
+    have none; it is computed in here, so that several processes agree on its gradient too.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -34,7 +36,7 @@ class Objective(nn.Module):
         self.network = network
         self.outputs: dict[str, float] = {}
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
         losses = self.network(batch)
         self.outputs = {name: float(getattr(loss, "weight", 1.0)) for name, loss in losses.items()}
         totals = torch.stack([loss.total.float() for loss in losses.values()])  # (O,)
@@ -44,7 +46,10 @@ class Objective(nn.Module):
                 for loss in losses.values()
             ]
         )
-        return (totals * 0.0, counts * 0.0) if batch.idle else (totals, counts)  # (O,), (O,)
+        penalty = getattr(self.network, "penalty", lambda: None)()
+        if batch.idle:
+            totals, counts = totals * 0.0, counts * 0.0
+        return totals, counts, penalty  # (O,), (O,), ()
 
     @torch.no_grad()
     def counts(self, batch: Batch, device: torch.device) -> Tensor:
@@ -63,8 +68,9 @@ class Objective(nn.Module):
 class Updater:
     """One update of the weights from one global batch: forward, backward, clip, step.
 
-    Returns the figures of the update as one tensor (2·O + 1,) on the device: the outputs' totals and counts over
-    all processes, and the norm of the gradient before clipping. Nothing waits for the device here.
+    Returns the figures of the update as one tensor (2·O + 2,) on the device: the outputs' totals and counts over
+    all processes, the penalty (0 where there is none), and the norm of the gradient before clipping. Nothing waits
+    for the device here.
     """
 
     def __init__(
@@ -84,19 +90,20 @@ class Updater:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         if len(batches) == 1:
-            totals, counts = self._whole(batches[0])
+            totals, counts, penalty = self._whole(batches[0])
         else:
-            totals, counts = self._accumulate(batches)
+            totals, counts, penalty = self._accumulate(batches)
+        penalised = totals.new_zeros(1) if penalty is None else penalty.detach().float().reshape(1)
         norm = self._step()
-        return torch.cat([totals, counts, norm.float().reshape(1)])
+        return torch.cat([totals, counts, penalised, norm.float().reshape(1)])
 
-    def _whole(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        totals, counts = self.model(batch)
+    def _whole(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
+        totals, counts, penalty = self.model(batch)
         figures = self._over_processes(torch.stack([totals.detach(), counts]))  # (2, O)
-        self._backward(totals, figures[1])
-        return figures[0], figures[1]
+        self._backward(totals, figures[1], penalty)
+        return figures[0], figures[1], penalty
 
-    def _accumulate(self, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
+    def _accumulate(self, batches: Sequence[Batch]) -> tuple[Tensor, Tensor, Tensor | None]:
         device = self.accelerator.device
         counts = torch.stack([self.objective.counts(batch, device) for batch in batches]).sum(0)
         counts = self._over_processes(counts)
@@ -104,18 +111,23 @@ class Updater:
         for batch in batches:
             last = batch is batches[-1]
             with nullcontext() if last else self.accelerator.no_sync(self.model):
-                totals, _ = self.model(batch)
-                self._backward(totals, counts)
+                totals, _, penalty = self.model(batch)
+                self._backward(totals, counts, None if penalty is None else penalty / len(batches))
             done.append(totals.detach())
-        return self._over_processes(torch.stack(done).sum(0)), counts
+        return self._over_processes(torch.stack(done).sum(0)), counts, penalty
 
-    def _backward(self, totals: Tensor, counts: Tensor) -> None:
-        """Gradients are averaged over processes, while a sum is wanted: hence the factor."""
+    def _backward(self, totals: Tensor, counts: Tensor, penalty: Tensor | None) -> None:
+        """Gradients are averaged over processes, while a sum is wanted: hence the factor.
+
+        The penalty is the same in every process, so that its average is what is wanted.
+        """
         weights = list(self.objective.outputs.values())
         scale = self.accelerator.num_processes / counts.clamp(min=1.0)
         if any(weight != 1.0 for weight in weights):
             scale = scale * torch.tensor(weights, device=scale.device)
         loss = torch.dot(totals, scale)
+        if penalty is not None:
+            loss = loss + penalty
         self.accelerator.backward(loss)
 
     def _step(self) -> Tensor:

@@ -187,3 +187,14 @@ def test_options_that_cannot_be(options: dict[str, str], message: str) -> None:
 def test_encoding_before_learning_says_so(unit: str) -> None:
     with pytest.raises(RegardError, match=r"text: there is no .* yet\. Call learn"):
         TextColumn("text", unit=unit).encode("a")  # type: ignore[arg-type]
+
+
+def test_characters_without_spaces():
+    column = TextColumn("source", unit="char", spaces="drop")
+    column.learn(["自分 の 事"])
+    assert column.pieces("自分 の 事") == ["自", "分", "の", "事"]
+    assert column.decode(column.encode("自分 の　事")) == "自分の事" == column.normalize("自分 の 事")
+    again = column_from_state(column.state())
+    assert again.pieces("の 事") == ["の", "事"]
+    with pytest.raises(RegardError, match="spaces: drop is for unit: char"):
+        TextColumn("source", unit="word", spaces="drop")

@@ -204,3 +204,32 @@ def test_copy_and_reverse() -> None:
 def test_worlds_that_cannot_be(name: str, options: dict, message: str) -> None:
     with pytest.raises(RegardError, match=message):
         world(name, **options)
+
+
+def test_translation_by_characters_has_the_words_characters_as_their_segments():
+    small = {"train": 20, "dev": 5, "test": 5, "long": 2, "max_words": 6}
+    words = world("translation", **small).splits()["train"]
+    letters = world("translation", characters=True, **small).splits()["train"]
+    for by_word, by_letter in zip(words, letters, strict=True):
+        assert by_letter["source"] == by_word["source"].replace(" ", "")
+        assert by_letter["target"] == by_word["target"]
+        source, target = by_word["source"].split(), by_word["target"].split()
+        for place in range(len(target)):
+            linked = [
+                int(s)
+                for s, t in (link.split("-") for link in by_word["alignment"].split())
+                if int(t) == place
+            ]
+            found = [
+                int(s)
+                for s, t in (link.split("-") for link in by_letter["alignment"].split())
+                if int(t) == place
+            ]
+            assert "".join(by_letter["source"][s] for s in found) == "".join(
+                source[s] for s in sorted(linked)
+            )
+
+
+def test_an_option_that_is_a_yes_or_no_refuses_a_number():
+    with pytest.raises(RegardError, match="characters is 1, expected true or false"):
+        world("translation", characters=1)

@@ -86,6 +86,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "local": {"attention": {"score": "general", "select": "local", "window": 2}},
     "monotonic local": {"attention": {"select": "local", "window": 2, "centre": "monotonic"}},
     "sigmoid": {"attention": {"score": "linear", "select": "sigmoid"}},
+    "segments": {"attention": {"score": "general", "select": "segments", "state": "current"}},
+    "segments from the previous state": {"attention": {"select": "segments", "normalize": 0}},
     "uniform": {"attention": {"select": "uniform"}},
     "dot": {"encoder": {"size": 5, "embedding": 6}, "attention": {"score": "scaled-dot"}},
     "convolutional": {"encoder": {"type": "convolutional", "size": 8, "embedding": 6}},

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from regard.nn import Attention, Memory, guide_loss
+from regard.nn.segments import Segments
 from regard.nn.selections import Given, Local, Sigmoid, Softmax, Uniform
 
 
@@ -71,7 +72,7 @@ def test_scores_by_their_formulas(name):
 
 
 @pytest.mark.parametrize(
-    "selection", [Uniform(), Softmax(), Sigmoid(), Local(3), Local(window=2, monotonic=True)]
+    "selection", [Uniform(), Softmax(), Sigmoid(), Segments(), Local(3), Local(window=2, monotonic=True)]
 )
 def test_masked_positions_get_nothing_and_an_empty_row_is_zero(selection):
     torch.manual_seed(0)

@@ -18,6 +18,7 @@ from .tiny import TinyBatches, TinyNetwork, train
 
 PROGRAM = Path(__file__).with_name("tiny.py")
 ROOT = PROGRAM.parents[2]
+PENALTY = 0.05
 ROWS = 89  # the last batch has one row: the second process idles
 OPTIONS = {"epochs": 3, "optimizer": "sgd", "lr": 0.3, "momentum": 0.9}
 
@@ -25,7 +26,12 @@ OPTIONS = {"epochs": 3, "optimizer": "sgd", "lr": 0.3, "momentum": 0.9}
 def whole_run(run: Path, *, network: torch.nn.Module | None = None, size: int = 8, **options: object) -> None:
     torch.manual_seed(1)
     batches = TinyBatches(rows=ROWS, size=size)
-    train(run, network=network or TinyNetwork(dropout=0.0), batches=batches, **{**OPTIONS, **options})
+    train(
+        run,
+        network=network or TinyNetwork(dropout=0.0, penalty=PENALTY),
+        batches=batches,
+        **{**OPTIONS, **options},
+    )
 
 
 def logged(run: Path, column: str) -> dict[str, float]:
@@ -34,7 +40,7 @@ def logged(run: Path, column: str) -> dict[str, float]:
 
 
 def assert_close_runs(one: Path, two: Path) -> None:
-    for column in ("loss", "loss.tags", "loss.label", "dev.loss", "gradient_norm"):
+    for column in ("loss", "loss.tags", "loss.label", "penalty", "dev.loss", "gradient_norm"):
         assert logged(one, column) == pytest.approx(logged(two, column), rel=2e-6, abs=2e-6)
     first, second = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
     for name, tensor in first.items():
@@ -61,6 +67,8 @@ def launch(run: Path, options: dict[str, object]) -> subprocess.CompletedProcess
         str(ROWS),
         "--dropout",
         "0",
+        "--penalty",
+        str(PENALTY),
         "--options",
         json.dumps(options),
     ]
@@ -100,8 +108,36 @@ def test_accumulated_pieces_make_the_update_of_the_whole_batch(tmp_path: Path) -
     whole_run(tmp_path / "whole")
     whole_run(tmp_path / "pieces", size=4, accumulate=2)
     torch.manual_seed(1)
-    counting = NetworkThatCounts(dropout=0.0)
+    counting = NetworkThatCounts(dropout=0.0, penalty=PENALTY)
     whole_run(tmp_path / "counted", network=counting, size=4, accumulate=2)
     assert counting.forwards == 3 * 23
     assert_close_runs(tmp_path / "whole", tmp_path / "pieces")
     assert_close_runs(tmp_path / "whole", tmp_path / "counted")
+
+
+def test_a_penalty_counts_once_for_each_update_and_is_logged(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    network = TinyNetwork(dropout=0.0, penalty=PENALTY)
+    weight = network.label.weight.detach().clone()
+    losses = [loss.weight * loss.mean for loss in network(TinyBatches(rows=8).batch(list(range(8)))).values()]
+    train(
+        tmp_path / "run",
+        network=network,
+        batches=TinyBatches(rows=8),
+        evaluate=None,
+        optimizer="sgd",
+        lr=1.0,
+        momentum=0.0,
+        steps=1,
+    )
+    expected = PENALTY * float(weight.square().sum())
+    assert logged(tmp_path / "run", "penalty") == {"1": pytest.approx(expected, rel=1e-5)}
+    assert logged(tmp_path / "run", "loss") == {"1": pytest.approx(sum(losses).item() + expected, rel=1e-5)}
+    torch.manual_seed(1)
+    free = TinyNetwork(dropout=0.0)
+    options = {"optimizer": "sgd", "lr": 1.0, "momentum": 0.0, "steps": 1}
+    train(tmp_path / "free", network=free, batches=TinyBatches(rows=8), evaluate=None, **options)
+    # one step of rate 1 differs by the gradient of the penalty, 2 · decay · w
+    torch.testing.assert_close(
+        free.label.weight - network.label.weight, 2 * PENALTY * weight, atol=1e-6, rtol=1e-4
+    )

@@ -29,13 +29,17 @@ VOCABULARY = 11
 class TinyNetwork(nn.Module):
     """Tags each token with its double modulo the vocabulary, and counts the row's parity: two outputs, dropout."""
 
-    def __init__(self, dropout: float = 0.1) -> None:
+    def __init__(self, dropout: float = 0.1, penalty: float = 0.0) -> None:
         super().__init__()
+        self.decay = penalty
         self.embedding = nn.Embedding(VOCABULARY, 16)
         self.dropout = nn.Dropout(dropout)
         self.recurrent = nn.GRU(16, 16, batch_first=True)
         self.tags = nn.Linear(16, VOCABULARY)
         self.label = nn.Linear(16, 2)
+
+    def penalty(self) -> Tensor | None:
+        return self.decay * self.label.weight.square().sum() if self.decay else None
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         words: Tokens = batch["words"]
@@ -138,6 +142,7 @@ if __name__ == "__main__":
     parser.add_argument("run", type=Path)
     parser.add_argument("--rows", type=int, default=96)
     parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--penalty", type=float, default=0.0)
     parser.add_argument("--options", default="{}")
     asked = parser.parse_args()
     torch.set_num_threads(1)
@@ -145,7 +150,7 @@ if __name__ == "__main__":
     seed_everything(1)
     train(
         asked.run,
-        network=None if asked.dropout else TinyNetwork(dropout=0.0),
+        network=TinyNetwork(dropout=asked.dropout, penalty=asked.penalty),
         batches=TinyBatches(rows=asked.rows, world_size=world_size),
         **json.loads(asked.options),
     )

@@ -22,6 +22,7 @@ UnitName = Literal["word", "char", "byte", "subword"]
 NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Case = Literal["keep", "lower", "marked"]
 Split = Literal["space", "punctuation"]
+Spaces = Literal["keep", "drop"]
 
 DEFAULT_SUBWORDS = 8000
 
@@ -35,12 +36,13 @@ class TextColumn(Column):
     normalize    Unicode normal form applied first
     case         keep; lower (lost for good); marked (lower case with marks before it, restored by `decode`)
     split        words only: between spaces, or apart from punctuation too, with joiners that `decode` resolves
+    spaces       characters only: keep; drop (a text given in words becomes one without, as Japanese is written)
     max_length   longest text allowed, in pieces; None: no limit
     algorithm    subwords only: how they are learned
 
     The promise is decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary, which for bytes is
     every x. `normalize` applies the normal form and case: lower, and for words and subwords makes each run of
-    white space one space, with none at either end; nothing else is lost.
+    white space one space, with none at either end (with spaces: drop there is none at all); nothing else is lost.
     """
 
     type = "text"
@@ -56,12 +58,14 @@ class TextColumn(Column):
         normalize: NormalForm | None = "NFC",
         case: Case = "keep",
         split: Split = "space",
+        spaces: Spaces = "keep",
         max_length: int | None = None,
         algorithm: Algorithm = "bpe",
     ) -> None:
         super().__init__(name, field=field)
         self.unit, self.limit, self.min_count, self.form = unit, vocabulary, min_count, normalize
         self.case, self.split, self.max_length, self.algorithm = case, split, max_length, algorithm
+        self.spaces = spaces
         self._refuse_contradictions()
         self._cutter: Unit | None = None
         self._vocabulary: Vocabulary | None = None
@@ -78,6 +82,7 @@ class TextColumn(Column):
             "form": ("NFC", "NFKC", "NFD", "NFKD", None),
             "case": ("keep", "lower", "marked"),
             "split": ("space", "punctuation"),
+            "spaces": ("keep", "drop"),
             "algorithm": ("bpe", "unigram"),
         }
         for option, choices in known.items():
@@ -89,6 +94,9 @@ class TextColumn(Column):
                 )
         if self.split == "punctuation" and self.unit != "word":
             what = f"split: punctuation is for unit: word, but the unit is {self.unit}."
+            raise RegardError(what, where=self.name, fix="Leave it out.")
+        if self.spaces == "drop" and self.unit != "char":
+            what = f"spaces: drop is for unit: char, but the unit is {self.unit}."
             raise RegardError(what, where=self.name, fix="Leave it out.")
         if self.case == "marked" and self.unit == "byte":
             what = "case: marked needs letters, but the unit is byte."
@@ -131,6 +139,8 @@ class TextColumn(Column):
             self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
 
     def _compose(self, text: str) -> str:
+        if self.spaces == "drop":
+            text = "".join(text.split())
         if self.form is not None:
             text = unicodedata.normalize(self.form, text)
         if self.case == "lower":
@@ -192,6 +202,7 @@ class TextColumn(Column):
             "normalize": self.form,
             "case": self.case,
             "split": self.split,
+            **({"spaces": "drop"} if self.spaces == "drop" else {}),
             "max_length": self.max_length,
             "algorithm": self.algorithm,
         }

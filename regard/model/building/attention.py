@@ -6,15 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.nn import Attention
-from regard.nn.selections import Local
+from regard.nn.segments import Segments
+from regard.nn.selections import Local, Selection, Sigmoid
 from regard.spec import AttentionSpec
 
 
 def build_attention(attention: AttentionSpec, query_size: int, sources: Mapping[str, Any]) -> Attention:
     over = attention.over or next(iter(sources))
-    select: Any = attention.select
-    if attention.select == "local":
-        select = Local(query_size, window=attention.window, monotonic=attention.centre == "monotonic")
+    select = _selection(attention, query_size)
     return Attention(
         query_size, sources[over].value_size, score=attention.score, select=select, size=attention.size
     )
+
+
+def _selection(attention: AttentionSpec, query_size: int) -> Selection | str:
+    """The selection with its options, or the name of one that has none."""
+    if attention.select == "local":
+        return Local(query_size, window=attention.window, monotonic=attention.centre == "monotonic")
+    if attention.select == "sigmoid":
+        return Sigmoid(normalize=attention.normalize)
+    if attention.select == "segments":
+        return Segments(normalize=attention.normalize, decay=attention.decay)
+    return attention.select

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from random import Random
 from typing import ClassVar
 
@@ -20,6 +21,7 @@ class TranslationWorld:
     train … long  numbers of pairs; no English sentence occurs twice, in one split or in two
     max_words     longest English sentence outside `long`; lengths are spread evenly from 3 up
     long          sentences of the same grammar, longer than any other, up to half again as long
+    characters    write the source without spaces, and link each target word to the characters of its source words
     """
 
     seed: int = 1
@@ -28,6 +30,7 @@ class TranslationWorld:
     test: int = 1_000
     long: int = 500
     max_words: int = 20
+    characters: bool = False
 
     name: ClassVar[str] = "translation"
     fields: ClassVar[tuple[str, ...]] = ("source", "target", "alignment")
@@ -59,4 +62,15 @@ class TranslationWorld:
                 continue
             seen.add(source)
             size -= 1
+            if self.characters:
+                source, alignment = spelled(source, alignment)
             yield {"source": source, "target": target, "alignment": alignment}
+
+
+def spelled(source: str, alignment: str) -> tuple[str, str]:
+    """The source without its spaces, and its links by characters: "a cat", "1-0" → "acat", "1-0 2-0 3-0"."""
+    words = source.split()
+    starts = [0, *accumulate(map(len, words))]
+    links = (map(int, link.split("-")) for link in alignment.split())
+    pairs = [(place, target) for word, target in links for place in range(starts[word], starts[word + 1])]
+    return "".join(words), " ".join(f"{place}-{target}" for place, target in sorted(pairs))

@@ -1,0 +1,77 @@
+"""Segment F1: does the model look at the whole of what a word came from, and at nothing else?
+
+For every target word whose true source positions are known, the predicted ones are those whose weight reaches a
+threshold θ. With P, R the precision and recall of the pairs (source position, target word) over the whole corpus,
+
+    F1 = 2PR / (P + R) = 2 |A ∩ G| / (|A| + |G|),  A predicted, G true
+
+θ is chosen on other rows (dev), for every kind of selection: a softmax spreads one over the positions it looks at,
+marginals of segments go up to one each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from regard.errors import RegardError
+from regard.metrics.alignment import Links
+from regard.metrics.result import Score
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Positions whose weight is at least `value` count as looked at; `chosen_on` says on which rows it was chosen."""
+
+    value: float
+    chosen_on: str
+
+
+def segment_f1(weights: Sequence[ArrayLike], links: Sequence[Links], threshold: Threshold) -> Score:
+    """F1 of the soft weights, one array (T, S) a row, against the true links (source, target)."""
+    values, true = _pairs(weights, links)
+    looked = values >= threshold.value
+    hits, both = int((looked & true).sum()), int(looked.sum() + true.sum())
+    signature = (
+        f"F1|weight ≥ {threshold.value:.3g} chosen on {threshold.chosen_on}|aligned target words|corpus"
+    )
+    return Score("segment_f1", 2 * hits / both if both else 0.0, len(weights), True, signature)
+
+
+def best_threshold(
+    weights: Sequence[ArrayLike], links: Sequence[Links], *, chosen_on: str = "these rows"
+) -> Threshold:
+    """The threshold with the highest F1 on these rows, of equals the highest."""
+    values, true = _pairs(weights, links)
+    order = np.argsort(-values, kind="stable")
+    ranked, hits = values[order], np.cumsum(true[order])
+    f1 = 2 * hits / (np.arange(1, len(values) + 1) + true.sum())
+    # Equal weights are taken together: only the last of them is a place to stop.
+    f1[:-1][ranked[:-1] == ranked[1:]] = -1.0
+    return Threshold(float(ranked[int(f1.argmax())]), chosen_on)
+
+
+def _pairs(
+    weights: Sequence[ArrayLike], links: Sequence[Links]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """All pairs of an aligned target word and a source position: their weights, and whether they are linked."""
+    if len(weights) != len(links) or not len(weights):
+        raise RegardError(
+            f"expected as many tables of weights as rows of links, received {len(weights)} and {len(links)}."
+        )
+    values, true = [], []
+    for table, known in zip((np.asarray(one, dtype=np.float64) for one in weights), links, strict=True):
+        words = sorted({target for _, target in known if target < len(table)})
+        wanted = np.zeros(table.shape, dtype=bool)
+        for source, target in known:
+            if target < len(table):
+                wanted[target, source] = True
+        values.append(table[words].ravel())
+        true.append(wanted[words].ravel())
+    found = np.concatenate(values)
+    if not len(found):
+        raise RegardError("no target word of these rows has a known source: there is nothing to measure.")
+    return found, np.concatenate(true)
