@@ -125,6 +125,9 @@ class Arcs(_Structure):
         self._expect("samples", (None, count), "samples by tokens")
         for name in ("heads", "true_heads", "samples"):
             self._within(name, -1, count, f"one of {count} tokens, 0 for the root, −1 for none")
+            heads = getattr(self, name)
+            if heads is not None and (heads == np.arange(1, count + 1)).any():
+                raise RegardError(f"arcs: in {name}, {heads.tolist()}, a token is its own head.")
         for name in ("relations", "true_relations"):
             found = len(getattr(self, name))
             if found not in (0, count):

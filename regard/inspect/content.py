@@ -10,6 +10,7 @@ import numpy as np
 
 from regard.inspect.writing import runs_right_to_left
 from regard.prediction import Array
+from regard.structure_trace import Arcs, Hops, Segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,4 +124,61 @@ class Ranking:
     notes: tuple[str, ...] = field(default=())
 
 
-Content = Matrix | Words | Chart | Links | Ranking
+@dataclass(frozen=True, eq=False)
+class ArcDiagram:
+    """A sentence with an arc from each word's head to the word.
+
+    threshold   arcs that are not in the best tree are shown where their marginal reaches it
+    """
+
+    words: tuple[str, ...]
+    arcs: Arcs
+    title: str = ""
+    threshold: float = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentBands:
+    """Under a line of source pieces, for each target a band shaded by p(inside), its segments marked.
+
+    limit   the weight that gets the full shade
+    """
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    segments: Segments
+    title: str = ""
+    limit: float = 1.0
+
+    @property
+    def order(self) -> list[int]:
+        """The sources from left to right."""
+        places = list(range(len(self.sources)))
+        return places[::-1] if runs_right_to_left(self.sources) else places
+
+    def share(self, target: int, source: int) -> float:
+        value = float(self.segments.weights[target, source])
+        return 0.0 if np.isnan(value) or self.limit <= 0 else min(1.0, max(0.0, value / self.limit))
+
+
+@dataclass(frozen=True, eq=False)
+class HopTable:
+    """Positions (sentences of a story) as rows, hops as columns: what each hop read."""
+
+    positions: tuple[str, ...]
+    hops: Hops
+    title: str = ""
+
+    def is_best(self, position: int, hop: int) -> bool:
+        return self.hops.best is not None and int(self.hops.best[hop]) == position
+
+    def true_order(self, position: int) -> list[int]:
+        """Which of the true facts this position is, from 1: none, one, or several."""
+        truth = () if self.hops.truth is None else self.hops.truth
+        return [place + 1 for place, true in enumerate(truth) if int(true) == position]
+
+    def is_true(self, position: int, hop: int) -> bool:
+        return hop + 1 in self.true_order(position)
+
+
+Content = Matrix | Words | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable

@@ -2,22 +2,80 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rich.console import Console
 
-from regard.inspect.heatmap import heatmap
-from regard.inspect.highlight import highlight, pieces
-from regard.inspect.scene import Scene
+from regard.inspect.arc_drawing import draw_arcs
+from regard.inspect.arcs import arc_legend, tell_arcs
+from regard.inspect.content import ArcDiagram
+from regard.inspect.heatmap import heatmap, join, reading
+from regard.inspect.highlight import answer, highlight, pieces
+from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
+from regard.inspect.layout import PADDING, Block, below, frame
+from regard.inspect.scene import Group, Scene
+from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.prediction import Trace
+from regard.structure_trace import Arcs, Segments
 
 
 def figure(trace: Trace, *, title: str | None = None) -> Scene:
-    """A heatmap where a text was written with attention, highlighted words where a label was found by it, and
-    otherwise what was written, piece by piece, with its probabilities."""
+    """What was selected jointly as arcs, segments or hops; a heatmap where a text was written with attention,
+    highlighted words where a label was found by it; otherwise what was written, with the probability of each piece."""
+    if trace.structures:
+        return _structures(trace, title=title)
+    return _looks(trace, title=title)
+
+
+def _looks(trace: Trace, *, title: str | None) -> Scene:
     if not trace.attention:
         return pieces(trace, title=title)
     if trace.kind == "label":
         return highlight(trace, title=title)
     return heatmap(trace, title=title)
+
+
+def _structures(trace: Trace, *, title: str | None) -> Scene:
+    """A part for each structure; then the attention that none of them shows already."""
+    several = len(trace.structures) > 1
+    blocks, told = [], []
+    for name in trace.structures:
+        block, words = _structure(trace, name, name if several else "")
+        blocks.append(block)
+        told.append(words)
+    rest = {n: w for n, w in trace.attention.items() if isinstance(trace.structures.get(n), Arcs | None)}
+    if rest or trace.kind == "tags":
+        other = _looks(replace(trace, structures={}, attention=rest), title="")
+        inner = (Group(other.marks, dx=-PADDING, dy=-PADDING),)  # the whole gets air of its own
+        blocks.append(Block(inner, other.width - 2 * PADDING, other.height - 2 * PADDING))
+        told.append(other.description)
+    return frame(
+        below(blocks, gap=26), title=_named(trace) if title is None else title, description=" ".join(told)
+    )
+
+
+def _structure(trace: Trace, name: str, title: str) -> tuple[Block, str]:
+    """The drawing of the structure over an input with its legend, and what it says in words."""
+    found = trace.structures[name]
+    if isinstance(found, Arcs):
+        diagram = ArcDiagram(tuple(trace.input[name]), found, title=title)
+        return below([draw_arcs(diagram), *arc_legend([diagram])], gap=14), tell_arcs(diagram)
+    if isinstance(found, Segments):
+        bands = bands_of(trace, name, title=title)
+        return below([draw_segments(bands), segment_legend([bands])], gap=14), tell_segments(bands)
+    table = table_of(trace, name, title=title)
+    return below([draw_hops(table), hop_legend([table])], gap=14), tell_hops(table)
+
+
+def _named(trace: Trace) -> str:
+    """A text is named by what it was made from, a label by what was asked besides; a tree needs no name."""
+    if trace.kind == "text":
+        return reading(trace)
+    asked = [
+        join(trace.input[name]) for name in trace.input if name not in (*trace.structures, *trace.attention)
+    ]
+    found = "" if trace.kind == "tree" else answer(trace)
+    return " → ".join(filter(None, (" + ".join(asked), found)))
 
 
 def print_trace(trace: Trace, *, console: Console | None = None) -> None:

@@ -98,7 +98,7 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
         blocks.append(draw_words(words))
     legend = colour_scale(name="weight", limit=round(limit, 3))
     return frame(
-        below([*blocks, legend]), title=_answer(trace) if title is None else title, description=_spoken(trace)
+        below([*blocks, legend]), title=answer(trace) if title is None else title, description=_spoken(trace)
     )
 
 
@@ -118,7 +118,7 @@ def pieces(trace: Trace, *, title: str | None = None) -> Scene:
     spoken = " ".join(
         f"{word} {note}".rstrip() for word, note in zip_longest(words.words, words.notes, fillvalue="")
     )
-    return frame(draw_words(words), title=_answer(trace) if title is None else title, description=spoken)
+    return frame(draw_words(words), title=answer(trace) if title is None else title, description=spoken)
 
 
 def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: float | None = None) -> Scene:
@@ -133,7 +133,7 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
     )
 
 
-def _answer(trace: Trace) -> str:
+def answer(trace: Trace) -> str:
     """The title of a figure of words: they themselves are in it, except where they were written from others."""
     if trace.kind != "label":
         return reading(trace) if trace.kind == "text" else ""

@@ -11,14 +11,20 @@ from dataclasses import dataclass, field
 from html import escape
 
 from regard.inspect.alignment import alignment
+from regard.inspect.arcs import marginal_matrix
+from regard.inspect.content import ArcDiagram
 from regard.inspect.figure import figure
+from regard.inspect.grid import draw_matrix
 from regard.inspect.heatmap import reading
+from regard.inspect.layout import below, colour_scale, frame
 from regard.inspect.page_style import SCRIPT, STYLE
 from regard.inspect.ranking import beam, labels
+from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.inspect.writing import printable
 from regard.prediction import Prediction, Trace
+from regard.structure_trace import Arcs
 
 
 @dataclass(frozen=True)
@@ -81,13 +87,15 @@ body{{font-family:{SANS}}}
 
 
 def trace_page(trace: Trace, *, title: str | None = None) -> str:
-    """A page about one prediction: its heatmap, the same as links between words, and what the search considered."""
-    sections = [Section(figures=[figure(trace, title="")])]
+    """A page about one prediction: its figure, the numbers and samples behind a structure, the attention as links
+    between words, and what the search considered."""
+    sections = [Section(figures=[figure(trace, title="")]), *_behind(trace)]
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
-    if trace.attention and trace.kind == "text" and trace.output and longest <= 40:
+    looks = [name for name in trace.attention if isinstance(trace.structures.get(name), Arcs | None)]
+    if looks and trace.kind == "text" and trace.output and longest <= 40:
         ties = [
-            Card(alignment(trace, over=name), heading=name if len(trace.attention) > 1 else "")
-            for name in trace.attention
+            Card(alignment(trace, over=name), heading=name if len(looks) > 1 else "")
+            for name in looks
             if trace.input[name]
         ]
         told = " Those that are true are orange." if trace.truth else ""
@@ -96,6 +104,30 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
     if len(trace.hypotheses) > 1:
         sections.append(Section("What the search kept", figures=[beam(trace)]))
     return page(reading(trace) if title is None else title, sections)
+
+
+def _behind(trace: Trace) -> list[Section]:
+    """The marginals of trees, all of them, and the samples of any structure."""
+    several = len(trace.structures) > 1
+    marginals, drawn = [], []
+    for name, found in trace.structures.items():
+        heading = name if several else ""
+        if isinstance(found, Arcs) and found.marginals is not None and trace.input[name]:
+            diagram = ArcDiagram(tuple(trace.input[name]), found)
+            known = found.true_heads is not None
+            shown = below([draw_matrix(marginal_matrix(diagram)), colour_scale(name="marginal", truth=known)])
+            marginals.append(Card(frame(shown), heading=heading))
+        if found.samples is not None and len(found.samples):
+            drawn.append(Card(samples(trace, over=name), heading=heading))
+    sections = []
+    if marginals:
+        text = "p(the row's word is the head of the column's), summed over all trees."
+        sections.append(Section("Marginals", text, figures=marginals))
+    if drawn:
+        sections.append(
+            Section("Samples", "Each different one once, the most frequent first.", figures=drawn)
+        )
+    return sections
 
 
 def prediction_fragment(prediction: Prediction) -> str:

@@ -58,6 +58,7 @@ def test_a_trace_carries_its_structures_through_json():
     [
         (lambda: Arcs([3, 0]), r"heads holds \[3, 0\], expected numbers from -1 to 2"),
         (lambda: Arcs([0.5]), "not whole"),
+        (lambda: Arcs([0, 2]), r"in heads, \[0, 2\], a token is its own head"),
         (lambda: Arcs([2, 0], np.zeros((2, 2))), r"marginals has shape \(2, 2\), expected \(3, 3\)"),
         (lambda: Arcs([2, 0], relations=["x"]), "1 relations for 2 tokens"),
         (lambda: Arcs([2, 0], true_heads=[1]), r"true_heads has shape \(1,\), expected \(2,\)"),

@@ -12,12 +12,25 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from regard.inspect.content import Chart, Content, Links, Matrix, Ranking, Words
+from regard.inspect.content import (
+    ArcDiagram,
+    Chart,
+    Content,
+    HopTable,
+    Links,
+    Matrix,
+    Ranking,
+    SegmentBands,
+    Words,
+)
 from regard.inspect.scene import Group, Image, Mark, Scene
+from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
+from regard.inspect.terminal.hops import draw_hops, hop_notes
 from regard.inspect.terminal.ink import Ink
 from regard.inspect.terminal.matrix import draw_matrix, legend
 from regard.inspect.terminal.picture import draw_picture
+from regard.inspect.terminal.segments import draw_segments, segment_notes
 from regard.inspect.terminal.words import draw_links, draw_ranking, draw_words
 from regard.inspect.writing import printable
 
@@ -33,10 +46,9 @@ def render(scene: Scene, console: Console, options: ConsoleOptions) -> Iterator[
         if number:
             yield Text()
         yield from draw_picture(part, width, ink) if isinstance(part, Image) else _draw(part, width, ink)
-    matrices = [part for part in parts if isinstance(part, Matrix) and part.rows and part.columns]
-    if matrices and not all(matrix.numbers for matrix in matrices):
+    for notes in _notes([part for part in parts if not isinstance(part, Image)], width, ink):
         yield Text()
-        yield from legend(matrices[0], width, ink)
+        yield from notes
 
 
 def _parts(marks: Sequence[Mark]) -> Iterator[Content | Image]:
@@ -51,6 +63,18 @@ def _parts(marks: Sequence[Mark]) -> Iterator[Content | Image]:
                 yield from _parts(mark.marks)
 
 
+def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text]]:
+    """What the shades and signs mean, once for all parts of a kind."""
+    matrices = [part for part in parts if isinstance(part, Matrix) and part.rows and part.columns]
+    if matrices and not all(matrix.numbers for matrix in matrices):
+        yield list(legend(matrices[0], width, ink))
+    bands = [part for part in parts if isinstance(part, SegmentBands) and part.targets and part.sources]
+    tables = [part for part in parts if isinstance(part, HopTable) and part.positions]
+    for notes in (list(segment_notes(bands, width, ink)), list(hop_notes(tables, width, ink))):
+        if notes:
+            yield notes
+
+
 def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
     match content:
         case Matrix():
@@ -63,3 +87,9 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_links(content, width, ink)
         case Ranking():
             return draw_ranking(content, width, ink)
+        case ArcDiagram():
+            return draw_arcs(content, width, ink)
+        case SegmentBands():
+            return draw_segments(content, width, ink)
+        case HopTable():
+            return draw_hops(content, width, ink)

@@ -1,0 +1,129 @@
+"""Several models on the same input, one panel each, with the truth first: truth, simple, sigmoid, structured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.arc_drawing import draw_arcs
+from regard.inspect.arcs import arc_legend, tell_arcs
+from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
+from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
+from regard.inspect.layout import Block, below, beside, frame
+from regard.inspect.scene import Scene
+from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
+from regard.prediction import Trace
+from regard.structure_trace import Arcs, Hops, Segments
+
+WIDEST = 1180.0
+"""Panels stand side by side as long as they are no wider than this together."""
+
+
+def compare(
+    panels: Sequence[tuple[str, Trace]],
+    *,
+    over: str | None = None,
+    truth: str = "truth",
+    title: str = "",
+    across: int | None = None,
+) -> Scene:
+    """One panel for each (name, trace), before them one of what is true, where the traces know it.
+
+    Traces with arcs are drawn as arcs, those with hops as hop tables, and all others as segments: a trace that has only
+    attention shows its weights on the same bands. The names say which is which; the traces should be of the same input.
+
+    over     the input to show; the first that has a structure or attention otherwise
+    truth    the name of the first panel; "" leaves it out
+    across   panels to a row; as many as fit otherwise
+    """
+    if not panels:
+        raise RegardError("there are no panels to draw.", fix="Give at least one (title, trace).")
+    name = over if over is not None else _shared_input(panels)
+    for title_of, trace in panels:
+        if name not in trace.input or not (name in trace.structures or name in trace.attention):
+            raise RegardError(f"the trace of panel {title_of!r} shows nothing over {name!r}.")
+    kinds = [type(trace.structures[name]) for _, trace in panels if name in trace.structures]
+    if Arcs in kinds:
+        return _compare_arcs(panels, name, truth, title)
+    if Hops in kinds:
+        return _compare_hops(panels, name, truth, title, across)
+    return _compare_segments(panels, name, truth, title, across)
+
+
+def _shared_input(panels: Sequence[tuple[str, Trace]]) -> str:
+    for looked in ([trace.structures for _, trace in panels], [trace.attention for _, trace in panels]):
+        for names in looked:
+            if names:
+                return next(iter(names))
+    raise RegardError("none of the traces has a structure or attention to compare.")
+
+
+def _compare_segments(
+    panels: Sequence[tuple[str, Trace]], name: str, truth: str, title: str, across: int | None
+) -> Scene:
+    shown = [bands_of(trace, name, title=named) for named, trace in panels]
+    known = next((bands for bands in shown if bands.segments.truth is not None), None)
+    if truth and known is not None and known.segments.truth is not None:
+        gold = Segments(known.segments.truth.astype(np.float64))
+        shown.insert(0, replace(known, segments=gold, title=truth))
+
+    def draw(bands: SegmentBands, first: SegmentBands | None) -> Block:
+        return draw_segments(bands, row_labels=first is None or bands.targets != first.targets)
+
+    grid = _arranged(shown, draw, across)
+    spoken = " ".join(f"{bands.title}: {tell_segments(bands)}" for bands in shown)
+    return frame(below([grid, segment_legend(shown)], gap=20), title=title, description=spoken)
+
+
+def _compare_hops(
+    panels: Sequence[tuple[str, Trace]], name: str, truth: str, title: str, across: int | None
+) -> Scene:
+    shown = [table_of(trace, name, title=named) for named, trace in panels]
+    known = next((table for table in shown if table.hops.truth is not None), None)
+    if truth and known is not None and known.hops.truth is not None:
+        count = known.hops.weights.shape[1]
+        gold = np.eye(count)[known.hops.truth] if count else np.zeros((len(known.hops.truth), 0))
+        shown.insert(0, replace(known, hops=Hops(gold, truth=known.hops.truth), title=truth))
+
+    def draw(table: HopTable, first: HopTable | None) -> Block:
+        return draw_hops(table, row_labels=first is None or table.positions != first.positions)
+
+    grid = _arranged(shown, draw, across)
+    spoken = " ".join(f"{table.title}: {tell_hops(table)}." for table in shown)
+    return frame(below([grid, hop_legend(shown)], gap=20), title=title, description=spoken)
+
+
+def _compare_arcs(panels: Sequence[tuple[str, Trace]], name: str, truth: str, title: str) -> Scene:
+    shown = []
+    for named, trace in panels:
+        found = trace.structures.get(name)
+        if not isinstance(found, Arcs):
+            raise RegardError(
+                f"the trace of panel {named!r} has no arcs over {name!r}, but another one does."
+            )
+        shown.append(ArcDiagram(tuple(trace.input[name]), found, title=named))
+    known = next((diagram for diagram in shown if diagram.arcs.true_heads is not None), None)
+    if truth and known is not None and known.arcs.true_heads is not None:
+        gold = Arcs(known.arcs.true_heads, relations=known.arcs.true_relations)
+        shown.insert(0, replace(known, arcs=gold, title=truth))
+    blocks = [draw_arcs(diagram) for diagram in shown]
+    spoken = " ".join(f"{diagram.title}: {tell_arcs(diagram)}" for diagram in shown)
+    return frame(below([*blocks, *arc_legend(shown)], gap=24), title=title, description=spoken)
+
+
+def _arranged(shown: Sequence[Any], draw: Callable[[Any, Any], Block], across: int | None) -> Block:
+    """Panels in rows; those of a row share the labels of its first where they are the same."""
+
+    def rows(count: int) -> Block:
+        lines = [shown[i : i + count] for i in range(0, len(shown), count)]
+        drawn = [[draw(one, line[0] if i else None) for i, one in enumerate(line)] for line in lines]
+        return below([beside(blocks, gap=30) for blocks in drawn])
+
+    if across is not None:
+        return rows(max(1, across))
+    choices = [len(shown), *range((len(shown) + 1) // 2, 0, -1)]
+    return next((block for block in map(rows, choices) if block.width <= WIDEST), rows(1))

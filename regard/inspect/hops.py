@@ -1,0 +1,193 @@
+"""Hops: the sentences of a story as rows, the hops as columns, and which sentence each hop read.
+
+The reading that was chosen is a ringed number, tied to the next by a line; the true facts carry their order beside the
+row, and an outline where their hop should have read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from regard.errors import RegardError
+from regard.inspect.content import HopTable
+from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.palette import Over, Shade
+from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, line
+from regard.inspect.writing import right_to_left, text_width, visible, wrap
+from regard.prediction import Trace
+from regard.structure_trace import Hops
+
+SIZE = 14.0
+LINE = 19.0
+CELL = 56.0
+GAP = 18.0
+"""Between two hops: the room of the line that ties what they read."""
+TEXT = 400.0
+"""Sentences are wrapped to this."""
+
+
+def hops(trace: Trace, *, over: str | None = None, title: str = "") -> Scene:
+    """What was read of an input, hop by hop.
+
+    over   the input to show, where several were read in hops; the first otherwise
+    """
+    found = {name: one for name, one in trace.structures.items() if isinstance(one, Hops)}
+    name = over if over is not None else next(iter(found), None)
+    if name is None or name not in found:
+        raise RegardError(f"the trace has no hops over {name!r}; it has: {', '.join(found) or 'none'}.")
+    table = table_of(trace, name)
+    return frame(
+        below([draw_hops(table), hop_legend([table])], gap=16), title=title, description=tell_hops(table)
+    )
+
+
+def table_of(trace: Trace, name: str, *, title: str = "") -> HopTable:
+    """The hops over an input, with the texts of its positions."""
+    found = trace.structures[name]
+    if not isinstance(found, Hops):
+        raise RegardError(f"the structure over {name!r} is {found.kind}, not hops.")
+    return HopTable(tuple(found.positions or trace.input[name]), found, title)
+
+
+def draw_hops(table: HopTable, *, row_labels: bool = True) -> Block:
+    """The table as a block; its baseline is the upper edge of the first row."""
+    count = len(table.hops.weights)
+    texts = [wrap(visible(text), TEXT, SIZE, lines=6) for text in table.positions]
+    badge = 26.0 if row_labels and table.hops.truth is not None else 0.0
+    widest = max((text_width(written, SIZE) for lines in texts for written in lines), default=0.0)
+    left = badge + widest * 1.03 + 22 if row_labels else 0.0
+    top = (24.0 if table.title else 0.0) + 22
+    marks: list[Mark] = [Text(left, 12, table.title, size=13, bold=True)] if table.title else []
+    for hop in range(count):
+        x = left + hop * (CELL + GAP) + CELL / 2
+        marks.append(Text(x, top - 8, f"hop {hop + 1}", size=12, anchor="middle", colour="muted"))
+    y = top
+    tops: list[float] = []
+    rows: list[Mark] = []
+    for place, lines in enumerate(texts):
+        high = max(32.0, len(lines) * LINE + 9)
+        rows.append(_row(table, place, lines if row_labels else [], (badge, left - 22), left, y, high))
+        tops.append(y + high / 2)
+        y += high + 2
+    marks += [Group(tuple(rows), kind="rows"), *_ties(table, tops, left)]
+    if not texts or not count:
+        marks.append(Text(0, top + 16, "nothing to show", size=13, colour="muted", italic=True))
+        y = top + 26
+    width = max(left + count * (CELL + GAP) - GAP, left + text_width(table.title, 15), 110)
+    return Block((Group(tuple(marks), kind="hops", content=table),), width, y, baseline=top)
+
+
+def _row(table: HopTable, place: int, lines: Sequence[str], text: tuple[float, float], left: float, y: float,
+         high: float) -> Group:  # fmt: skip
+    count = len(table.hops.weights)
+    wide = left + count * (CELL + GAP) - GAP
+    marks: list[Mark] = [Rect(0, y - 1, wide, high + 2, fill="paper", opacity=0)]
+    first = y + high / 2 - (len(lines) - 1) * LINE / 2 + SIZE * 0.35
+    start, end = text
+    for number, written in enumerate(lines):
+        backwards = right_to_left(written)
+        marks.append(
+            Text(end if backwards else start, first + number * LINE, written, size=SIZE,
+                 anchor="end" if backwards else "start")
+        )  # fmt: skip
+    orders = table.true_order(place)
+    if orders and lines:
+        marks += _badge(", ".join(map(str, orders)), y + high / 2)
+    for hop in range(count):
+        marks += _cell(table, place, hop, left + hop * (CELL + GAP), y, high)
+    return Group(tuple(marks), kind="row", tags=(("row", str(place)), ("label", table.positions[place])))
+
+
+def _badge(text: str, y: float) -> list[Mark]:
+    """The order of a true fact, beside its sentence."""
+    wide = max(17.0, text_width(text, 11) + 9)
+    return [
+        Rect(0.75, y - 8.5, wide, 17, stroke="truth", stroke_width=1.75, radius=8.5, tip=f"true fact {text}"),
+        Text(0.75 + wide / 2, y + 4, text, size=11, anchor="middle", colour="truth", bold=True),
+    ]
+
+
+def _cell(table: HopTable, place: int, hop: int, x: float, y: float, high: float) -> list[Mark]:
+    weight = float(table.hops.weights[hop, place])
+    shade = Shade(weight)
+    true, best = table.is_true(place, hop), table.is_best(place, hop)
+    said = "".join(("\nchosen" * best, "\ntrue" * true))
+    tip = f"hop {hop + 1} ← {visible(table.positions[place])}  {weight:.3f}{said}"
+    tags = (("column", str(hop)), ("value", f"{weight:.6g}"))
+    marks: list[Mark] = [Rect(x, y, CELL, high, fill=shade, radius=4, tip=tip, tags=tags)]
+    middle = y + high / 2
+    if best:
+        marks.append(
+            Rect(x + 8, middle - 11.5, CELL - 16, 23, stroke=Over(shade), stroke_width=1.75, radius=11.5,
+                 tags=(("best", "1"),))
+        )  # fmt: skip
+    if best or weight >= 0.01:
+        marks.append(
+            Text(
+                x + CELL / 2,
+                middle + 4,
+                f"{weight:.2f}",
+                size=12,
+                anchor="middle",
+                colour=Over(shade),
+                bold=best,
+            )
+        )
+    if true:
+        marks.append(
+            Rect(x + 0.75, y + 0.75, CELL - 1.5, high - 1.5, stroke="truth", stroke_width=2.25, radius=4,
+                 tags=(("truth", "1"),))
+        )  # fmt: skip
+    return marks
+
+
+def _ties(table: HopTable, tops: Sequence[float], left: float) -> list[Mark]:
+    """A line from what one hop read to what the next one did."""
+    if table.hops.best is None:
+        return []
+    marks: list[Mark] = []
+    places = table.hops.best.tolist()
+    for hop, (one, next_one) in enumerate(pairwise(places)):
+        if one >= 0 and next_one >= 0:
+            x = left + hop * (CELL + GAP) + CELL
+            marks.append(line(x + 2, tops[one], x + GAP - 2, tops[next_one], colour="accent", width=1.75))
+            marks.append(Circle(x + 2, tops[one], 2.5, fill="accent"))
+            marks.append(Circle(x + GAP - 2, tops[next_one], 2.5, fill="accent"))
+    return marks
+
+
+def hop_legend(shown: Sequence[HopTable]) -> Block:
+    """The scale of the shades, and what the rings, the numbers and the outlines mean."""
+    scale = colour_scale(name="weight")
+    marks: list[Mark] = list(scale.marks)
+    x = scale.width
+    if any(table.hops.best is not None for table in shown):
+        marks += [Rect(x + 18, 0, 22, 10, stroke="ink", stroke_width=1.5, radius=5), _word("chosen", x + 46)]
+        x += 46 + text_width("chosen", 11)
+    if any(table.hops.truth is not None for table in shown):
+        marks += [
+            Rect(x + 18, 0, 10, 10, stroke="truth", stroke_width=1.75, radius=2),
+            _word("true fact", x + 34),
+        ]
+        x += 34 + text_width("true fact", 11)
+    return Block(tuple(marks), x, 11.0)
+
+
+def _word(text: str, x: float) -> Text:
+    return Text(x, 9, text, size=11, colour="muted")
+
+
+def tell_hops(table: HopTable) -> str:
+    """What each hop read, in words, and which facts are true."""
+    parts = []
+    for hop, weights in enumerate(table.hops.weights):
+        if not len(weights):
+            continue
+        best = int(weights.argmax()) if table.hops.best is None else int(table.hops.best[hop])
+        read = f"{visible(table.positions[best])} ({weights[best]:.2f})" if best >= 0 else "nothing"
+        parts.append(f"Hop {hop + 1} reads: {read}")
+    if table.hops.truth is not None:
+        facts = "; ".join(visible(table.positions[place]) for place in table.hops.truth.tolist())
+        parts.append(f"True facts: {facts or 'none'}")
+    return " · ".join(parts)

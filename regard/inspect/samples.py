@@ -1,0 +1,86 @@
+"""Samples of a structure as small drawings of it: what else it might have been, and how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.arc_drawing import draw_arcs
+from regard.inspect.content import ArcDiagram
+from regard.inspect.hops import draw_hops, table_of
+from regard.inspect.layout import Block, below, beside, frame
+from regard.inspect.scene import Scene
+from regard.inspect.segments import bands_of, draw_segments
+from regard.prediction import Trace
+from regard.structure_trace import Arcs, Hops, Segments, TracedStructure
+
+WIDEST = 1180.0
+
+
+def samples(trace: Trace, *, over: str | None = None, most: int = 6, title: str = "") -> Scene:
+    """The samples a trace holds, each different one drawn once, the most frequent first, with its count.
+
+    over   the input, where several structures have samples; the first otherwise
+    most   drawings at most
+    """
+    found = {name: one for name, one in trace.structures.items() if one.samples is not None}
+    name = over if over is not None else next(iter(found), None)
+    if name is None or name not in found:
+        raise RegardError(f"the trace has no samples of {name!r}; it has: {', '.join(found) or 'none'}.")
+    blocks, told = [], []
+    structure = found[name]
+    drawn = counted_samples(structure)
+    total = sum(count for _, count in drawn)
+    for one, count in drawn[:most]:
+        caption = f"{count} of {total}"
+        blocks.append(_draw(replace(trace, structures={name: one}, truth={}), name, caption))
+        told.append(caption)
+    rest = len(drawn) - most
+    more = f"and {rest} more" if rest > 0 else ""
+    return frame(
+        _flow(blocks), title=title, subtitle=more, description=f"Samples: {', '.join(told)} {more}".strip()
+    )
+
+
+def counted_samples(structure: TracedStructure) -> list[tuple[TracedStructure, int]]:
+    """Each different sample as a structure of its own, with how often it came, the most frequent first."""
+    if structure.samples is None:
+        return []
+    arrays = {sample.tobytes(): sample for sample in structure.samples}
+    counts = Counter(sample.tobytes() for sample in structure.samples)
+    return [(_alone(structure, arrays[key]), count) for key, count in counts.most_common()]
+
+
+def _alone(structure: TracedStructure, sample: np.ndarray) -> TracedStructure:
+    if isinstance(structure, Arcs):
+        return Arcs(sample, true_heads=structure.true_heads)
+    if isinstance(structure, Segments):
+        return Segments(sample, truth=structure.truth)
+    weights = np.zeros(structure.weights.shape)
+    for hop, position in enumerate(sample.tolist()):
+        if position >= 0:
+            weights[hop, position] = 1.0
+    return Hops(weights, sample, structure.truth, positions=structure.positions)
+
+
+def _draw(trace: Trace, name: str, caption: str) -> Block:
+    found = trace.structures[name]
+    if isinstance(found, Arcs):
+        return draw_arcs(ArcDiagram(tuple(trace.input[name]), found, title=caption))
+    if isinstance(found, Segments):
+        return draw_segments(bands_of(trace, name, title=caption))
+    return draw_hops(table_of(trace, name, title=caption))
+
+
+def _flow(blocks: Sequence[Block]) -> Block:
+    """Blocks from left to right, in as many rows as they need."""
+    rows: list[list[Block]] = [[]]
+    for block in blocks:
+        if rows[-1] and sum(one.width + 40 for one in rows[-1]) + block.width > WIDEST:
+            rows.append([])
+        rows[-1].append(block)
+    return below([beside(row, gap=40) for row in rows], gap=26)
