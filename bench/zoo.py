@@ -51,6 +51,13 @@ BARS: dict[str, list[Bar]] = {
         Bar("long.bleu", 10.0, behind="translation-no-attention"),
     ],
     "translation-luong": [Bar("test.bleu", 95.0)],
+    "translation-segments-char": [
+        Bar("test.bleu", 50.0),
+        Bar("test.segment_f1", 0.05, behind="translation-simple-char"),
+    ],
+    "translation-simple-char": [],
+    "translation-sigmoid-char": [],
+    "translation-segments-word": [Bar("test.bleu", 80.0)],
     "translation-no-attention": [],
     "translation-every-step": [],
 }

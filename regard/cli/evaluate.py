@@ -52,6 +52,9 @@ def evaluate(
     together: Annotated[
         bool, typer.Option("--ensemble", help="The runs as one ensemble, instead of one by one.")
     ] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Hold each run against the first, by paired bootstrap.")
+    ] = False,
     beam: Beam = None,
     overrides: Overrides = None,
     device: Device = None,
@@ -76,4 +79,5 @@ def evaluate(
         json_file=json_file,
         predictions=predictions,
         together=together,
+        compare=compare,
     )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
 from regard.cli.predict import predict
@@ -33,6 +34,7 @@ app.command()(evaluate)
 app.command()(predict)
 app.command()(score)
 app.command()(show)
+app.command()(compare)
 app.command()(describe)
 app.command("list")(list_systems)
 app.command()(init)

@@ -33,6 +33,7 @@ def measure(
     json_file: Path | None,
     predictions: Path | None,
     together: bool,
+    compare: bool = False,
 ) -> None:
     models = {str(run): Model.load(run, device=device, overrides=overrides) for run in runs}
     datasets = {name: open_dataset(model, files, splits) for name, model in models.items()}
@@ -55,8 +56,16 @@ def measure(
     if plot is not None:
         draw(curves, plot)
         console.print(f"the figure is in [bold]{plot}[/bold]", highlight=False)
+    compared: dict[str, Any] = {}
+    if compare:
+        from regard.cli.comparing import comparison_table, comparisons, comparisons_json
+
+        made = comparisons(found)
+        console.print(comparison_table(made))
+        compared = {"comparisons": comparisons_json(made)}
     if json_file is not None:
-        write_text(json_file, json.dumps(as_json(found, curves), ensure_ascii=False, indent=1) + "\n")
+        figures = as_json(found, curves) | compared
+        write_text(json_file, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
     if predictions is not None:
         write_predictions(found, predictions)
 

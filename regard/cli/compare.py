@@ -1,0 +1,67 @@
+"""`regard compare`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import Device
+
+
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Folders of trained models.", show_default=False)
+    ],
+    text: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--text", metavar="TEXT", help="The input to look at."),
+    ] = None,
+    target: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--target", help="Where do they look while they write this, instead of their own answers?"
+        ),
+    ] = None,
+    row: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            "--row", metavar="N", help="Row N (from 0) of the spec's data, with its true output, instead."
+        ),
+    ] = None,
+    split: Annotated[
+        str, typer.Option("--split", metavar="NAME", help="The part of the data --row is of.")
+    ] = "test",
+    names: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--name", metavar="TITLE", help="Title of each run's panel; the folder's name when absent."
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The figure (.svg .png .pdf .html).")
+    ] = Path("compare.svg"),
+    across: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--across", help="Panels in a row of the figure; all when absent."),
+    ] = None,
+    device: Device = None,
+) -> None:
+    """See where several models looked at the same input, side by side, with the truth where it is known.
+
+    regard compare runs/simple runs/sigmoid runs/segments --row 3 -o panels.svg
+    """
+    from regard.cli.comparing import draw_side_by_side
+
+    draw_side_by_side(
+        runs,
+        text=text,
+        target=target,
+        row=row,
+        split=split,
+        names=names or [],
+        output=output,
+        across=across,
+        device=device,
+    )

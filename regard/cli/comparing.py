@@ -1,0 +1,151 @@
+"""What `evaluate --compare` and `compare` do once their options are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from regard.cli.measuring import open_dataset
+from regard.data import Dataset
+from regard.errors import RegardError
+from regard.evaluation import Evaluation
+from regard.metrics import METRICS, Comparison, compare, metric
+from regard.model import Model
+from regard.prediction import Prediction, Trace
+
+
+def comparisons(
+    found: dict[str, Evaluation], *, samples: int = 1000
+) -> list[tuple[str, str, str, Comparison]]:
+    """Every later system against the first, by paired bootstrap: (metric, first, other, what was found)."""
+    if len(found) < 2:
+        raise RegardError(
+            f"comparing needs at least two runs, received {len(found)}.",
+            where="--compare",
+            fix="Name another run.",
+        )
+    (first, base), *others = found.items()
+    made = []
+    for name in base.scores:
+        output, _, wanted = name.rpartition(".")
+        output = output or next(iter(base.predictions), "")
+        if wanted not in METRICS:
+            continue
+        for other, evaluation in others:
+            if evaluation.references[output] != base.references[output]:
+                raise RegardError(
+                    f"{first} and {other} were not measured on the same references of {output!r}.",
+                    where="--compare",
+                    fix="Compare runs that read the same data, or name it with --data.",
+                )
+            result = compare(
+                metric(wanted),
+                base.predictions[output],
+                evaluation.predictions[output],
+                base.references[output],
+                samples=samples,
+            )
+            made.append((name, first, other, result))
+    return made
+
+
+def comparison_table(made: Sequence[tuple[str, str, str, Comparison]]) -> Table:
+    table = Table(
+        box=None, header_style="bold", pad_edge=False, title="paired bootstrap", title_justify="left"
+    )
+    for head in ("metric", "model", "beside", "difference", "95 %", "p", "wins"):
+        table.add_column(head, justify="left" if head in ("metric", "model", "beside") else "right")
+    for name, first, other, result in made:
+        low, high = result.difference.low, result.difference.high
+        table.add_row(
+            name,
+            other,
+            first,
+            f"{result.difference.value:+.4g}",
+            f"{low:+.4g} to {high:+.4g}",
+            f"{result.p_value:.3f}",
+            f"{result.wins:.0%}",
+        )
+    return table
+
+
+def comparisons_json(made: Sequence[tuple[str, str, str, Comparison]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "metric": name,
+            "first": first,
+            "second": other,
+            "difference": result.difference.value,
+            "low": result.difference.low,
+            "high": result.difference.high,
+            "p_value": result.p_value,
+            "wins": result.wins,
+            "samples": result.difference.samples,
+        }
+        for name, first, other, result in made
+    ]
+
+
+def draw_side_by_side(
+    runs: Sequence[Path],
+    *,
+    text: str | None,
+    target: str | None,
+    row: int | None,
+    split: str,
+    names: Sequence[str],
+    output: Path,
+    across: int | None,
+    device: str | None,
+) -> None:
+    """The same sentence in every run, with the truth before them where it is known, as panels of one figure."""
+    from regard.inspect import panels, save
+
+    if (text is None) == (row is None):
+        raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
+    if names and len(names) != len(runs):
+        raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")
+    models = {run: Model.load(run, device=device) for run in runs}
+    traces = [
+        _of_row(model, row, split) if row is not None else _of_text(model, text or "", target)
+        for model in models.values()
+    ]
+    shown: list[tuple[str, Any]] = []
+    known = next((trace for trace in traces if trace.truth), None)
+    if known is not None:
+        shown.append(("truth", true_looks(known)))
+    for number, (run, trace) in enumerate(zip(runs, traces, strict=True)):
+        shown.append((names[number] if names else run.name, trace))
+    save(panels(shown, across=across), output)
+    print(output)
+
+
+def _of_text(model: Model, text: str, target: str | None) -> Trace:
+    found = model.predict(text) if target is None else model.score([text], [target])[0]
+    return _traced(found)
+
+
+def _of_row(model: Model, row: int, split: str) -> Trace:
+    dataset: Dataset = open_dataset(model, (), [split])
+    if not 0 <= row < len(dataset):
+        raise RegardError(
+            f"there is no row {row}.", where="--row", fix=f"{split} has 0 to {len(dataset) - 1}."
+        )
+    output = model.output_name(None)
+    return _traced(model.score_batch(dataset.batch([row]), output)[0])
+
+
+def _traced(found: Prediction) -> Trace:
+    if found.trace is None or not found.trace.attention:
+        raise RegardError("this model looks at nothing.", fix="Compare models that have an attention.")
+    return found.trace
+
+
+def true_looks(trace: Trace) -> Trace:
+    """The truth of a trace drawn as if it were where the model looked: one for every place that is right."""
+    truth = {name: (np.asarray(places) > 0).astype(float) for name, places in trace.truth.items()}
+    return Trace(input=trace.input, output=trace.output, attention=truth, kind=trace.kind)
