@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from regard.cli.measuring import open_dataset
@@ -103,24 +102,20 @@ def draw_side_by_side(
     device: str | None,
 ) -> None:
     """The same sentence in every run, with the truth before them where it is known, as panels of one figure."""
-    from regard.inspect import panels, save
+    from regard.inspect import compare as draw
+    from regard.inspect import save
 
     if (text is None) == (row is None):
         raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
     if names and len(names) != len(runs):
         raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")
-    models = {run: Model.load(run, device=device) for run in runs}
+    models = [Model.load(run, device=device) for run in runs]
     traces = [
         _of_row(model, row, split) if row is not None else _of_text(model, text or "", target)
-        for model in models.values()
+        for model in models
     ]
-    shown: list[tuple[str, Any]] = []
-    known = next((trace for trace in traces if trace.truth), None)
-    if known is not None:
-        shown.append(("truth", true_looks(known)))
-    for number, (run, trace) in enumerate(zip(runs, traces, strict=True)):
-        shown.append((names[number] if names else run.name, trace))
-    save(panels(shown, across=across), output)
+    titles = names or [run.name for run in runs]
+    save(draw(list(zip(titles, traces, strict=True)), across=across), output)
     print(output)
 
 
@@ -136,16 +131,10 @@ def _of_row(model: Model, row: int, split: str) -> Trace:
             f"there is no row {row}.", where="--row", fix=f"{split} has 0 to {len(dataset) - 1}."
         )
     output = model.output_name(None)
-    return _traced(model.score_batch(dataset.batch([row]), output)[0])
+    return _traced(model.score_batch(dataset.batch([row]), output, structures=True)[0])
 
 
 def _traced(found: Prediction) -> Trace:
     if found.trace is None or not found.trace.attention:
         raise RegardError("this model looks at nothing.", fix="Compare models that have an attention.")
     return found.trace
-
-
-def true_looks(trace: Trace) -> Trace:
-    """The truth of a trace drawn as if it were where the model looked: one for every place that is right."""
-    truth = {name: (np.asarray(places) > 0).astype(float) for name, places in trace.truth.items()}
-    return Trace(input=trace.input, output=trace.output, attention=truth, kind=trace.kind)
