@@ -1,4 +1,9 @@
-"""Trace → figure: where a model looked, drawn in a file, a notebook, a page or the terminal."""
+"""Trace → figure: where a model looked, drawn in a file, a notebook, a page or the terminal.
+
+`draw` is loaded when first used: it draws distributions, which are torch's; traces are drawn without torch.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from regard.inspect.alignment import alignment
 from regard.inspect.arcs import arcs
@@ -19,6 +24,9 @@ from regard.inspect.scene import Scene
 from regard.inspect.segments import segments
 from regard.inspect.svg import svg
 
+if TYPE_CHECKING:
+    from regard.inspect.distribution import draw
+
 __all__ = [
     "Card",
     "Matrix",
@@ -31,6 +39,7 @@ __all__ = [
     "compare",
     "confusion",
     "curve",
+    "draw",
     "figure",
     "heatmap",
     "highlight",
@@ -48,3 +57,11 @@ __all__ = [
     "svg",
     "trace_page",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "draw":
+        from regard.inspect.distribution import draw
+
+        return draw
+    raise AttributeError(f"module 'regard.inspect' has no attribute {name!r}")

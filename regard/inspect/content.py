@@ -19,7 +19,7 @@ class Matrix:
 
     values   (R, C); `limit` is the value that gets the full shade
     shades   (R, C) between 0 and 1 where the shade is not values / limit
-    truth    (R, C) or None; cells where it is above zero are outlined
+    truth    (R, C) or None; cells where it is above zero are outlined, which means `outlined`, in colour `outline`
     margin   (R,) or None: a number between 0 and 1 beside each row, named by `margin_name`
     numbers  whether the values are printed in the cells; None: only where there is room and they matter
     digits   how a value is printed, as a format ("{:.2f}")
@@ -38,6 +38,8 @@ class Matrix:
     numbers: bool | None = None
     digits: str = "{:.2f}"
     shades: Array | None = None
+    outlined: str = "true place"
+    outline: str = "truth"
 
     @property
     def mirrored(self) -> bool:

@@ -121,7 +121,7 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
             inset = 0.75 if sizes.cell > 11 else 0.0
             side = sizes.cell - 2 * inset
             outlines.append(
-                Rect(x + inset, y + inset, side, side, stroke="truth", radius=sizes.radius,
+                Rect(x + inset, y + inset, side, side, stroke=matrix.outline, radius=sizes.radius,
                      stroke_width=min(2.25, sizes.cell / 9), tags=(("truth", "1"),))
             )  # fmt: skip
     if margin and matrix.margin is not None:
@@ -136,7 +136,7 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
     number = matrix.digits.format(value)
     tip = f"{visible(matrix.rows[row])} ← {visible(matrix.columns[column])}  {number}"
     if matrix.is_true(row, column):
-        tip += "\ntrue place"
+        tip += f"\n{matrix.outlined}"
     if matrix.values.size > TIPS_UP_TO:
         tip = ""
     tags = (("column", str(column)), ("value", f"{value:.6g}"))

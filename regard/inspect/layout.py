@@ -77,7 +77,15 @@ def frame(block: Block, *, title: str = "", subtitle: str = "", description: str
     )
 
 
-def colour_scale(*, name: str, limit: float = 1.0, truth: bool = False, width: float = 120.0) -> Block:
+def colour_scale(
+    *,
+    name: str,
+    limit: float = 1.0,
+    truth: bool = False,
+    width: float = 120.0,
+    outlined: str = "true place",
+    outline: str = "truth",
+) -> Block:
     """The legend of a sequential scale, and of the outline of truth where there is one."""
     size, high, steps = 11.0, 8.0, 40
     caption = f"{name} 0"
@@ -95,7 +103,7 @@ def colour_scale(*, name: str, limit: float = 1.0, truth: bool = False, width: f
     x += text_width(end, size)
     if truth:
         x += 18
-        marks.append(Rect(x + 1, 0, 10, 10, stroke="truth", stroke_width=1.75, radius=2))
-        marks.append(Text(x + 17, 9, "true place", size=size, colour="muted"))
-        x += 17 + text_width("true place", size)
+        marks.append(Rect(x + 1, 0, 10, 10, stroke=outline, stroke_width=1.75, radius=2))
+        marks.append(Text(x + 17, 9, outlined, size=size, colour="muted"))
+        x += 17 + text_width(outlined, size)
     return Block(tuple(marks), x, 11.0)

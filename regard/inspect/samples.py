@@ -31,19 +31,23 @@ def samples(trace: Trace, *, over: str | None = None, most: int = 6, title: str 
     name = over if over is not None else next(iter(found), None)
     if name is None or name not in found:
         raise RegardError(f"the trace has no samples of {name!r}; it has: {', '.join(found) or 'none'}.")
-    blocks, told = [], []
-    structure = found[name]
-    drawn = counted_samples(structure)
-    total = sum(count for _, count in drawn)
-    for one, count in drawn[:most]:
-        caption = f"{count} of {total}"
-        blocks.append(_draw(replace(trace, structures={name: one}, truth={}), name, caption))
-        told.append(caption)
-    rest = len(drawn) - most
-    more = f"and {rest} more" if rest > 0 else ""
+    block, told, rest = draw_samples(trace, name, most)
+    more = f"{rest} more are not drawn" if rest else ""
     return frame(
-        _flow(blocks), title=title, subtitle=more, description=f"Samples: {', '.join(told)} {more}".strip()
+        block, title=title, subtitle=more, description=" · ".join(filter(None, (f"Samples: {told}", more)))
     )
+
+
+def draw_samples(trace: Trace, name: str, most: int) -> tuple[Block, str, int]:
+    """The drawings, how often each sample came, in words, and how many different ones are not drawn."""
+    drawn = counted_samples(trace.structures[name])
+    total = sum(count for _, count in drawn)
+    captions = [f"{count} of {total}" for _, count in drawn[:most]]
+    blocks = [
+        _draw(replace(trace, structures={name: one}, truth={}), name, caption)
+        for (one, _), caption in zip(drawn, captions, strict=False)
+    ]
+    return _flow(blocks), ", ".join(captions), len(drawn) - len(blocks)
 
 
 def counted_samples(structure: TracedStructure) -> list[tuple[TracedStructure, int]]:

@@ -93,8 +93,9 @@ def draw_segments(bands: SegmentBands, *, row_labels: bool = True) -> Block:
     """The source above, the bands below; the baseline is the upper edge of the first band."""
     sizes = _sizes(bands)
     cells = _cells(bands, sizes.font)
-    names = [visible(target) for target in bands.targets]
-    left = max((text_width(name, sizes.font) for name in names), default=0.0) + 12 if row_labels else 0.0
+    names = [visible(target) if target else "" for target in bands.targets]
+    widest = max((text_width(name, sizes.font) for name in names), default=0.0) if row_labels else 0.0
+    left = widest + 12 if widest else 0.0
     edges = [left]
     for cell in cells:
         edges.append(edges[-1] + cell)
@@ -204,7 +205,8 @@ def tell_segments(bands: SegmentBands) -> str:
             else " ".join(map(visible, bands.sources[first : last + 1]))
             for first, last in runs(inside[row], places)
         ]  # fmt: skip
-        parts.append(f"{visible(target)} looks at {', '.join(texts) or 'nothing'}")
+        named = f"{visible(target)} looks at" if target else "inside:"
+        parts.append(f"{named} {', '.join(texts) or 'nothing'}")
     return "; ".join(parts) + "."
 
 

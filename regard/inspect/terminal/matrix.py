@@ -63,7 +63,7 @@ def legend(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
         if matrix.limit == 1 and not _plan(matrix, width, ink).numbers:
             parts += [Text("1 from 0.1"), Text("… 9 from 0.9")]
     if matrix.truth is not None:
-        parts.append(Text("[ ] true place", style=ink.style("muted")))
+        parts.append(Text(f"[ ] {matrix.outlined}", style=ink.style("muted")))
     line = Text()
     for part in parts:
         if line and line.cell_len + 3 + part.cell_len > width:

@@ -71,7 +71,8 @@ def segment_notes(shown: Sequence[SegmentBands], width: int, ink: Ink) -> Iterat
 
 
 def _plan(bands: SegmentBands, width: int) -> _Plan:
-    label = min(max(cell_len(visible(target)) for target in bands.targets), max(1, width // 3))
+    named = [cell_len(visible(target)) for target in bands.targets if target]
+    label = min(max(named, default=-1), max(1, width // 3))  # −1: nor is there a blank after it
     letters = all(len(source) <= 1 for source in bands.sources)
     room = max(1, width - label - 1)
     blank = 0 if letters else 1
@@ -93,8 +94,8 @@ def _line(bands: SegmentBands, row: int | None, band: Sequence[int], plan: _Plan
     target = "" if row is None else bands.targets[row]
     line = Text(no_wrap=True, overflow="crop")
     colour = "muted" if is_special(target) else "ink"
-    label = fit(visible(target), plan.label, "right") if target else " " * plan.label
-    line.append(label + " ", style=ink.style(colour, bold=True))
+    label = fit(visible(target), plan.label, "right") + " " if target else " " * (plan.label + 1)
+    line.append(label, style=ink.style(colour, bold=True))
     for place, source in enumerate(band):
         piece = fit(visible(bands.sources[source]), plan.cells[source], "centre")
         if place:
