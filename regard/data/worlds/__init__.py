@@ -2,6 +2,7 @@
 
 from regard.data.worlds.grammar import GrammarWorld
 from regard.data.worlds.named import WORLDS, world
+from regard.data.worlds.rooms import RoomsWorld
 from regard.data.worlds.symbols import CopyWorld, ReverseWorld
 from regard.data.worlds.translation import TranslationWorld
 from regard.data.worlds.world import Splits, World
@@ -11,6 +12,7 @@ __all__ = [
     "CopyWorld",
     "GrammarWorld",
     "ReverseWorld",
+    "RoomsWorld",
     "Splits",
     "TranslationWorld",
     "World",

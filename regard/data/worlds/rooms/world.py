@@ -1,0 +1,96 @@
+"""The rooms world: stories, questions, answers and supporting facts, in splits that share no story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from regard.data.worlds.rooms.life import OBJECTS, PEOPLE, ROOMS, Life
+from regard.data.worlds.rooms.questions import questions
+from regard.data.worlds.world import Splits, numbered
+from regard.errors import RegardError
+
+LEAST = 5
+
+
+@dataclass(frozen=True)
+class RoomsWorld:
+    """People move between rooms and carry objects about; one question a story.
+
+        mary went to the kitchen. mary took the milk. john moved to the office. mary travelled to the garden.
+        where is the milk → garden, because of lines 1 and 3 (counted from 0)
+
+    seed             determines everything
+    train, dev, test numbers of stories; no story occurs twice, in one split or in two
+    people … objects how many there are of each, 5 to 8
+    shortest, longest lines of a story, spread evenly
+    facts            2 or 3: only questions with so many supporting facts; 0: both, as many of each
+    """
+
+    seed: int = 1
+    train: int = 10_000
+    dev: int = 500
+    test: int = 1_000
+    people: int = 5
+    rooms: int = 6
+    objects: int = 5
+    shortest: int = 4
+    longest: int = 15
+    facts: int = 0
+
+    name: ClassVar[str] = "rooms"
+    fields: ClassVar[tuple[str, ...]] = ("story", "question", "answer", "facts")
+
+    def __post_init__(self) -> None:
+        for option, known in (("people", PEOPLE), ("rooms", ROOMS), ("objects", OBJECTS)):
+            if not LEAST <= getattr(self, option) <= len(known):
+                raise RegardError(
+                    f"{option} is {getattr(self, option)}, expected {LEAST} to {len(known)}.", where=self.name
+                )
+        if not 4 <= self.shortest <= self.longest:
+            raise RegardError(
+                f"stories have {self.shortest} to {self.longest} lines, expected at least 4 and no less than shortest.",
+                where=self.name,
+            )
+        if self.facts not in (0, 2, 3):
+            raise RegardError(
+                f"facts is {self.facts}, expected 2, 3 or 0 for both.", where=self.name, fix="Leave it out."
+            )
+
+    def splits(self) -> Splits:
+        generator, seen = Random(self.seed), set[str]()
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
+        rows = {
+            split: numbered(self.name, split, self._rows(generator, size, seen)) for split, size in sizes.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test")}
+
+    def _rows(self, generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
+        for number in range(size):
+            wanted = self.facts or 2 + number % 2
+            row = self._row(generator, wanted)
+            while row is None or row["story"] in seen:
+                row = self._row(generator, wanted)
+            seen.add(row["story"])
+            yield row
+
+    def _row(self, generator: Random, facts: int) -> dict[str, str] | None:
+        """A story with a question of so many facts; None where nothing of the kind can be asked about it."""
+        lines = generator.randint(self.shortest, self.longest)
+        life = Life(
+            generator, PEOPLE[: self.people], ROOMS[: self.rooms], OBJECTS[: self.objects]
+        )
+        events = life.live(lines)
+        possible = [question for question in questions(events) if len(question.facts) == facts]
+        if not possible:
+            return None
+        asked = generator.choice(possible)
+        return {
+            "story": " ".join(f"{event.told(generator)}." for event in events),
+            "question": asked.text,
+            "answer": asked.answer,
+            "facts": " ".join(map(str, asked.facts)),
+        }
