@@ -38,7 +38,9 @@ class Life:
     room; nobody holds two things.
     """
 
-    def __init__(self, generator: Random, people: Sequence[str], rooms: Sequence[str], objects: Sequence[str]):
+    def __init__(
+        self, generator: Random, people: Sequence[str], rooms: Sequence[str], objects: Sequence[str]
+    ):
         self.generator, self.people, self.rooms, self.objects = generator, people, rooms, objects
         self.at: dict[str, str] = {}
         """Where each person is, and each object that was put down."""
@@ -68,7 +70,9 @@ class Life:
         who = self.generator.choice(free)
         held = set(self.holding.values())
         near = [
-            thing for thing in self.objects if thing not in held and self.at.get(thing, self.at[who]) == self.at[who]
+            thing
+            for thing in self.objects
+            if thing not in held and self.at.get(thing, self.at[who]) == self.at[who]
         ]
         if not near:
             return None

@@ -64,7 +64,8 @@ class RoomsWorld:
         # Those to be tested on come first, so that they stay the same whatever the size of train.
         sizes = {"dev": self.dev, "test": self.test, "train": self.train}
         rows = {
-            split: numbered(self.name, split, self._rows(generator, size, seen)) for split, size in sizes.items()
+            split: numbered(self.name, split, self._rows(generator, size, seen))
+            for split, size in sizes.items()
         }
         return {split: rows[split] for split in ("train", "dev", "test")}
 
@@ -80,9 +81,7 @@ class RoomsWorld:
     def _row(self, generator: Random, facts: int) -> dict[str, str] | None:
         """A story with a question of so many facts; None where nothing of the kind can be asked about it."""
         lines = generator.randint(self.shortest, self.longest)
-        life = Life(
-            generator, PEOPLE[: self.people], ROOMS[: self.rooms], OBJECTS[: self.objects]
-        )
+        life = Life(generator, PEOPLE[: self.people], ROOMS[: self.rooms], OBJECTS[: self.objects])
         events = life.live(lines)
         possible = [question for question in questions(events) if len(question.facts) == facts]
         if not possible:
