@@ -1,12 +1,14 @@
 """Data: from rows in files, worlds and packages to batches of encoded columns."""
 
-from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Tokens
+from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Tokens
 from regard.data.batches import Batches
 from regard.data.columns import (
     SPECIAL,
     AlignmentColumn,
     Column,
+    FactsColumn,
     LabelColumn,
+    StoryColumn,
     TagsColumn,
     TextColumn,
     Vocabulary,
@@ -29,10 +31,13 @@ __all__ = [
     "Batches",
     "Column",
     "Dataset",
+    "FactsColumn",
     "LabelColumn",
     "Rejected",
     "Rejections",
     "Row",
+    "Sentences",
+    "StoryColumn",
     "TagsColumn",
     "TextColumn",
     "Tokens",

@@ -34,10 +34,35 @@ class Tokens:
 
 
 @dataclass(frozen=True)
+class Sentences:
+    """A batch of stories: sentences of ids, padded with PAD.
+
+    ids      (B, S, L) int64; a sentence that does not exist is all PAD
+    lengths  (B,)      int64, sentences of each story
+    """
+
+    ids: Tensor
+    lengths: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, S) bool, True where there is a sentence."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+    @property
+    def words(self) -> Tensor:
+        """(B, S, L) bool, True where there is a word."""
+        return self.ids != PAD
+
+    def to(self, device: torch.device | str) -> Sentences:
+        return Sentences(self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True))
+
+
+@dataclass(frozen=True)
 class Batch:
     """Rows put side by side: one collated value per column, by the column's name.
 
-    A text or tags column gives `Tokens`, a label column a (B,) int64 tensor, an alignment a (B, T, S) float
+    A text or tags column gives `Tokens`, a story `Sentences`, a label column a (B,) int64 tensor, an alignment a (B, T, S) float
     tensor whose rows sum to one, or to zero where a target word is unaligned.
 
     rows   (B,) the rows' places in their dataset, so that predictions can be put back in order

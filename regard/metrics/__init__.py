@@ -4,6 +4,7 @@ from regard.metrics.alignment import alignment_error_rate, attention_error_rate,
 from regard.metrics.baselines import chance, majority
 from regard.metrics.classification import Classification, LabelScore, classification, macro_f1, top_k_accuracy
 from regard.metrics.edits import cer, per, wer
+from regard.metrics.facts import distinct_hops, fact_accuracy, fact_set_accuracy, random_facts
 from regard.metrics.lengths import Bucket, ByLength, by_length
 from regard.metrics.likelihood import perplexity
 from regard.metrics.matching import accuracy, exact, tag_accuracy, word_error
@@ -37,7 +38,10 @@ __all__ = [
     "classification",
     "compare",
     "confidence_interval",
+    "distinct_hops",
     "exact",
+    "fact_accuracy",
+    "fact_set_accuracy",
     "hard_links",
     "higher_is_better",
     "macro_f1",
@@ -45,6 +49,7 @@ __all__ = [
     "metric",
     "parse_links",
     "per",
+    "random_facts",
     "perplexity",
     "segment_f1",
     "tag_accuracy",

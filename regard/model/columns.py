@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import singledispatch
 from typing import Any
 
-from regard.data.columns import AlignmentColumn, Column, LabelColumn, TagsColumn, TextColumn
+from regard.data.columns import (
+    AlignmentColumn,
+    Column,
+    FactsColumn,
+    LabelColumn,
+    StoryColumn,
+    TagsColumn,
+    TextColumn,
+)
 from regard.data.readers import Row
-from regard.spec import AlignmentSpec, LabelSpec, Spec, TagsSpec, TextSpec
+from regard.spec import AlignmentSpec, FactsSpec, LabelSpec, Spec, StorySpec, TagsSpec, TextSpec, story_of
 
 
 @singledispatch
@@ -47,6 +55,17 @@ def _tags(part: TagsSpec, name: str, spec: Spec) -> Column:
 def _alignment(part: AlignmentSpec, name: str, spec: Spec) -> Column:
     pair = part.of or (next(iter(spec.inputs)), next(iter(spec.outputs)))
     return AlignmentColumn(name, of=pair, field=part.field)
+
+
+@make_column.register(StorySpec)
+def _story(part: StorySpec, name: str, spec: Spec) -> Column:
+    words = part.model_dump(exclude={"type", "shared"})
+    return StoryColumn(name, **words)
+
+
+@make_column.register(FactsSpec)
+def _facts(part: FactsSpec, name: str, spec: Spec) -> Column:
+    return FactsColumn(name, of=story_of(part, spec), field=part.field)
 
 
 def make_columns(spec: Spec) -> dict[str, Column]:

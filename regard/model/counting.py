@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from regard.data.columns import AlignmentColumn, Column
+from regard.data.columns import Column
 from regard.model.building import build_network, count_parameters
 from regard.model.columns import make_columns, shared_with
 from regard.model.store import read_columns
@@ -24,7 +24,7 @@ def parameter_counts(spec: Spec, columns_file: Path | None) -> tuple[dict[str, s
         counts = {part: f"{count:,}" for part, count in _counts(spec, columns).items()}
         sizes = {name: column.size for name, column in columns.items() if hasattr(column, "size")}
         return counts, sizes
-    names = [name for name, column in make_columns(spec).items() if not isinstance(column, AlignmentColumn)]
+    names = [name for name in make_columns(spec) if name not in spec.truth]
     free = [name for name in names if name not in shared_with(spec)]
     base = _counts(spec, _taught(spec, {}))
     slopes = {name: _counts(spec, _taught(spec, {name: 1})) for name in free}
@@ -49,7 +49,7 @@ def _taught(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
     """Columns taught with a few made-up units, some with more of them."""
     columns = make_columns(spec)
     for name, column in columns.items():
-        if isinstance(column, AlignmentColumn) or name in shared_with(spec):
+        if name in spec.truth or name in shared_with(spec):
             continue
         column.relearn(_lesson(column, 8 + extra.get(name, 0)))
     for name, owner in shared_with(spec).items():

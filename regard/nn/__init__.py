@@ -1,8 +1,15 @@
 from regard.nn.attention import Attention, Look
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
-from regard.nn.decoders import LabelDecoder, Objective, RecurrentDecoder, TagsDecoder
+from regard.nn.decoders import FactsDecoder, LabelDecoder, Objective, RecurrentDecoder, TagsDecoder
 from regard.nn.embedding import Embedding
-from regard.nn.encoders import ConvolutionalEncoder, Encoder, MeanEncoder, RecurrentEncoder
+from regard.nn.encoders import (
+    BagEncoder,
+    ConvolutionalEncoder,
+    Encoder,
+    MeanEncoder,
+    RecurrentEncoder,
+    StoryEncoder,
+)
 from regard.nn.guide import guide_loss
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -10,9 +17,11 @@ from regard.nn.selections import Selection
 
 __all__ = [
     "Attention",
+    "BagEncoder",
     "ConvolutionalEncoder",
     "Embedding",
     "Encoder",
+    "FactsDecoder",
     "GRUCell",
     "LSTMCell",
     "LabelDecoder",
@@ -25,6 +34,7 @@ __all__ = [
     "RecurrentDecoder",
     "RecurrentEncoder",
     "Selection",
+    "StoryEncoder",
     "TagsDecoder",
     "guide_loss",
 ]

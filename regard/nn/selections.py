@@ -35,11 +35,13 @@ class Given:
     truth   (B, T', S) the true alignment of the whole output
     step    None: the T queries are those of output positions 0 … T−1. A number t: all of them are asked at
             position t, as the hypotheses of a search are
+    transitions  (B, T−1, S, S) scores of consecutive choices, where the T queries are decided together
     """
 
     query: Tensor | None = None
     truth: Tensor | None = None
     step: int | None = None
+    transitions: Tensor | None = None
 
 
 NOTHING = Given()

@@ -1,23 +1,40 @@
 """What a model is, as validated data: YAML in, errors with a path and a fix out. Knows nothing of torch."""
 
 from regard.spec.attention import AttentionSpec
-from regard.spec.columns import AlignmentSpec, ColumnSpec, LabelSpec, TagsSpec, TextSpec
+from regard.spec.columns import AlignmentSpec, ColumnSpec, FactsSpec, LabelSpec, StorySpec, TagsSpec, TextSpec
 from regard.spec.consistency import attentions
 from regard.spec.data import DataSpec
-from regard.spec.decoders import DecoderSpec, LabelDecoderSpec, RecurrentDecoderSpec, TagsDecoderSpec
-from regard.spec.encoders import ConvolutionalEncoderSpec, EncoderSpec, MeanEncoderSpec, RecurrentEncoderSpec
+from regard.spec.decoders import (
+    DecoderSpec,
+    FactsDecoderSpec,
+    LabelDecoderSpec,
+    RecurrentDecoderSpec,
+    TagsDecoderSpec,
+)
+from regard.spec.encoders import (
+    BagEncoderSpec,
+    ConvolutionalEncoderSpec,
+    EncoderSpec,
+    MeanEncoderSpec,
+    RecurrentEncoderSpec,
+    StoryEncoderSpec,
+)
 from regard.spec.search import SearchSpec
 from regard.spec.spec import Spec
+from regard.spec.stories import question_of, story_of
 from regard.spec.training import ScheduleSpec, TrainingSpec
 
 __all__ = [
     "AlignmentSpec",
     "AttentionSpec",
+    "BagEncoderSpec",
     "ColumnSpec",
     "ConvolutionalEncoderSpec",
     "DataSpec",
     "DecoderSpec",
     "EncoderSpec",
+    "FactsDecoderSpec",
+    "FactsSpec",
     "LabelDecoderSpec",
     "LabelSpec",
     "MeanEncoderSpec",
@@ -26,9 +43,13 @@ __all__ = [
     "ScheduleSpec",
     "SearchSpec",
     "Spec",
+    "StoryEncoderSpec",
+    "StorySpec",
     "TagsDecoderSpec",
     "TagsSpec",
     "TextSpec",
     "TrainingSpec",
     "attentions",
+    "question_of",
+    "story_of",
 ]

@@ -11,7 +11,7 @@ from regard.spec.base import Count, Part, Size
 
 class AttentionSpec(Part):
     score: Literal["additive", "dot", "scaled-dot", "general", "linear"] = "additive"
-    select: Literal["uniform", "softmax", "sigmoid", "segments", "local", "oracle"] = "softmax"
+    select: Literal["uniform", "softmax", "sigmoid", "segments", "facts", "local", "oracle"] = "softmax"
     over: str | None = None
     """The input to look at; the only one when absent."""
     size: Size | None = None

@@ -56,7 +56,34 @@ class AlignmentSpec(Part):
     field: str | None = None
 
 
-InputSpec = Annotated[TextSpec, Field(discriminator=None)]
+class StorySpec(Part):
+    """Sentences of words, each ended by a mark: `Mary went to the kitchen. John took the milk.`"""
+
+    type: Literal["story"]
+    field: str | None = None
+    mark: str = "."
+    """What ends a sentence."""
+    vocabulary: Count | None = None
+    min_count: Count = 1
+    normalize: Literal["NFC", "NFKC", "NFD", "NFKD"] | None = "NFC"
+    case: Literal["keep", "lower", "marked"] = "keep"
+    split: Literal["space", "punctuation"] = "space"
+    max_sentences: Count = 500
+    max_length: Count = 100
+    """Of one sentence, in words."""
+    shared: str | None = None
+
+
+class FactsSpec(Part):
+    """The sentences of a story that lead to the answer, in their order: `3 0`, counted from 0."""
+
+    type: Literal["facts"]
+    of: str | None = None
+    """The story; the only one when absent."""
+    field: str | None = None
+
+
+InputSpec = Annotated[TextSpec | StorySpec, Field(discriminator="type")]
 OutputSpec = Annotated[TextSpec | LabelSpec | TagsSpec, Field(discriminator="type")]
-TruthSpec = Annotated[AlignmentSpec, Field(discriminator=None)]
-ColumnSpec = TextSpec | LabelSpec | TagsSpec | AlignmentSpec
+TruthSpec = Annotated[AlignmentSpec | FactsSpec, Field(discriminator="type")]
+ColumnSpec = TextSpec | StorySpec | LabelSpec | TagsSpec | AlignmentSpec | FactsSpec

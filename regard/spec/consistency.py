@@ -7,22 +7,30 @@ from typing import TYPE_CHECKING
 
 from regard.errors import RegardError
 from regard.spec.attention import AttentionSpec
-from regard.spec.columns import ColumnSpec, LabelSpec, TagsSpec, TextSpec
-from regard.spec.decoders import LabelDecoderSpec, RecurrentDecoderSpec, TagsDecoderSpec
+from regard.spec.columns import AlignmentSpec, ColumnSpec, LabelSpec, TagsSpec, TextSpec
+from regard.spec.decoders import FactsDecoderSpec, LabelDecoderSpec, RecurrentDecoderSpec, TagsDecoderSpec
 from regard.spec.messages import nearest
 from regard.spec.shorthand import DECODER_OF_COLUMN
+from regard.spec.stories import check_facts_decoder, check_facts_truth, check_story_encoders
 
 if TYPE_CHECKING:
     from regard.spec.spec import Spec
 
 Where = Callable[..., str]
 
-WRITES = {RecurrentDecoderSpec: TextSpec, LabelDecoderSpec: LabelSpec, TagsDecoderSpec: TagsSpec}
+WRITES = {
+    RecurrentDecoderSpec: TextSpec,
+    LabelDecoderSpec: LabelSpec,
+    TagsDecoderSpec: TagsSpec,
+    FactsDecoderSpec: LabelSpec,
+}
 
 
 def check(spec: Spec, where: Where) -> None:
     """Raise the first thing that cannot be, with what to choose instead."""
     _names(spec, where)
+    check_story_encoders(spec, where)
+    check_facts_truth(spec, where)
     for name, decoder in spec.decoder.items():
         wanted = WRITES[type(decoder)]
         if not isinstance(spec.outputs[name], wanted):
@@ -34,6 +42,9 @@ def check(spec: Spec, where: Where) -> None:
             )
         for over in decoder.over or ():
             _known_input(spec, over, where("decoder", name, "over"))
+        if isinstance(decoder, FactsDecoderSpec):
+            check_facts_decoder(spec, name, decoder, where)
+            continue
         for attention in attentions(decoder):
             _attention(spec, name, attention, where)
         if isinstance(decoder, RecurrentDecoderSpec):
@@ -83,6 +94,8 @@ def _names(spec: Spec, where: Where) -> None:
             if isinstance(column, TagsSpec):
                 _known_input(spec, column.of, where(part, name, "of"))
     for name, truth in spec.truth.items():
+        if not isinstance(truth, AlignmentSpec):
+            continue
         if truth.of is None and (len(spec.inputs) > 1 or len(spec.outputs) > 1):
             raise RegardError(
                 "several inputs or outputs, and no word which of them this aligns.",
@@ -106,6 +119,12 @@ def _known_input(spec: Spec, name: str, where: str) -> None:
 
 def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where) -> None:
     place = ("decoder", decoder, "attention")
+    if attention.select == "facts":
+        raise RegardError(
+            "select: facts chooses several sentences of a story together, for one answer.",
+            where=where(*place, "select"),
+            fix="Use it with  decoder: {type: facts}, or choose softmax.",
+        )
     if attention.over is not None:
         _known_input(spec, attention.over, where(*place, "over"))
     elif len(spec.decoder[decoder].over or tuple(spec.inputs)) > 1:

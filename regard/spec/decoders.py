@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from regard.spec.attention import AttentionSpec
 from regard.spec.base import Count, Dropout, Part, Positive, Share, Size
 
+NotNegative = Annotated[float, Field(ge=0.0)]
 Condition = Literal["start", "every-step", "attention"]
 
 
@@ -80,6 +81,26 @@ class TagsDecoderSpec(DecoderPart):
     class_weights: dict[str, Positive] | Literal["balanced"] | None = None
 
 
+class FactsDecoderSpec(DecoderPart):
+    """The answer to a question from K looks into a story: softmax(V r + b)."""
+
+    type: Literal["facts"]
+    hops: Count = 3
+    attention: AttentionSpec = AttentionSpec(score="dot")
+    """`select: softmax` looks K times, one after the other; `select: facts` chooses the K facts together."""
+    query: str | None = None
+    """The input that asks; the only one that is no story when absent."""
+    read: Literal["last", "sum", "all"] = "last"
+    """What the answer is written from: what the last hop read, the sum with the question, or all of them."""
+    reach: Count = 32
+    """Of `select: facts`: the largest distance between two consecutive facts that is told from larger ones."""
+    move_cost: NotNegative = 0.0
+    """Of `select: facts`: what an expected move from one sentence to another costs where the answer is right."""
+    linear_start: Annotated[int, Field(ge=0)] = 0
+    """Of `select: softmax`: updates at the start of training without the softmax."""
+
+
 DecoderSpec = Annotated[
-    RecurrentDecoderSpec | LabelDecoderSpec | TagsDecoderSpec, Field(discriminator="type")
+    RecurrentDecoderSpec | LabelDecoderSpec | TagsDecoderSpec | FactsDecoderSpec,
+    Field(discriminator="type"),
 ]

@@ -52,6 +52,35 @@ class MeanEncoderSpec(EmbeddingSpec):
     type: Literal["mean"]
 
 
+class BagEncoderSpec(EmbeddingSpec):
+    """The sum of the embeddings, weighted by position: what a memory network makes of a question."""
+
+    type: Literal["bag"]
+    position: bool = True
+    """Weigh each feature by where in the sentence the word stands (Sukhbaatar 2015)."""
+    like: str | None = None
+    """Take the embeddings of this story's keys; their vocabulary must be shared."""
+
+
+class StoryEncoderSpec(EmbeddingSpec):
+    """A key and a value for each sentence of a story: m_i = a(x_i) + T_A[age], c_i = c(x_i) + T_C[age]."""
+
+    type: Literal["story"]
+    sentence: Literal["bag", "recurrent"] = "bag"
+    """bag: the sum of the embeddings; recurrent: the last states of a small gru, read from both ends."""
+    position: bool = True
+    """Of the bag: weigh each feature by where in the sentence the word stands."""
+    ages: Count = 50
+    """Ages of sentences that are told apart; older ones count as the oldest."""
+    time_noise: Dropout = 0.0
+    """Share of sentences behind which, in training, time passes without anything happening."""
+    tie: Literal["layers", "adjacent"] = "layers"
+    """layers: every hop reads the same keys and values; adjacent: the values of a hop are the keys of the next."""
+    hops: Count | None = None
+    """Of `tie: adjacent`: as many as the decoder makes."""
+
+
 EncoderSpec = Annotated[
-    RecurrentEncoderSpec | ConvolutionalEncoderSpec | MeanEncoderSpec, Field(discriminator="type")
+    RecurrentEncoderSpec | ConvolutionalEncoderSpec | MeanEncoderSpec | BagEncoderSpec | StoryEncoderSpec,
+    Field(discriminator="type"),
 ]

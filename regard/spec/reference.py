@@ -14,14 +14,21 @@ from regard import spec as parts
 from regard.spec.decoders import ScheduledSamplingSpec
 
 SECTIONS: dict[str, list[type[BaseModel]]] = {
-    "inputs, outputs, truth": [parts.TextSpec, parts.LabelSpec, parts.TagsSpec, parts.AlignmentSpec],
-    "encoder": [parts.RecurrentEncoderSpec, parts.ConvolutionalEncoderSpec, parts.MeanEncoderSpec],
+    "inputs, outputs, truth": [parts.TextSpec,
+        parts.StorySpec,
+        parts.LabelSpec,
+        parts.TagsSpec,
+        parts.AlignmentSpec,
+        parts.FactsSpec,
+    ],
+    "encoder": [parts.RecurrentEncoderSpec, parts.ConvolutionalEncoderSpec, parts.MeanEncoderSpec, parts.BagEncoderSpec, parts.StoryEncoderSpec],
     "attention": [parts.AttentionSpec],
     "decoder": [
         parts.RecurrentDecoderSpec,
         ScheduledSamplingSpec,
         parts.LabelDecoderSpec,
         parts.TagsDecoderSpec,
+        parts.FactsDecoderSpec,
     ],
     "search": [parts.SearchSpec],
     "training": [parts.TrainingSpec, parts.ScheduleSpec],

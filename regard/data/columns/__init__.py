@@ -2,8 +2,10 @@
 
 from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.column import Column
+from regard.data.columns.facts import FactsColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.restore import KINDS, column_from_state
+from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
@@ -13,7 +15,9 @@ __all__ = [
     "SPECIAL",
     "AlignmentColumn",
     "Column",
+    "FactsColumn",
     "LabelColumn",
+    "StoryColumn",
     "TagsColumn",
     "TextColumn",
     "Vocabulary",

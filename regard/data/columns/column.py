@@ -67,6 +67,11 @@ class Column(ABC):
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         """The readable pieces of a text or of its ids: labels for the axes of a figure."""
 
+    def readable(self, collated: Any) -> list[list[str]]:
+        """The readable pieces of each row of a batch, one for each position that can be looked at."""
+        rows = zip(collated.ids.tolist(), collated.lengths.tolist(), strict=True)
+        return [self.tokens(ids[:length]) for ids, length in rows]
+
     def cost(self, encoded: Array) -> int:
         """What a row costs in a batch; the cost of a batch is rows times the dearest of them."""
         return int(np.size(encoded))

@@ -7,13 +7,15 @@ from typing import Any
 
 from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.column import Column
+from regard.data.columns.facts import FactsColumn
 from regard.data.columns.label import LabelColumn
+from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
 from regard.errors import RegardError
 
 KINDS: Mapping[str, type[Column]] = {
-    kind.type: kind for kind in (TextColumn, LabelColumn, TagsColumn, AlignmentColumn)
+    kind.type: kind for kind in (TextColumn, StoryColumn, LabelColumn, TagsColumn, AlignmentColumn, FactsColumn)
 }
 """Every kind of column by the `type` a spec names it with."""
 

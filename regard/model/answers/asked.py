@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
-from torch import Tensor
-
 from regard.data.batch import Batch
 from regard.data.columns import Column
 from regard.prediction import Prediction
@@ -19,13 +17,13 @@ class Asked:
     """What a batch of predictions was made from.
 
     pieces   for each input the readable pieces of each row
-    truth    {input: (B, T, S)} where the true attention is known
+    truth    {input: (B, T, S)} where the true attention is known; supporting facts as Tokens
     trace            whether it is to be told where the model looked
     replace_unknown  whether unknown output words become the most attended source word
     """
 
     pieces: Mapping[str, Sequence[Sequence[str]]]
-    truth: Mapping[str, Tensor]
+    truth: Mapping[str, Any]
     trace: bool = True
     replace_unknown: bool = False
 
@@ -44,12 +42,8 @@ class Asked:
         trace: bool = True,
         replace_unknown: bool = False,
     ) -> Asked:
-        pieces = {}
-        for name in inputs:
-            tokens = batch[name]
-            rows = zip(tokens.ids.tolist(), tokens.lengths.tolist(), strict=True)
-            pieces[name] = [columns[name].tokens(ids[:length]) for ids, length in rows]
-        truth = {name: batch[column].cpu() for name, column in truths.items() if column in batch}
+        pieces = {name: columns[name].readable(batch[name]) for name in inputs}
+        truth = {name: batch[column].to("cpu") for name, column in truths.items() if column in batch}
         return cls(pieces, truth, trace, replace_unknown)
 
 

@@ -11,7 +11,8 @@ from regard.prediction import Prediction, Trace
 
 
 @predictions.register(Labels)
-def _labels(found: Labels, column: Column, asked: Asked) -> list[Prediction]:
+def label_predictions(found: Labels, column: Column, asked: Asked) -> list[Prediction]:
+    """The most probable class of each row."""
     logs = found.log_probabilities.cpu()
     values, scores = logs.argmax(-1).tolist(), logs.amax(-1).tolist()
     classes = [column.decode([number]) for number in range(logs.shape[-1])]

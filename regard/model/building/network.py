@@ -10,7 +10,8 @@ from torch import nn
 from regard.data.columns import Column
 from regard.model.building.parts import build_decoder, build_encoder
 from regard.model.network import Network, SamplingPlan
-from regard.spec import RecurrentDecoderSpec, Spec, attentions
+from regard.spec import BagEncoderSpec, FactsSpec, RecurrentDecoderSpec, Spec, attentions, story_of
+from regard.spec.columns import TruthSpec
 
 
 def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool = True) -> Network:
@@ -21,6 +22,9 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
     encoders = {
         name: build_encoder(spec.encoder[name], columns[name], read_files=read_files) for name in spec.inputs
     }
+    for name, part in spec.encoder.items():
+        if isinstance(part, BagEncoderSpec) and part.like is not None:
+            encoders[name].embedding = encoders[part.like].tables[0].embedding
     decoders: dict[str, Any] = {}
     for name, decoder in spec.decoder.items():
         sources = {source: encoders[source] for source in decoder.over or tuple(spec.inputs)}
@@ -43,7 +47,7 @@ def truth_columns(spec: Spec, output: str) -> dict[str, str]:
     """{input: truth column} for every input whose alignment with this output the data know."""
     found: dict[str, str] = {}
     for name, truth in spec.truth.items():
-        source, target = truth.of or (next(iter(spec.inputs)), next(iter(spec.outputs)))
+        source, target = _between(truth, spec)
         wanted = [
             attention.truth
             for attention in attentions(spec.decoder[output])
@@ -52,6 +56,13 @@ def truth_columns(spec: Spec, output: str) -> dict[str, str]:
         if target == output and (source not in found or name in wanted):
             found[source] = name
     return found
+
+
+def _between(truth: TruthSpec, spec: Spec) -> tuple[str, str]:
+    """The input and the output a truth column is about."""
+    if isinstance(truth, FactsSpec):
+        return story_of(truth, spec), next(iter(spec.outputs))
+    return truth.of or (next(iter(spec.inputs)), next(iter(spec.outputs)))
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -1,10 +1,12 @@
 from regard.nn.decoders.base import Source
+from regard.nn.decoders.facts import FactsDecoder, Supported
 from regard.nn.decoders.label import LabelDecoder, Labels
 from regard.nn.decoders.recurrent import Objective, RecurrentDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
 from regard.nn.stepping import State, Step
 
 __all__ = [
+    "FactsDecoder",
     "LabelDecoder",
     "Labels",
     "Objective",
@@ -12,6 +14,7 @@ __all__ = [
     "Source",
     "State",
     "Step",
+    "Supported",
     "Tags",
     "TagsDecoder",
 ]

@@ -1,6 +1,8 @@
+from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
+from regard.nn.encoders.story import StoryEncoder
 
-__all__ = ["ConvolutionalEncoder", "Encoder", "MeanEncoder", "RecurrentEncoder"]
+__all__ = ["BagEncoder", "ConvolutionalEncoder", "Encoder", "MeanEncoder", "RecurrentEncoder", "StoryEncoder"]

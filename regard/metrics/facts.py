@@ -1,0 +1,59 @@
+"""Were the right facts found? The sentences a model chose against those that lead to the answer.
+
+A hop that stays where the one before it was adds nothing: of the choices 3 3 0 the facts are 3 0, so that a model may
+have more hops than a question has facts. With as many hops as facts this is equality, position by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from regard.errors import RegardError
+from regard.metrics.result import Score
+
+
+def distinct_hops(chosen: Sequence[int]) -> list[int]:
+    """The choices without immediate repeats."""
+    return [place for place, _ in groupby(chosen)]
+
+
+def fact_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> Score:
+    """The share of questions of which all facts were found, in their order, and nothing else."""
+    _check(chosen, truth)
+    right = sum(distinct_hops(c) == list(t) for c, t in zip(chosen, truth, strict=True))
+    return Score(
+        "fact_accuracy",
+        right / len(truth),
+        len(truth),
+        True,
+        "all supporting facts, in order, immediate repeats as one",
+    )
+
+
+def fact_set_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> Score:
+    """The share of questions of which all facts were found, in any order, and nothing else."""
+    _check(chosen, truth)
+    right = sum(set(c) == set(t) for c, t in zip(chosen, truth, strict=True))
+    return Score(
+        "fact_set_accuracy", right / len(truth), len(truth), True, "all supporting facts, in any order"
+    )
+
+
+def random_facts(truth: Sequence[Sequence[int]], sentences: Sequence[int]) -> Score:
+    """The expected `fact_accuracy` of naming as many sentences as there are facts, all different, at random."""
+    _check(truth, sentences)
+    total = 0.0
+    for facts, count in zip(truth, sentences, strict=True):
+        likely = 1.0
+        for place in range(len(facts)):
+            likely /= max(count - place, 1)
+        total += likely
+    return Score(
+        "random_facts", total / len(truth), len(truth), True, "expected fact accuracy of different sentences at random"
+    )
+
+
+def _check(chosen: Sequence[object], truth: Sequence[object]) -> None:
+    if len(chosen) != len(truth) or not truth:
+        raise RegardError(f"expected facts for as many questions, received {len(chosen)} and {len(truth)}.")

@@ -1,0 +1,66 @@
+"""Memory networks: the encoders of a story and of a question, and the facts decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.data.columns import Column, LabelColumn, StoryColumn
+from regard.model.building.embedding import build_embedding, text_column
+from regard.model.building.parts import build_decoder, build_encoder
+from regard.nn import Attention, BagEncoder, FactsDecoder, RecurrentEncoder, StoryEncoder
+from regard.nn.selections_facts import Facts
+from regard.spec import BagEncoderSpec, FactsDecoderSpec, StoryEncoderSpec
+
+
+@build_encoder.register(BagEncoderSpec)
+def _bag(encoder: BagEncoderSpec, column: Column, *, read_files: bool = True) -> BagEncoder:
+    embedding = build_embedding(encoder, text_column(column), read_files=read_files)
+    return BagEncoder(embedding, position=encoder.position)
+
+
+@build_encoder.register(StoryEncoderSpec)
+def _story(encoder: StoryEncoderSpec, column: Column, *, read_files: bool = True) -> StoryEncoder:
+    assert isinstance(column, StoryColumn)
+    words = column.words
+
+    def table() -> BagEncoder | RecurrentEncoder:
+        embedding = build_embedding(encoder, words, read_files=read_files)
+        if encoder.sentence == "bag":
+            return BagEncoder(embedding, position=encoder.position)
+        return RecurrentEncoder(embedding, cell="gru", size=encoder.embedding // 2)
+
+    tables = [table() for _ in range((encoder.hops or 1) + 1)]
+    return StoryEncoder(tables, ages=encoder.ages, time_noise=encoder.time_noise)
+
+
+@build_decoder.register(FactsDecoderSpec)
+def _facts(
+    decoder: FactsDecoderSpec, column: Column, sources: Mapping[str, Any], *, read_files: bool = True
+) -> FactsDecoder:
+    assert isinstance(column, LabelColumn)
+    named = [name for name, source in sources.items() if isinstance(source, StoryEncoder)]
+    story = decoder.attention.over or named[0]
+    question = decoder.query or next(name for name in sources if name not in named)
+    encoder: StoryEncoder = sources[story]
+    attention = Attention(
+        sources[question].summary_size,
+        encoder.value_size,
+        score=decoder.attention.score,
+        select=Facts() if decoder.attention.select == "facts" else decoder.attention.select,
+        size=decoder.attention.size,
+    )
+    return FactsDecoder(
+        column.size,
+        attention,
+        story=story,
+        question=question,
+        hops=decoder.hops,
+        read=decoder.read,
+        reach=decoder.reach,
+        tables=encoder.hops,
+        dropout=decoder.dropout,
+        move_cost=decoder.move_cost,
+        guide=decoder.attention.guide,
+        linear_start=decoder.linear_start,
+    )

@@ -1,0 +1,64 @@
+"""Story encoder: one memory position for each sentence, with a key to be found by and a value to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Sentences, Tokens
+from regard.errors import RegardError
+from regard.nn.encoders.base import Encoder
+from regard.nn.encoders.mean import masked_mean
+from regard.nn.memory import Memory
+
+
+class StoryEncoder(nn.Module):
+    """The memory of End-to-End Memory Networks (Sukhbaatar, Szlam, Weston, Fergus 2015).
+
+        m_i = a(x_i) + T_A[age of i]        keys: what is compared with the question
+        c_i = c(x_i) + T_C[age of i]        values: what is read
+
+    a and c are encoders of one sentence (their summaries), T_A and T_C learned vectors for the age of a sentence, 0
+    for the last one of the story; older than `ages` counts as the oldest.
+
+    tables       the sentence encoders [a, c]: every hop reads the same keys and values ("layer-wise" tying); or K + 1
+                 of them, of which hop k finds by the k-th and reads the k+1-st ("adjacent" tying): then keys and values
+                 hold those of all hops side by side, (B, S, K · D)
+    time_noise   probability, in training, that a sentence is followed by nothing that happened: those before it
+                 become one older. It keeps the ages from being learned by heart
+    """
+
+    def __init__(self, tables: Sequence[Encoder], *, ages: int = 50, time_noise: float = 0.0) -> None:
+        super().__init__()
+        if len(tables) < 2:
+            raise RegardError(f"A story needs encoders for keys and for values; received {len(tables)}.")
+        self.tables = nn.ModuleList(tables)
+        self.hops = len(tables) - 1
+        self.value_size = self.key_size = tables[0].summary_size
+        self.summary_size = self.value_size
+        self.time_noise = time_noise
+        self.ages = nn.Parameter(torch.randn(len(tables), ages, self.value_size) * 0.1)
+
+    def forward(self, story: Sentences) -> Memory:
+        mask = story.mask
+        sentences = story.ids[mask]  # (N, L): what is padding is never computed
+        tokens = Tokens(sentences, (sentences != 0).sum(-1))
+        ages = self._ages(story, mask)  # (N)
+        found = []
+        for table, times in zip(self.tables, self.ages, strict=True):
+            vectors = table(tokens).summary + times[ages]  # (N, D)
+            spread = vectors.new_zeros(*mask.shape, vectors.shape[-1])
+            found.append(spread.masked_scatter(mask.unsqueeze(-1), vectors))  # (B, S, D)
+        keys, values = torch.cat(found[:-1], -1), torch.cat(found[1:], -1)
+        summary = masked_mean(found[-1], mask)
+        return Memory(values, mask, summary, keys=keys, layout="sentences")
+
+    def _ages(self, story: Sentences, mask: Tensor) -> Tensor:
+        places = torch.arange(mask.shape[1], device=mask.device)
+        ages = story.lengths[:, None] - 1 - places  # (B, S)
+        if self.training and self.time_noise:
+            pauses = torch.rand(mask.shape, device=mask.device) < self.time_noise
+            ages = ages + pauses.flip(1).cumsum(1).flip(1)
+        return ages.clamp(max=self.ages.shape[1] - 1)[mask]

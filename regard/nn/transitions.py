@@ -1,0 +1,36 @@
+"""Transitions: how well one sentence follows another as the next fact."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Transitions(nn.Module):
+    """θ_k(i, j) = (P_k m_i + G_k u) · (R_k m_j + e_k[j − i]),   k = 1 … K−1.
+
+    After fact i, under the question u, fact j is looked for by what it says (R_k m_j: the same person, …) and by where
+    it stands from i (e_k[j − i], clipped to ±`reach`: right before it, later, the same one again).
+    """
+
+    def __init__(self, steps: int, query_size: int, key_size: int, *, size: int, reach: int = 32) -> None:
+        super().__init__()
+        self.steps, self.size, self.reach = steps, size, reach
+        self.first = nn.ModuleList(nn.Linear(key_size, size, bias=False) for _ in range(steps))
+        self.question = nn.ModuleList(nn.Linear(query_size, size, bias=False) for _ in range(steps))
+        self.second = nn.ModuleList(nn.Linear(key_size, size, bias=False) for _ in range(steps))
+        self.distances = nn.Parameter(torch.randn(steps, 2 * reach + 1, size) * 0.1)
+
+    def forward(self, query: Tensor, keys: list[Tensor]) -> Tensor:
+        """query u (B, Q), the keys (B, S, D) of each hop → (B, K−1, S, S)."""
+        return torch.stack([self._step(step, query, keys) for step in range(self.steps)], 1)
+
+    def _step(self, step: int, query: Tensor, keys: list[Tensor]) -> Tensor:
+        wanted = self.first[step](keys[step]) + self.question[step](query).unsqueeze(1)  # (B, S, A)
+        found = self.second[step](keys[step + 1])
+        count = found.shape[1]
+        places = torch.arange(count, device=found.device)
+        apart = torch.arange(1 - count, count, device=found.device).clamp(-self.reach, self.reach)
+        by_distance = wanted @ self.distances[step, apart + self.reach].T  # (B, S, 2S−1)
+        index = (places - places[:, None] + count - 1).expand(len(found), -1, -1)  # [i, j] → j − i + S − 1
+        return wanted @ found.mT + by_distance.gather(2, index)
