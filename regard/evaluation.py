@@ -22,6 +22,7 @@ from regard.metrics import (
 )
 from regard.model import Model
 from regard.prediction import Prediction
+from regard.supporting import SUPPORTING, baselines, measure_facts
 
 USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",)}
 """What is measured where the spec names nothing, by the type of the output."""
@@ -39,6 +40,7 @@ class Evaluation:
     inputs        the raw inputs of each row
     lengths       of the inputs, in units, the longest where there are several
     labels        per label output the confusion matrix and what follows from it
+    chance        for some of the scores, what one gets for nothing
     """
 
     scores: dict[str, Score] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class Evaluation:
     inputs: list[dict[str, str]] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     labels: dict[str, Classification] = field(default_factory=dict)
+    chance: dict[str, Score] = field(default_factory=dict)
 
     def by_length(self, name: str, *, edges: Sequence[int] | None = None) -> ByLength:
         """One of the metrics by the length of the input."""
@@ -59,7 +62,12 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """The scores, for JSON."""
         return {
-            name: {"value": score.value, "n": score.n, "signature": score.signature}
+            name: {
+                "value": score.value,
+                "n": score.n,
+                "signature": score.signature,
+                **({"chance": self.chance[name].value} if name in self.chance else {}),
+            }
             for name, score in self.scores.items()
         }
 
@@ -71,7 +79,7 @@ def wanted_metrics(model: Model, names: Sequence[str] = ()) -> dict[str, list[st
         asked = [name for name in names or model.spec.metrics if name.rpartition(".")[0] in ("", output)]
         chosen[output] = [name.rpartition(".")[2] for name in asked] or list(USUAL[column.type])
     for name in {name for names in chosen.values() for name in names}:
-        if name not in (*LIKELIHOOD, *LOOKING):
+        if name not in (*LIKELIHOOD, *LOOKING, *SUPPORTING):
             metric(name)  # raises, with the nearest name, where there is none
     return chosen
 
@@ -106,10 +114,16 @@ def evaluate(
         seen = looks(model, dataset, output) if set(metrics) & set(LOOKING) else None
         tuned_on = None if dev is None else partial(_dev_looks, model, dev, output)
         for name in metrics:
-            if name not in LOOKING:
+            if name in SUPPORTING:
+                score = measure_facts(name, model, dataset, output)
+                if score is not None:
+                    evaluation.scores[prefix + name] = score
+            elif name not in LOOKING:
                 evaluation.scores[prefix + name] = _measure(model, dataset, output, name, evaluation)
             elif seen is not None:
                 evaluation.scores[prefix + name] = measure_looks(name, seen, tuned_on)
+        by_chance = baselines(model, dataset, output)
+        evaluation.chance |= {prefix + name: by_chance[name] for name in metrics if name in by_chance}
     return evaluation
 
 

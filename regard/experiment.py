@@ -176,7 +176,11 @@ class Experiment:
         for split in [name for name in self.splits if name != "train"]:
             evaluation = self.evaluate(split)
             scores[split] = evaluation.to_dict()
-            figures = "   ".join(f"{name} {score.value:.4g}" for name, score in evaluation.scores.items())
+            figures = "   ".join(
+                f"{name} {score.value:.4g}"
+                + (f" (chance {evaluation.chance[name].value:.4g})" if name in evaluation.chance else "")
+                for name, score in evaluation.scores.items()
+            )
             self.console.print(
                 f"[bold]{split}[/bold]  {figures}   ({len(self.dataset(split)):,} rows)", highlight=False
             )

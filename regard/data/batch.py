@@ -62,8 +62,8 @@ class Sentences:
 class Batch:
     """Rows put side by side: one collated value per column, by the column's name.
 
-    A text or tags column gives `Tokens`, a story `Sentences`, a label column a (B,) int64 tensor, an alignment a (B, T, S) float
-    tensor whose rows sum to one, or to zero where a target word is unaligned.
+    A text or tags column gives `Tokens`, a story `Sentences`, a label column a (B,) int64 tensor, an alignment a
+    (B, T, S) float tensor whose rows sum to one, or to zero where a target word is unaligned.
 
     rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)

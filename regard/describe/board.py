@@ -110,8 +110,9 @@ def _algorithm(spec: Spec) -> Answer:
     rate += f" after {schedule.warmup} steps of warm-up" if schedule.warmup else ""
     lines = [
         f"{training.optimizer}, rate {rate}{clip}; batches of {batch}, {training.epochs} epochs, seed {training.seed}",
-        "teacher forcing, back-propagation through time",
     ]
+    if any(isinstance(decoder, RecurrentDecoderSpec) for decoder in spec.decoder.values()):
+        lines.append("teacher forcing, back-propagation through time")
     for decoder in spec.decoder.values():
         if isinstance(decoder, RecurrentDecoderSpec) and decoder.scheduled_sampling:
             sampling = decoder.scheduled_sampling

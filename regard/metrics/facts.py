@@ -50,7 +50,11 @@ def random_facts(truth: Sequence[Sequence[int]], sentences: Sequence[int]) -> Sc
             likely /= max(count - place, 1)
         total += likely
     return Score(
-        "random_facts", total / len(truth), len(truth), True, "expected fact accuracy of different sentences at random"
+        "random_facts",
+        total / len(truth),
+        len(truth),
+        True,
+        "expected fact accuracy of different sentences at random",
     )
 
 

@@ -33,4 +33,5 @@ class Transitions(nn.Module):
         apart = torch.arange(1 - count, count, device=found.device).clamp(-self.reach, self.reach)
         by_distance = wanted @ self.distances[step, apart + self.reach].T  # (B, S, 2S−1)
         index = (places - places[:, None] + count - 1).expand(len(found), -1, -1)  # [i, j] → j − i + S − 1
-        return wanted @ found.mT + by_distance.gather(2, index)
+        scores: Tensor = wanted @ found.mT + by_distance.gather(2, index)
+        return scores

@@ -14,14 +14,21 @@ from regard import spec as parts
 from regard.spec.decoders import ScheduledSamplingSpec
 
 SECTIONS: dict[str, list[type[BaseModel]]] = {
-    "inputs, outputs, truth": [parts.TextSpec,
+    "inputs, outputs, truth": [
+        parts.TextSpec,
         parts.StorySpec,
         parts.LabelSpec,
         parts.TagsSpec,
         parts.AlignmentSpec,
         parts.FactsSpec,
     ],
-    "encoder": [parts.RecurrentEncoderSpec, parts.ConvolutionalEncoderSpec, parts.MeanEncoderSpec, parts.BagEncoderSpec, parts.StoryEncoderSpec],
+    "encoder": [
+        parts.RecurrentEncoderSpec,
+        parts.ConvolutionalEncoderSpec,
+        parts.MeanEncoderSpec,
+        parts.BagEncoderSpec,
+        parts.StoryEncoderSpec,
+    ],
     "attention": [parts.AttentionSpec],
     "decoder": [
         parts.RecurrentDecoderSpec,

@@ -70,7 +70,9 @@ def _likeness(spec: Spec, name: str, encoder: BagEncoderSpec, where: Where) -> N
     other = encoder.like or ""
     if other not in stories(spec):
         raise RegardError(
-            f"no story is named {other!r}.", where=where("encoder", name, "like"), fix=nearest(other, stories(spec))
+            f"no story is named {other!r}.",
+            where=where("encoder", name, "like"),
+            fix=nearest(other, stories(spec)),
         )
     there = spec.encoder[other]
     assert isinstance(there, StoryEncoderSpec)
@@ -96,7 +98,9 @@ def check_facts_truth(spec: Spec, where: Where) -> None:
             raise RegardError(
                 f"facts are sentences of a story, and {story_of(truth, spec)!r} is none.",
                 where=where("truth", name, "of"),
-                fix=f"Say which:  of: {stories(spec)[0]}" if stories(spec) else "Add a column of type: story.",
+                fix=f"Say which:  of: {stories(spec)[0]}"
+                if stories(spec)
+                else "Add a column of type: story.",
             )
 
 
@@ -125,7 +129,9 @@ def check_facts_decoder(spec: Spec, name: str, decoder: FactsDecoderSpec, where:
         )
     if decoder.attention.select == "facts" and decoder.hops < 2:
         raise RegardError(
-            "a joint choice of one fact is a softmax.", where=where(*place, "hops"), fix="Use select: softmax."
+            "a joint choice of one fact is a softmax.",
+            where=where(*place, "hops"),
+            fix="Use select: softmax.",
         )
     if decoder.attention.guide and not any(isinstance(truth, FactsSpec) for truth in spec.truth.values()):
         raise RegardError(
@@ -136,9 +142,7 @@ def check_facts_decoder(spec: Spec, name: str, decoder: FactsDecoderSpec, where:
     _hops(spec, story, decoder, where, place)
 
 
-def _hops(
-    spec: Spec, story: str, decoder: FactsDecoderSpec, where: Where, place: tuple[str, str]
-) -> None:
+def _hops(spec: Spec, story: str, decoder: FactsDecoderSpec, where: Where, place: tuple[str, str]) -> None:
     encoder = spec.encoder[story]
     if isinstance(encoder, StoryEncoderSpec) and encoder.hops not in (None, decoder.hops):
         raise RegardError(

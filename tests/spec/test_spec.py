@@ -133,7 +133,7 @@ def test_overrides_leave_the_original_alone() -> None:
         ("data: {world: a, package: b}", "data names world and package; rows come from one of them"),
         ("data: {train: a.tsv, options: {x: 1}}", "options belong to a world or a package"),
         ("inputs: 3", "inputs: expected a mapping from names to columns, received 3"),
-        ("inputs: {source: {type: txt}}", "inputs.source.type: 'txt' is not one of text"),
+        ("inputs: {source: {type: txt}}", "inputs.source: 'txt' is not one of text, story"),
         ("inputs: {source: {unit: word}}", "the key 'type' is missing"),
         ("inputs: {target: {type: text}}", "'target' is the name of a column in inputs and in outputs"),
         ("outputs: {target: {type: label}}", "unknown key 'size'"),

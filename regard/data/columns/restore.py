@@ -15,7 +15,8 @@ from regard.data.columns.text import TextColumn
 from regard.errors import RegardError
 
 KINDS: Mapping[str, type[Column]] = {
-    kind.type: kind for kind in (TextColumn, StoryColumn, LabelColumn, TagsColumn, AlignmentColumn, FactsColumn)
+    kind.type: kind
+    for kind in (TextColumn, StoryColumn, LabelColumn, TagsColumn, AlignmentColumn, FactsColumn)
 }
 """Every kind of column by the `type` a spec names it with."""
 

@@ -95,7 +95,10 @@ class StoryColumn(Column):
     def readable(self, collated: Any) -> list[list[str]]:
         rows = zip(collated.ids.tolist(), collated.lengths.tolist(), strict=True)
         return [
-            [self.words.decode([number for number in sentence if number != PAD]) for sentence in story[:length]]
+            [
+                self.words.decode([number for number in sentence if number != PAD])
+                for sentence in story[:length]
+            ]
             for story, length in rows
         ]
 
@@ -130,12 +133,12 @@ class StoryColumn(Column):
         self.words.relearn(learned)
 
 
-def split_sentences(ids: Sequence[int] | Array) -> list[Array]:
+def split_sentences(ids: Sequence[int] | Array) -> list[list[int]]:
     """The ids of each sentence of an encoding."""
     values = np.asarray(ids)
     ends = np.flatnonzero(values == BREAK)
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
-    return [values[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [values[start:end].tolist() for start, end in zip(starts, ends, strict=True)]
 
 
 def sentence_lengths(ids: Array) -> Array:

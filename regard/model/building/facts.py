@@ -9,7 +9,7 @@ from regard.data.columns import Column, LabelColumn, StoryColumn
 from regard.model.building.embedding import build_embedding, text_column
 from regard.model.building.parts import build_decoder, build_encoder
 from regard.nn import Attention, BagEncoder, FactsDecoder, RecurrentEncoder, StoryEncoder
-from regard.nn.selections_facts import Facts
+from regard.nn.facts import Facts
 from regard.spec import BagEncoderSpec, FactsDecoderSpec, StoryEncoderSpec
 
 

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.nn.attention import Attention
 from regard.nn.decoders.label import Labels
+from regard.nn.facts import Facts
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.nn.selections_facts import Facts
 from regard.nn.transitions import Transitions
 
 Read = Literal["last", "sum", "all"]
@@ -118,7 +118,9 @@ class FactsDecoder(nn.Module):
     def _by_hop(self, memory: Tensor) -> list[Tensor]:
         return [memory] * self.hops if self.tables == 1 else list(memory.chunk(self.tables, -1))
 
-    def _chain(self, query: Tensor, keys: list[Tensor], values: list[Tensor], mask: Tensor, best: bool) -> Looks:
+    def _chain(
+        self, query: Tensor, keys: list[Tensor], values: list[Tensor], mask: Tensor, best: bool
+    ) -> Looks:
         asked = self.queries(query).view(len(query), self.hops, -1)  # (B, K, Q)
         score = self.attention.score
         scores = torch.cat([score(asked[:, k : k + 1], score.keys(keys[k])) for k in range(self.hops)], 1)
@@ -126,7 +128,9 @@ class FactsDecoder(nn.Module):
         assert isinstance(select, Facts)
         chain = select.chain(scores, mask, self.transitions(query, keys))
         pairs = chain.marginals  # (B, K−1, S, S)
-        weights = torch.cat([pairs[:, :1].sum(-1), pairs.sum(-2)], 1) if self.hops > 1 else chain.node_marginals
+        weights = (
+            torch.cat([pairs[:, :1].sum(-1), pairs.sum(-2)], 1) if self.hops > 1 else chain.node_marginals
+        )
         moves = self.hops - 1 - pairs.diagonal(0, -2, -1).sum((-1, -2))
         read = self._read(weights, values)
         facts = chain.mode.argmax(-1) if best else None
