@@ -24,7 +24,7 @@ from regard.model import Model
 from regard.prediction import Prediction
 from regard.supporting import SUPPORTING, baselines, measure_facts
 
-USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",)}
+USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",), "tree": ("uas", "las")}
 """What is measured where the spec names nothing, by the type of the output."""
 LIKELIHOOD = ("loss", "perplexity")
 EVALUATE_COST = 8000

@@ -169,6 +169,8 @@ class Experiment:
                     f"with their reasons in {self.run / place}",
                     highlight=False,
                 )
+            for remark in dataset.remarks():
+                self.console.print(f"[yellow]{split}: {remark}[/yellow]", highlight=False)
 
     def _finish(self, result: Result) -> None:
         self.model.eval()

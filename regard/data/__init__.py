@@ -1,6 +1,6 @@
 """Data: from rows in files, worlds and packages to batches of encoded columns."""
 
-from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Tokens
+from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Tokens, Trees
 from regard.data.batches import Batches
 from regard.data.columns import (
     SPECIAL,
@@ -11,6 +11,7 @@ from regard.data.columns import (
     StoryColumn,
     TagsColumn,
     TextColumn,
+    TreeColumn,
     Vocabulary,
     column_from_state,
 )
@@ -41,6 +42,8 @@ __all__ = [
     "TagsColumn",
     "TextColumn",
     "Tokens",
+    "TreeColumn",
+    "Trees",
     "Vocabulary",
     "World",
     "column_from_state",

@@ -59,11 +59,37 @@ class Sentences:
 
 
 @dataclass(frozen=True)
+class Trees:
+    """A batch of dependency trees, padded on the right with 0.
+
+    heads      (B, N) int64; words are counted from 1, and 0 is the root symbol
+    relations  (B, N) int64; −1 where training had no such relation
+    lengths    (B,)   int64
+    """
+
+    heads: Tensor
+    relations: Tensor
+    lengths: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, N) bool, True where there is a word."""
+        return torch.arange(self.heads.shape[1], device=self.heads.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> Trees:
+        return Trees(
+            self.heads.to(device, non_blocking=True),
+            self.relations.to(device, non_blocking=True),
+            self.lengths.to(device, non_blocking=True),
+        )
+
+
+@dataclass(frozen=True)
 class Batch:
     """Rows put side by side: one collated value per column, by the column's name.
 
-    A text or tags column gives `Tokens`, a story `Sentences`, a label column a (B,) int64 tensor, an alignment a
-    (B, T, S) float tensor whose rows sum to one, or to zero where a target word is unaligned.
+    A text or tags column gives `Tokens`, a story `Sentences`, a tree `Trees`, a label column a (B,) int64 tensor,
+    an alignment a (B, T, S) float tensor whose rows sum to one, or to zero where a target word is unaligned.
 
     rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)

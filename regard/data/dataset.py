@@ -119,6 +119,18 @@ class Dataset:
         rows: Sequence[int] = [self._row(example)] if self._groups is None else self._groups[example].tolist()
         return list(dict.fromkeys(self._text(name, row) for row in rows))
 
+    def remarks(self) -> list[str]:
+        """What the columns have to say about the rows: "tree: 3 of 100 trees are not projective"."""
+        found = []
+        for name, column in self.columns.items():
+            if not column.cached or type(column).remark is Column.remark:
+                continue
+            encodings = self._encoded.columns[name]
+            rows = self._first.tolist()
+            remark = column.remark((self._text(name, row), encodings[row]) for row in rows)
+            found += [f"{name}: {remark}"] if remark else []
+        return found
+
     @property
     def costs(self) -> Array:
         """(examples,) int32: the dearest of each example's columns."""

@@ -2,6 +2,7 @@
 
 from regard.metrics.alignment import alignment_error_rate, attention_error_rate, hard_links, parse_links
 from regard.metrics.baselines import chance, majority
+from regard.metrics.chunks import chunk_f1
 from regard.metrics.classification import Classification, LabelScore, classification, macro_f1, top_k_accuracy
 from regard.metrics.edits import cer, per, wer
 from regard.metrics.facts import distinct_hops, fact_accuracy, fact_set_accuracy, random_facts
@@ -14,6 +15,16 @@ from regard.metrics.result import Score
 from regard.metrics.segments import Threshold, best_threshold, segment_f1
 from regard.metrics.significance import Comparison, Interval, compare, confidence_interval
 from regard.metrics.translation import bleu, chrf
+from regard.metrics.trees import (
+    chain_heads,
+    exact_trees,
+    las,
+    las_no_punct,
+    las_universal,
+    random_heads,
+    uas,
+    uas_no_punct,
+)
 
 __all__ = [
     "METRICS",
@@ -33,17 +44,23 @@ __all__ = [
     "bleu",
     "by_length",
     "cer",
+    "chain_heads",
     "chance",
     "chrf",
+    "chunk_f1",
     "classification",
     "compare",
     "confidence_interval",
     "distinct_hops",
     "exact",
+    "exact_trees",
     "fact_accuracy",
     "fact_set_accuracy",
     "hard_links",
     "higher_is_better",
+    "las",
+    "las_no_punct",
+    "las_universal",
     "macro_f1",
     "majority",
     "metric",
@@ -51,9 +68,12 @@ __all__ = [
     "per",
     "perplexity",
     "random_facts",
+    "random_heads",
     "segment_f1",
     "tag_accuracy",
     "top_k_accuracy",
+    "uas",
+    "uas_no_punct",
     "wer",
     "word_error",
 ]

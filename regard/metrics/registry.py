@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from regard.errors import RegardError
-from regard.metrics import edits, matching, translation
+from regard.metrics import chunks, edits, matching, translation, trees
 from regard.metrics.classification import macro_f1
 from regard.metrics.metric import Metric
 
@@ -19,6 +19,13 @@ METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(
         "accuracy": lambda: matching.accuracy,
         "macro_f1": lambda: macro_f1,
         "tag_accuracy": lambda: matching.tag_accuracy,
+        "chunk_f1": lambda: chunks.chunk_f1,
+        "uas": lambda: trees.uas,
+        "las": lambda: trees.las,
+        "las_universal": lambda: trees.las_universal,
+        "uas_no_punct": lambda: trees.uas_no_punct,
+        "las_no_punct": lambda: trees.las_no_punct,
+        "exact_trees": lambda: trees.exact_trees,
         "word_error": lambda: matching.word_error,
         "wer": lambda: edits.wer,
         "cer": lambda: edits.cer,

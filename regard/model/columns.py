@@ -14,9 +14,22 @@ from regard.data.columns import (
     StoryColumn,
     TagsColumn,
     TextColumn,
+    TreeColumn,
 )
 from regard.data.readers import Row
-from regard.spec import AlignmentSpec, FactsSpec, LabelSpec, Spec, StorySpec, TagsSpec, TextSpec, story_of
+from regard.spec import (
+    AlignmentSpec,
+    FactsSpec,
+    LabelSpec,
+    Spec,
+    StorySpec,
+    TagsDecoderSpec,
+    TagsSpec,
+    TextSpec,
+    TreeDecoderSpec,
+    TreeSpec,
+    story_of,
+)
 
 
 @singledispatch
@@ -48,7 +61,24 @@ def _label(part: LabelSpec, name: str, spec: Spec) -> Column:
 
 @make_column.register(TagsSpec)
 def _tags(part: TagsSpec, name: str, spec: Spec) -> Column:
-    return TagsColumn(name, of=part.of, field=part.field)
+    decoder = spec.decoder.get(name)
+    allowed = decoder.constraints if isinstance(decoder, TagsDecoderSpec) else "none"
+    return TagsColumn(
+        name, of=part.of, field=part.field, scheme=part.scheme, allowed=None if allowed == "none" else allowed
+    )
+
+
+@make_column.register(TreeSpec)
+def _tree(part: TreeSpec, name: str, spec: Spec) -> Column:
+    decoder = spec.decoder.get(name)
+    projective = isinstance(decoder, TreeDecoderSpec) and decoder.structure == "projective"
+    return TreeColumn(
+        name,
+        of=part.of,
+        field=part.field,
+        single_root=part.single_root,
+        nonprojective=decoder.nonprojective if projective else "keep",  # type: ignore[union-attr]
+    )
 
 
 @make_column.register(AlignmentSpec)

@@ -1,6 +1,14 @@
 from regard.nn.attention import Attention, Look
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
-from regard.nn.decoders import FactsDecoder, LabelDecoder, Objective, RecurrentDecoder, TagsDecoder
+from regard.nn.decoders import (
+    ChainTagsDecoder,
+    FactsDecoder,
+    LabelDecoder,
+    Objective,
+    RecurrentDecoder,
+    TagsDecoder,
+    TreeDecoder,
+)
 from regard.nn.embedding import Embedding
 from regard.nn.encoders import (
     BagEncoder,
@@ -18,6 +26,7 @@ from regard.nn.selections import Selection
 __all__ = [
     "Attention",
     "BagEncoder",
+    "ChainTagsDecoder",
     "ConvolutionalEncoder",
     "Embedding",
     "Encoder",
@@ -36,5 +45,6 @@ __all__ = [
     "Selection",
     "StoryEncoder",
     "TagsDecoder",
+    "TreeDecoder",
     "guide_loss",
 ]

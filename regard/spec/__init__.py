@@ -1,7 +1,16 @@
 """What a model is, as validated data: YAML in, errors with a path and a fix out. Knows nothing of torch."""
 
 from regard.spec.attention import AttentionSpec
-from regard.spec.columns import AlignmentSpec, ColumnSpec, FactsSpec, LabelSpec, StorySpec, TagsSpec, TextSpec
+from regard.spec.columns import (
+    AlignmentSpec,
+    ColumnSpec,
+    FactsSpec,
+    LabelSpec,
+    StorySpec,
+    TagsSpec,
+    TextSpec,
+    TreeSpec,
+)
 from regard.spec.consistency import attentions
 from regard.spec.data import DataSpec
 from regard.spec.decoders import (
@@ -10,6 +19,7 @@ from regard.spec.decoders import (
     LabelDecoderSpec,
     RecurrentDecoderSpec,
     TagsDecoderSpec,
+    TreeDecoderSpec,
 )
 from regard.spec.encoders import (
     BagEncoderSpec,
@@ -49,6 +59,8 @@ __all__ = [
     "TagsSpec",
     "TextSpec",
     "TrainingSpec",
+    "TreeDecoderSpec",
+    "TreeSpec",
     "attentions",
     "question_of",
     "story_of",

@@ -45,6 +45,18 @@ class TagsSpec(Part):
     type: Literal["tags"]
     of: str
     field: str | None = None
+    scheme: Literal["bio", "bioes"] | None = None
+    """For tags that mark spans (B-NP I-NP O): the scheme they are turned into; as they stand when absent."""
+
+
+class TreeSpec(Part):
+    """A head for each token of another column: `2:nsubj 0:root`, heads counted from 1, 0 for the root symbol."""
+
+    type: Literal["tree"]
+    of: str
+    field: str | None = None
+    single_root: bool = True
+    """Exactly one word hangs from the root symbol; else at least one."""
 
 
 class AlignmentSpec(Part):
@@ -84,6 +96,6 @@ class FactsSpec(Part):
 
 
 InputSpec = Annotated[TextSpec | StorySpec, Field(discriminator="type")]
-OutputSpec = Annotated[TextSpec | LabelSpec | TagsSpec, Field(discriminator="type")]
+OutputSpec = Annotated[TextSpec | LabelSpec | TagsSpec | TreeSpec, Field(discriminator="type")]
 TruthSpec = Annotated[AlignmentSpec | FactsSpec, Field(discriminator="type")]
-ColumnSpec = TextSpec | StorySpec | LabelSpec | TagsSpec | AlignmentSpec | FactsSpec
+ColumnSpec = TextSpec | StorySpec | LabelSpec | TagsSpec | TreeSpec | AlignmentSpec | FactsSpec

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 
 from regard.errors import RegardError
 from regard.spec.attention import AttentionSpec
-from regard.spec.columns import AlignmentSpec, ColumnSpec, LabelSpec, TagsSpec, TextSpec
-from regard.spec.decoders import FactsDecoderSpec, LabelDecoderSpec, RecurrentDecoderSpec, TagsDecoderSpec
+from regard.spec.columns import AlignmentSpec, ColumnSpec, LabelSpec, TagsSpec, TextSpec, TreeSpec
+from regard.spec.decoders import (
+    FactsDecoderSpec,
+    LabelDecoderSpec,
+    RecurrentDecoderSpec,
+    TagsDecoderSpec,
+    TreeDecoderSpec,
+)
 from regard.spec.messages import nearest
 from regard.spec.shorthand import DECODER_OF_COLUMN
 from regard.spec.stories import check_facts_decoder, check_facts_truth, check_story_encoders
@@ -22,6 +28,7 @@ WRITES = {
     RecurrentDecoderSpec: TextSpec,
     LabelDecoderSpec: LabelSpec,
     TagsDecoderSpec: TagsSpec,
+    TreeDecoderSpec: TreeSpec,
     FactsDecoderSpec: LabelSpec,
 }
 
@@ -49,6 +56,8 @@ def check(spec: Spec, where: Where) -> None:
             _attention(spec, name, attention, where)
         if isinstance(decoder, RecurrentDecoderSpec):
             _recurrent(spec, name, decoder, where)
+        elif isinstance(decoder, TagsDecoderSpec):
+            _tags(spec, name, decoder, where)
 
 
 def attentions(decoder: object) -> tuple[AttentionSpec, ...]:
@@ -91,7 +100,7 @@ def _names(spec: Spec, where: Where) -> None:
                     where=where(part, name, "shared"),
                     fix=nearest(shared, texts),
                 )
-            if isinstance(column, TagsSpec):
+            if isinstance(column, TagsSpec | TreeSpec):
                 _known_input(spec, column.of, where(part, name, "of"))
     for name, truth in spec.truth.items():
         if not isinstance(truth, AlignmentSpec):
@@ -224,6 +233,29 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
                     where=where(*place, "tie"),
                     fix="Make them equal.",
                 )
+
+
+def _tags(spec: Spec, name: str, decoder: TagsDecoderSpec, where: Where) -> None:
+    if decoder.crf and decoder.class_weights is not None:
+        raise RegardError(
+            "class_weights weigh the tags one by one, and a chain scores whole sequences.",
+            where=where("decoder", name, "class_weights"),
+            fix="Leave class_weights out, or crf.",
+        )
+    for option, usual in (("decode", "viterbi"), ("constraints", "none")):
+        if not decoder.crf and getattr(decoder, option) != usual:
+            raise RegardError(
+                f"{option}: {getattr(decoder, option)} needs a chain over the tags.",
+                where=where("decoder", name, option),
+                fix="Add  crf: true.",
+            )
+    scheme = getattr(spec.outputs[name], "scheme", None)
+    if scheme and decoder.constraints not in ("none", scheme):
+        raise RegardError(
+            f"the tags are turned into {scheme}, and the chain allows only {decoder.constraints}.",
+            where=where("decoder", name, "constraints"),
+            fix=f"Use constraints: {scheme}.",
+        )
 
 
 def _same_width(

@@ -75,9 +75,15 @@ class LabelDecoderSpec(DecoderPart):
 
 
 class TagsDecoderSpec(DecoderPart):
-    """One label per position: softmax(V h_t + b)."""
+    """One label per position: softmax(V h_t + b), or with `crf` one chain over all positions together."""
 
     type: Literal["tags"]
+    crf: bool = False
+    """p(y) ∝ exp(Σ_t (V h_t + b)[y_t] + Σ_t A[y_t, y_{t+1}]): transitions are scored too, and learned exactly."""
+    decode: Literal["viterbi", "marginal"] = "viterbi"
+    """crf: the most probable sequence, or the most probable tag of each position."""
+    constraints: Literal["none", "bio", "bioes"] = "none"
+    """crf: sequences that this scheme of spans does not allow have probability 0."""
     class_weights: dict[str, Positive] | Literal["balanced"] | None = None
 
 
@@ -100,7 +106,23 @@ class FactsDecoderSpec(DecoderPart):
     """Of `select: softmax`: updates at the start of training without the softmax."""
 
 
+class TreeDecoderSpec(DecoderPart):
+    """A head and a relation per position: p(tree) ∝ exp(Σ_m s[head(m), m]), p(r | arc) = softmax; s is biaffine."""
+
+    type: Literal["tree"]
+    structure: Literal["projective", "spanning"] = "projective"
+    """projective: no arcs cross (Eisner); spanning: they may (matrix-tree theorem)."""
+    decode: Literal["map", "marginal"] = "marginal"
+    """The most probable tree, or the tree with the highest expected number of right heads."""
+    nonprojective: Literal["projectivise", "refuse"] = "projectivise"
+    """projective: a tree to learn from whose arcs cross: words are hung higher until none do, or the row is bad."""
+    size: Size = 256
+    """Features that heads and dependents are compared in."""
+    relation_size: Size = 64
+    """Features that relations are told from."""
+
+
 DecoderSpec = Annotated[
-    RecurrentDecoderSpec | LabelDecoderSpec | TagsDecoderSpec | FactsDecoderSpec,
+    RecurrentDecoderSpec | LabelDecoderSpec | TagsDecoderSpec | TreeDecoderSpec | FactsDecoderSpec,
     Field(discriminator="type"),
 ]

@@ -16,7 +16,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.spec.document import Document, Place
 
-DECODER_OF_COLUMN = {"text": "recurrent", "label": "label", "tags": "tags"}
+DECODER_OF_COLUMN = {"text": "recurrent", "label": "label", "tags": "tags", "tree": "tree"}
 
 
 def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:

@@ -8,6 +8,7 @@ from regard.data.columns.restore import KINDS, column_from_state
 from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
+from regard.data.columns.tree import TreeColumn
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "StoryColumn",
     "TagsColumn",
     "TextColumn",
+    "TreeColumn",
     "Vocabulary",
     "column_from_state",
 ]

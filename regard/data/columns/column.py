@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from regard.data.batch import Sentences, Tokens
+from regard.data.batch import Sentences, Tokens, Trees
 from regard.data.ragged import Array, Ragged
 
 
@@ -76,10 +76,14 @@ class Column(ABC):
         """What a row costs in a batch; the cost of a batch is rows times the dearest of them."""
         return int(np.size(encoded))
 
+    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
+        """Something a person should know about the texts and encodings of a split; most columns have nothing to say."""
+        return None
+
     @abstractmethod
     def collate(
         self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
-    ) -> Tensor | Tokens | Sentences:
+    ) -> Tensor | Tokens | Sentences | Trees:
         """Encodings side by side; `beside` holds the collated columns this one is `of`."""
 
     @abstractmethod

@@ -12,11 +12,12 @@ from regard.data.columns.label import LabelColumn
 from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
+from regard.data.columns.tree import TreeColumn
 from regard.errors import RegardError
 
 KINDS: Mapping[str, type[Column]] = {
     kind.type: kind
-    for kind in (TextColumn, StoryColumn, LabelColumn, TagsColumn, AlignmentColumn, FactsColumn)
+    for kind in (TextColumn, StoryColumn, LabelColumn, TagsColumn, AlignmentColumn, FactsColumn, TreeColumn)
 }
 """Every kind of column by the `type` a spec names it with."""
 

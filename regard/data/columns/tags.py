@@ -12,6 +12,7 @@ import torch
 from regard.data.batch import Tokens
 from regard.data.columns.column import Column
 from regard.data.columns.label import unknown_class
+from regard.data.columns.spans import Scheme, first_fault, rewrite
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 
@@ -21,12 +22,24 @@ class TagsColumn(Column):
 
     Tags are numbered from 0, sorted; there are no special ids, so padding (0) is told from the first tag by the
     lengths alone.
+
+    scheme    tags that mark spans are turned into this scheme: IOB1, BIO and BIOES are read
+    allowed   a sequence that is not as this scheme wants it is refused
     """
 
     type = "tags"
 
-    def __init__(self, name: str, *, of: str, field: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        of: str,
+        field: str | None = None,
+        scheme: Scheme | None = None,
+        allowed: Scheme | None = None,
+    ) -> None:
         super().__init__(name, field=field, of=(of,))
+        self.scheme, self.allowed = scheme, allowed
         self.counts: list[int] = []
         self._set_tags([])
 
@@ -42,7 +55,7 @@ class TagsColumn(Column):
     def learn(self, values: Iterable[str]) -> None:
         counts: Counter[str] = Counter()
         for value in values:
-            counts.update(value.split())
+            counts.update(self._cut(value))
         self._set_tags(sorted(counts))
         self.counts = [counts[tag] for tag in self.classes]
 
@@ -50,8 +63,19 @@ class TagsColumn(Column):
         reason = super().check_value(value)
         if reason or value is None:
             return reason
-        unknown = next((tag for tag in value.split() if tag not in self._numbers), None)
-        return None if unknown is None else f"has {unknown_class(unknown, self.classes, 'tag')}"
+        tags = self._cut(value)
+        unknown = next((tag for tag in tags if tag not in self._numbers), None)
+        if unknown is not None:
+            return f"has {unknown_class(unknown, self.classes, 'tag')}"
+        return None if self.allowed is None else first_fault(tags, self.allowed)
+
+    def _cut(self, value: str) -> list[str]:
+        tags = value.split()
+        return tags if self.scheme is None else rewrite(tags, self.scheme)
+
+    def normalize(self, value: str) -> str:
+        """The tags as `decode` can give them back."""
+        return " ".join(self._cut(value))
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         expected = len(beside[self.of[0]])
@@ -63,7 +87,7 @@ class TagsColumn(Column):
 
     def encode(self, value: str) -> Array:
         try:
-            return np.array([self._numbers[tag] for tag in value.split()], dtype=np.int32)
+            return np.array([self._numbers[tag] for tag in self._cut(value)], dtype=np.int32)
         except KeyError as error:
             what = unknown_class(error.args[0], self.classes, "tag")
             raise RegardError(f"this is {what}.", where=self.name) from None
@@ -80,7 +104,7 @@ class TagsColumn(Column):
         return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))
 
     def options(self) -> dict[str, Any]:
-        return {"field": self.field, "of": self.of[0]}
+        return {"field": self.field, "of": self.of[0], "scheme": self.scheme, "allowed": self.allowed}
 
     def learned(self) -> dict[str, Any]:
         return {"classes": self.classes, "counts": self.counts}

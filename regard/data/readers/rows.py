@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+from regard.data.readers.conll import read_conll
+from regard.data.readers.conllu import read_conllu
 from regard.data.readers.csv import read_csv
 from regard.data.readers.hub import PREFIX, read_hub
 from regard.data.readers.jsonl import read_jsonl
@@ -17,7 +19,7 @@ from regard.data.readers.row import Row
 from regard.data.readers.tsv import read_tsv
 from regard.errors import RegardError
 
-Format = Literal["tsv", "csv", "jsonl", "parquet", "text"]
+Format = Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "text"]
 BadRows = Literal["stop", "skip"]
 
 FORMATS: dict[str, Format] = {
@@ -28,12 +30,16 @@ FORMATS: dict[str, Format] = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
     ".parquet": "parquet",
+    ".conllu": "conllu",
+    ".conll": "conll",
 }
 READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
     "tsv": read_tsv,
     "csv": read_csv,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
+    "conllu": read_conllu,
+    "conll": read_conll,
 }
 SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
 

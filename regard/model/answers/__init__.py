@@ -3,7 +3,7 @@
 A new kind of decoder gives a new kind of finding, and a file here that registers itself with `predictions`.
 """
 
-from regard.model.answers import facts, labels, tags, texts  # noqa: F401  they register themselves
+from regard.model.answers import facts, labels, tags, texts, trees  # noqa: F401  they register themselves
 from regard.model.answers.asked import Asked, predictions
 
 __all__ = ["Asked", "predictions"]

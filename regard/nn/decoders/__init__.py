@@ -1,15 +1,20 @@
 from regard.nn.decoders.base import Source
+from regard.nn.decoders.chain_tags import ChainTags, ChainTagsDecoder
 from regard.nn.decoders.facts import FactsDecoder, Supported
 from regard.nn.decoders.label import LabelDecoder, Labels
 from regard.nn.decoders.recurrent import Objective, RecurrentDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
+from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
 from regard.nn.stepping import State, Step
 
 __all__ = [
+    "ChainTags",
+    "ChainTagsDecoder",
     "FactsDecoder",
     "LabelDecoder",
     "Labels",
     "Objective",
+    "ParsedTrees",
     "RecurrentDecoder",
     "Source",
     "State",
@@ -17,4 +22,5 @@ __all__ = [
     "Supported",
     "Tags",
     "TagsDecoder",
+    "TreeDecoder",
 ]

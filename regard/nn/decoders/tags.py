@@ -30,7 +30,12 @@ class Tags:
     @property
     def scores(self) -> Tensor:
         """(B) the log-probability of those tags, all positions together."""
-        return (self.log_probabilities.amax(-1) * self.mask).sum(-1)
+        return (self.token_scores * self.mask).sum(-1)
+
+    @property
+    def token_scores(self) -> Tensor:
+        """(B, S) the log-probability of the tag of each position."""
+        return self.log_probabilities.amax(-1)
 
 
 class TagsDecoder(nn.Module):

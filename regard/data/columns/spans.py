@@ -1,0 +1,89 @@
+"""Spans as tags: which tokens belong together, and how that is written in one tag a token.
+
+    IOB1    I-NP inside, B-NP only where a span of the same kind came just before
+    BIO     B-NP begins every span, I-NP goes on
+    BIOES   B-NP begins, I-NP goes on, E-NP ends; S-NP is a span of one token (BILOU says L and U)
+
+`spans` reads all three by the conventions of conlleval (Tjong Kim Sang and Buchholz 2000): a tag begins a span when it
+says so, or when what came before is no span of its kind. "O", and any tag without a dash, is outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+Scheme = Literal["bio", "bioes"]
+Span = tuple[int, int, str]
+"""First token, the token after the last, kind."""
+
+OUTSIDE = "O"
+BEGINS, GOES_ON, ENDS = frozenset("BSU"), frozenset("IEL"), frozenset("ESLU")
+
+
+def parts(tag: str) -> tuple[str, str]:
+    """("B", "NP") of "B-NP"; ("O", "") of what is outside."""
+    mark, dash, kind = tag.partition("-")
+    return (mark, kind) if dash and mark in BEGINS | GOES_ON else (OUTSIDE, "")
+
+
+def spans(tags: Sequence[str]) -> list[Span]:
+    """The spans of a sequence of tags, in their order."""
+    found: list[Span] = []
+    start, before = 0, (OUTSIDE, "")
+    for place, tag in enumerate([*tags, OUTSIDE]):
+        mark, kind = parts(tag)
+        previous, kind_before = before
+        inside = previous != OUTSIDE
+        ended = inside and (mark == OUTSIDE or mark in BEGINS or kind != kind_before or previous in ENDS)
+        if ended:
+            found.append((start, place, kind_before))
+        if mark != OUTSIDE and (ended or not inside):
+            start = place
+        before = mark, kind
+    return found
+
+
+def write_spans(found: Sequence[Span], length: int, scheme: Scheme) -> list[str]:
+    """One tag a token."""
+    tags = [OUTSIDE] * length
+    for start, end, kind in found:
+        for place in range(start, end):
+            first, last = place == start, place == end - 1
+            if scheme == "bio":
+                mark = "B" if first else "I"
+            else:
+                mark = "S" if first and last else "B" if first else "E" if last else "I"
+            tags[place] = f"{mark}-{kind}"
+    return tags
+
+
+def rewrite(tags: Sequence[str], scheme: Scheme) -> list[str]:
+    """The same spans in another scheme."""
+    return write_spans(spans(tags), len(tags), scheme)
+
+
+def may_follow(before: str | None, after: str | None, scheme: Scheme) -> bool:
+    """Whether a tag may come after another; None is what lies before the first and after the last token."""
+    mark, kind = (OUTSIDE, "") if after is None else parts(after)
+    previous, kind_before = (OUTSIDE, "") if before is None else parts(before)
+    if scheme == "bio":
+        return mark != "I" or (previous in "BI" and kind == kind_before)
+    open_before = previous in ("B", "I")
+    if open_before != (mark in ("I", "E")):
+        return False
+    return not open_before or kind == kind_before
+
+
+def first_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
+    """The first place where a sequence is not as the scheme wants it, to be read after its name."""
+    marks = "BIO" if scheme == "bio" else "BIOES"
+    for place, tag in enumerate(tags, start=1):
+        if parts(tag)[0] not in marks:
+            return f"has {tag} at token {place}, which {scheme} does not know"
+    for place, (before, after) in enumerate(zip([None, *tags], [*tags, None], strict=True), start=1):
+        if not may_follow(before, after, scheme):
+            first = "the beginning" if before is None else before
+            then = "the end" if after is None else f"{after} (token {place})"
+            return f"has {first} before {then}, which {scheme} does not allow"
+    return None

@@ -1,0 +1,155 @@
+"""Trees: a head, and a relation to it, for each piece of a text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from regard.data.batch import Trees
+from regard.data.columns.column import Column
+from regard.data.columns.projectivity import crossing, fault, projectivise
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+
+Nonprojective = Literal["keep", "projectivise", "refuse"]
+
+_ARC = re.compile(r"(\d{1,9})(?::(\S+))?", re.ASCII)
+UNSEEN = -1
+"""The number of a relation that training did not have."""
+
+
+class TreeColumn(Column):
+    """Arcs such as "2:nsubj 0:root 2:obj": for each piece of the column `of` its head and, after a colon, the relation.
+
+    Heads are counted from 1, 0 is the root symbol. Relations are optional, but all arcs have one or none has. The
+    encoding is flat: h₁ r₁ h₂ r₂ …; relations are numbered from 0, sorted, and −1 is one that training did not have.
+
+    single_root     whether exactly one word may hang from the root symbol
+    nonprojective   trees whose arcs cross are kept, projectivised (words are hung higher), or refused
+    """
+
+    type = "tree"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        of: str,
+        field: str | None = None,
+        single_root: bool = True,
+        nonprojective: Nonprojective = "keep",
+    ) -> None:
+        super().__init__(name, field=field, of=(of,))
+        self.single_root, self.nonprojective = single_root, nonprojective
+        self.counts: list[int] = []
+        self._set_relations([])
+
+    def _set_relations(self, relations: Sequence[str]) -> None:
+        self.classes = list(relations)
+        self._numbers = {relation: number for number, relation in enumerate(self.classes)}
+
+    @property
+    def size(self) -> int:
+        """Number of relations; 0 where the arcs have none."""
+        return len(self.classes)
+
+    def learn(self, values: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+        for value in values:
+            counts.update(relation for arc in value.split() if (relation := arc.partition(":")[2]))
+        self._set_relations(sorted(counts))
+        self.counts = [counts[relation] for relation in self.classes]
+
+    def check_value(self, value: str | None) -> str | None:
+        reason = super().check_value(value)
+        if reason or value is None:
+            return reason
+        for arc in value.split():
+            found = _ARC.fullmatch(arc)
+            if found is None:
+                return f"has {arc!r}, expected head:relation such as 2:nsubj"
+            if found[2] is None and self.classes:
+                return f"has {arc!r} without a relation, expected one such as {arc}:{self.classes[0]}"
+        return None
+
+    def check_encoded(self, encoded: Array) -> str | None:
+        heads = encoded[::2].tolist()
+        reason = fault(heads, single_root=self.single_root)
+        if reason is None and self.nonprojective == "refuse" and (pair := crossing(heads)):
+            return f"is not projective: the arcs to words {pair[0]} and {pair[1]} cross"
+        return reason
+
+    def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
+        found, expected = len(encoded) // 2, len(beside[self.of[0]])
+        return None if found == expected else f"has {found} heads for {expected} tokens of {self.of[0]}"
+
+    def encode(self, value: str) -> Array:
+        heads, relations = [], []
+        for arc in value.split():
+            found = _ARC.fullmatch(arc)
+            if found is None:
+                raise RegardError(f"this is no arc: {arc!r}.", where=self.name, fix="Write 2:nsubj.")
+            heads.append(int(found[1]))
+            relations.append(self._numbers.get(found[2] or "", UNSEEN if self.classes else 0))
+        if self.nonprojective == "projectivise" and fault(heads, single_root=self.single_root) is None:
+            heads = projectivise(heads)
+        return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.tokens(ids))
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        if isinstance(value, str):
+            return value.split()
+        return [self._arc(int(head), int(relation)) for head, relation in np.reshape(value, (-1, 2))]
+
+    def _arc(self, head: int, relation: int) -> str:
+        if not self.classes:
+            return str(head)
+        return f"{head}:{'_' if relation == UNSEEN else self.classes[relation]}"
+
+    def cost(self, encoded: Array) -> int:
+        """Its words."""
+        return len(encoded) // 2
+
+    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
+        """How many trees of some rows are not projective, and what became of them."""
+        trees = arcs = total = 0
+        for text, encoded in rows:
+            given = [int(arc.partition(":")[0]) for arc in text.split()]
+            total += 1
+            lifted = sum(a != b for a, b in zip(given, encoded[::2].tolist(), strict=True))
+            arcs += lifted
+            trees += lifted > 0 if self.nonprojective == "projectivise" else crossing(given) is not None
+        if not trees:
+            return None
+        done = f", made so by hanging {arcs:,} words higher" if arcs else ""
+        return f"{trees:,} of {total:,} trees are not projective{done}"
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Trees:
+        """heads (B, N), relations (B, N), lengths (B,)"""
+        rows = Ragged.of(encoded)
+        pairs = torch.from_numpy(rows.padded())  # (B, 2N)
+        return Trees(
+            pairs[:, ::2].contiguous(), pairs[:, 1::2].contiguous(), torch.from_numpy(rows.lengths // 2)
+        )
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "field": self.field,
+            "of": self.of[0],
+            "single_root": self.single_root,
+            "nonprojective": self.nonprojective,
+        }
+
+    def learned(self) -> dict[str, Any]:
+        return {"classes": self.classes, "counts": self.counts}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self._set_relations(learned["classes"])
+        self.counts = list(learned["counts"])

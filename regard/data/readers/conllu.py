@@ -1,0 +1,154 @@
+"""CoNLL-U: treebanks of Universal Dependencies, a word a line, read so that they can be written back without loss.
+
+A line of ten cells between tabs is a word (its number from 1), a range of words written as one ("3-4", a multiword
+token) or an empty node ("5.1"); a line that begins with # is a comment; a blank line ends a sentence. Ranges, empty
+nodes and comments take no part in a row, and stay where they are when a sentence is written back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from regard.data.readers.opening import opened
+from regard.data.readers.row import Row
+
+CELLS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+FIELDS = {"words": 1, "lemmas": 2, "upos": 3, "tags": 3, "xpos": 4, "feats": 5, "deps": 8, "misc": 9}
+"""Fields of a row → the cell they come from; `tree` is made of head and deprel, `tags` is another name for upos."""
+NEVER_MISSING = ("words", "lemmas", "feats", "deps", "misc")
+BLANK = "␣"
+"""Stands for white space inside a cell, since a row has its words between spaces."""
+
+_WHITE = re.compile(r"[^\S\t\r\n]")
+_SPECIAL_ID = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ConlluSentence:
+    """A sentence as it stands in a file.
+
+    lines     the lines, with the blank one at the end, each with its own line end
+    number    of the first line, from 1
+    words     which of the lines are words
+    problem   why it cannot be read, with the number of the line; None when it can
+    """
+
+    lines: tuple[str, ...]
+    number: int = 1
+    words: tuple[int, ...] = ()
+    problem: tuple[int, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """The very text it was read from."""
+        return "".join(self.lines)
+
+    def cells(self) -> list[list[str]]:
+        """The ten cells of each word."""
+        return [self.lines[place].rstrip("\r\n").split("\t") for place in self.words]
+
+    def fields(self, wanted: Collection[str] = (*FIELDS, "tree")) -> dict[str, str]:
+        """The fields of a row; upos, xpos and tree are missing where the file leaves them open ("_")."""
+        table = self.cells()
+        if any(_WHITE.search(self.lines[place]) for place in self.words):
+            table = [[_one_word(cell) for cell in row] for row in table]
+        found = {}
+        for name, cell in FIELDS.items():
+            if name not in wanted:
+                continue
+            column = [row[cell] for row in table]
+            if name in NEVER_MISSING or any(value != "_" for value in column):
+                found[name] = " ".join(column)
+        if "tree" in wanted and all(row[6] != "_" for row in table):
+            found["tree"] = " ".join(row[6] if row[7] == "_" else f"{row[6]}:{row[7]}" for row in table)
+        return found
+
+    def replaced(self, columns: Mapping[str, Sequence[str]]) -> ConlluSentence:
+        """With other values in some of the fields, one for each word; everything else as it was."""
+        lines = list(self.lines)
+        for word, place in enumerate(self.words):
+            bare = lines[place].rstrip("\r\n")
+            cells = bare.split("\t")
+            for name, values in columns.items():
+                if name == "tree":
+                    head, _, relation = values[word].partition(":")
+                    cells[6], cells[7] = head, relation or "_"
+                else:
+                    cells[FIELDS[name]] = values[word]
+            lines[place] = "\t".join(cells) + lines[place][len(bare) :]
+        return replace(self, lines=tuple(lines))
+
+
+def _one_word(cell: str) -> str:
+    return BLANK.join(cell.split()) or BLANK
+
+
+def parse_conllu(lines: Iterator[bytes]) -> Iterator[ConlluSentence]:
+    """The sentences of a file; put together again, their texts are the file, byte for byte."""
+    gathered: list[str] = []
+    start, damage = 1, None
+    for number, content in enumerate(lines, start=1):
+        try:
+            line = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.decode("utf-8", errors="surrogateescape")
+            damage = damage or (
+                number,
+                f"is not UTF-8: byte {error.start + 1} is 0x{content[error.start]:02x}",
+            )
+        gathered.append(line)
+        if not line.strip("\r\n"):
+            yield _sentence(gathered, start, damage)
+            gathered, start, damage = [], number + 1, None
+    if gathered:
+        yield _sentence(gathered, start, damage)
+
+
+def _sentence(lines: Sequence[str], start: int, damage: tuple[int, str] | None) -> ConlluSentence:
+    words: list[int] = []
+    problem = damage
+    for place, line in enumerate(lines):
+        bare = line.rstrip("\r\n")
+        # a file may begin with a byte order mark
+        if not bare or bare.startswith(("#", "\ufeff#")):
+            continue
+        cells = bare.split("\t")
+        reason = _fault(cells, len(words) + 1)
+        if reason and problem is None:
+            problem = start + place, reason
+        elif cells[0].isdigit():
+            words.append(place)
+    if not words and problem is None and any(line.strip() for line in lines):
+        problem = start, "is a sentence without words"
+    return ConlluSentence(tuple(lines), start, tuple(words), problem)
+
+
+def _fault(cells: Sequence[str], expected: int) -> str | None:
+    """Why a line is none, to be read after its place."""
+    if len(cells) != len(CELLS):
+        return f"has {len(cells)} cells between tabs, expected {len(CELLS)}: {' '.join(CELLS)}"
+    if "" in cells:
+        return f"has nothing in its cell {CELLS[cells.index('')]}, expected _ where there is nothing to say"
+    if not cells[0].isdigit() and _SPECIAL_ID.fullmatch(cells[0]):
+        return None
+    if cells[0] != str(expected):
+        return (
+            f"has the id {cells[0]!r}, expected {expected}, a range such as 3-4 or an empty node such as 5.1"
+        )
+    if cells[6] != "_" and not (cells[6].isascii() and cells[6].isdigit()):
+        return f"has the head {cells[6]!r}, expected a number or _"
+    return None
+
+
+def read_conllu(path: Path, fields: Sequence[str]) -> Iterator[Row]:
+    """A row a sentence: words lemmas upos xpos feats tree deps misc, the values of the words between spaces."""
+    with opened(path) as stream:
+        for sentence in parse_conllu(iter(stream)):
+            if sentence.problem:
+                line, reason = sentence.problem
+                yield Row(file=str(path), line=line, problem=reason, source=sentence.text)
+            elif sentence.words:
+                yield Row(sentence.fields(fields), file=str(path), line=sentence.number)

@@ -1,0 +1,149 @@
+"""Tree decoder: a head and a relation for each position of the input, as one dependency tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Trees
+from regard.errors import RegardError
+from regard.nn.biaffine import Biaffine
+from regard.nn.decoders.base import Source
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.structures import ProjectiveTree, SpanningTree
+
+TreeStructure = Literal["projective", "spanning"]
+TreeDecoding = Literal["map", "marginal"]
+
+
+@dataclass(frozen=True)
+class ParsedTrees:
+    """The trees that were found.
+
+    heads         (B, N) from 1, 0 the root symbol; 0 beyond the length
+    relations     (B, N), or None where the trees have none
+    scores        (B) log p of the tree and its relations
+    mask          (B, N)
+    distribution  over trees, for its marginals and samples
+    """
+
+    heads: Tensor
+    relations: Tensor | None
+    scores: Tensor
+    mask: Tensor
+    distribution: ProjectiveTree | SpanningTree
+
+
+class TreeDecoder(nn.Module):
+    """A neural conditional random field over the dependency trees of the source named `of`.
+
+        p(tree | x) ∝ exp(Σ_m s[head(m), m])          p(r_m | head(m), m, x) = softmax_c t[head(m), m, c]
+
+    s and t are biaffine in the memory's values, before which a learned vector stands for the root symbol (position 0).
+    The likelihood is exact: of all projective trees (Eisner 1996) or of all spanning trees (Koo et al. 2007).
+
+    structure     over which trees; with "projective" the trees to learn from must be so (`TreeColumn` sees to it)
+    decode        map: the most probable tree. marginal: the one whose expected number of right heads Σ_m p(head(m), m)
+                  is highest (minimum Bayes risk). Then the most probable relation of each arc
+    single_root   whether exactly one word hangs from the root symbol
+    """
+
+    def __init__(
+        self,
+        relations: int,
+        sources: Mapping[str, Source],
+        *,
+        of: str | None = None,
+        structure: TreeStructure = "projective",
+        decode: TreeDecoding = "marginal",
+        single_root: bool = True,
+        size: int = 256,
+        relation_size: int = 64,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.of = next(iter(sources)) if of is None else of
+        if self.of not in sources:
+            raise RegardError(
+                f"A tree over {self.of!r} needs a source of that name; there are {', '.join(sources)}."
+            )
+        self.structure, self.decode, self.single_root = structure, decode, single_root
+        width = sources[self.of].value_size
+        self.root = nn.Parameter(torch.randn(width) * 0.1)
+        self.arcs = Biaffine(width, size, dropout=dropout)
+        self.relations = Biaffine(width, relation_size, relations, dropout=dropout) if relations else None
+        self.dropout = nn.Dropout(dropout)
+
+    def vectors(self, memory: Memory) -> Tensor:
+        """(B, N+1, D): the root symbol and the words."""
+        root = self.root.to(memory.values.dtype).expand(len(memory.values), 1, -1)
+        vectors: Tensor = self.dropout(torch.cat([root, memory.values], 1))
+        return vectors
+
+    def distribution(self, vectors: Tensor, lengths: Tensor) -> ProjectiveTree | SpanningTree:
+        """Over the trees of the first `lengths` words, from vectors (B, N+1, D)."""
+        return self._trees(self.arcs.table(*self.arcs.sides(vectors)).squeeze(1).float(), lengths)
+
+    def _trees(self, scores: Tensor, lengths: Tensor) -> ProjectiveTree | SpanningTree:
+        kind = ProjectiveTree if self.structure == "projective" else SpanningTree
+        return kind(scores, self.single_root, lengths=lengths)
+
+    def relation_scores(self, vectors: Tensor, heads: Tensor) -> Tensor | None:
+        """log p(r | arc) (B, N, C) of the arcs from `heads` (B, N); None where the trees have no relations."""
+        if self.relations is None:
+            return None
+        x, y = self.relations.sides(vectors)  # (B, N+1, R) each
+        chosen = x.gather(1, heads.unsqueeze(-1).expand(-1, -1, x.shape[-1]))  # (B, N, R)
+        return self.relations.pairs(chosen, y[:, 1:]).float().log_softmax(-1)
+
+    def loss(self, memories: Mapping[str, Memory], target: Trees) -> Loss:
+        """−log p of the trees and their relations; the count is of words."""
+        memory, mask = memories[self.of], target.mask
+        if memory.mask.shape[1] != mask.shape[1]:
+            raise RegardError(
+                f"There are heads for {mask.shape[1]} words and {memory.mask.shape[1]} positions of {self.of!r}.",
+                fix="Every position needs exactly one head.",
+            )
+        vectors = self.vectors(memory)
+        arcs = -self._log_prob(self.distribution(vectors, target.lengths), target.heads, mask).sum()
+        logs = self.relation_scores(vectors, target.heads)
+        if logs is None:
+            return Loss(arcs, target.lengths.sum(), {"likelihood": arcs.detach()})
+        known = mask & (target.relations >= 0)
+        chosen = logs.gather(-1, target.relations.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        relations = -torch.where(known, chosen, 0.0).sum()
+        total = arcs + relations
+        parts = {
+            "likelihood": total.detach(),
+            "arcs": arcs.detach(),
+            "relations": relations.detach(),
+        }
+        return Loss(total, target.lengths.sum(), parts)
+
+    def _log_prob(self, trees: ProjectiveTree | SpanningTree, heads: Tensor, mask: Tensor) -> Tensor:
+        """`trees.log_prob`, without a look at whether the heads are a tree: (B)."""
+        (scores,) = trees.potentials  # (B, N+1, N+1)
+        chosen = scores[..., 1:].gather(1, heads.unsqueeze(1)).squeeze(1)  # (B, N)
+        return torch.where(mask, chosen, 0.0).sum(-1) - trees.log_partition
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory]) -> ParsedTrees:
+        memory = memories[self.of]
+        vectors, lengths = self.vectors(memory), memory.mask.sum(-1)
+        trees = self.distribution(vectors, lengths)
+        # The best tree is found on the processor: there are kernels for it there, and none on CUDA.
+        scores = trees.potentials[0] if self.decode == "map" else trees.marginals
+        best = self._trees(scores.cpu(), lengths.cpu())
+        heads = best.heads(best.mode).clamp(min=0).to(memory.mask.device)  # (B, N)
+        found = self._log_prob(trees, heads, memory.mask)
+        logs = self.relation_scores(vectors, heads)
+        if logs is None:
+            return ParsedTrees(heads, None, found, memory.mask, trees)
+        likely, relations = logs.max(-1)
+        found = found + torch.where(memory.mask, likely, 0.0).sum(-1)
+        return ParsedTrees(heads, relations, found, memory.mask, trees)
