@@ -7,7 +7,7 @@ Needs the peers: `pip install --no-deps --target local/peers torch-struct pytorc
 - `--scaling`: also growth with the length, fitted exponents and a figure
 - `--tune`: also tile sizes and warps of the CUDA kernels
 
-"forward" is the marginals; "forward+backward" also pulls a random gradient back through them. Ours and theirs
+"forward" is the marginals; "forward+backward" also pulls a given random gradient back through them. Ours and theirs
 alternate in one process. Times are wall times: on CUDA medians between synchronisations, on the processor, which
 should have nothing else to do, minima. The ratio of CPU times is printed beside and decides nothing. Peak memory is
 what a call takes beyond its inputs.
@@ -97,7 +97,7 @@ class Side:
         result = self.forward()
         if self.weight is None and result.dim():
             self.weight = torch.randn_like(result)
-        (result if self.weight is None else (result * self.weight).sum()).backward()
+        result.backward(self.weight)
 
 
 def ours(case: Case, device: str) -> Side:

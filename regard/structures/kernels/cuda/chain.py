@@ -1,4 +1,4 @@
-"""Launches of the chain kernels on CUDA: scans for two states, sweeps for more."""
+"""Launches of the chain kernels on CUDA: scans for two states, one kernel for a few, sweeps for more."""
 
 from __future__ import annotations
 
@@ -8,11 +8,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.structures.kernels.cuda import chain_sweeps, two_states
-from regard.structures.kernels.cuda.launching import on_device_of, packed, power_of_two
+from regard.structures.kernels.cuda import chain_narrow, chain_sweeps, two_states
+from regard.structures.kernels.cuda.launching import Launcher, aligned, on_device_of, packed, power_of_two
 
 LONGEST_SCAN = 4096  # positions of a two-state chain held by one program; longer ones are swept
-TOPS_FROM = 64  # width of a tile from which the largest score of each edge is found beforehand
+NARROW = 16  # width of a tile up to which one program takes a whole chain, both ways at once
+WIDE = 64  # width of a tile from which all edges are looked over before the sweeps
+
+_scan_log_partition = Launcher(two_states.log_partition_kernel)
+_scan_marginals = Launcher(two_states.marginals_kernel)
+_scan_covariance = Launcher(two_states.covariance_kernel)
+_narrow_marginals = Launcher(chain_narrow.marginals_kernel)
+_narrow_covariance = Launcher(chain_narrow.covariance_kernel)
+_tops = Launcher(chain_sweeps.tops_kernel)
+_sweep = Launcher(chain_sweeps.sweep_kernel)
+_edge_marginals = Launcher(chain_sweeps.marginals_kernel)
+_gains = Launcher(chain_sweeps.gains_kernel)
+_carry = Launcher(chain_sweeps.carry_kernel)
+_edge_covariance = Launcher(chain_sweeps.covariance_kernel)
 
 
 def log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
@@ -21,12 +34,10 @@ def log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) ->
     log_z = edges.new_empty(B)
     with on_device_of(edges):
         if _scanned(N, C):
-            two_states.log_partition_kernel[(B,)](init, edges, lengths, log_z, N, **scan_options(N))
+            _scan_log_partition((B,), init, edges, lengths, log_z, N, **scan_options(N))
         else:
-            tops = _tops(edges, N, C)
-            chain_sweeps.sweep_kernel[(B, 1)](
-                init, edges, tops, lengths, None, None, log_z, N, C, **sweep_options(C)
-            )
+            found = _looked_over(edges, N, C)
+            _sweep((B, 1), init, edges, *found, lengths, None, None, log_z, N, C=C, **sweep_options(C))
     return log_z
 
 
@@ -36,18 +47,17 @@ def marginals(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tup
     states, joints = edges.new_empty(B, C), torch.empty_like(edges)
     with on_device_of(edges):
         if _scanned(N, C):
-            two_states.marginals_kernel[(B,)](
-                init, edges, None, lengths, states, joints, N, **scan_options(N)
-            )
+            _scan_marginals((B,), init, edges, None, lengths, states, joints, N, **scan_options(N))
             return states, joints
-        messages = edges.new_empty(2, B, N, C)
-        tops = _tops(edges, N, C)
-        alpha, beta = messages[0], messages[1]
-        chain_sweeps.sweep_kernel[(B, 2)](
-            init, edges, tops, lengths, alpha, beta, None, N, C, **sweep_options(C)
-        )
+        if power_of_two(C, 4) <= NARROW:
+            room = edges.new_empty(B, 2, N, C)
+            _narrow_marginals((B,), init, edges, lengths, room, states, joints, N, C=C, **narrow_options(C))
+            return states, joints
+        alpha, beta = edges.new_empty(B, N, C), edges.new_empty(B, N, C)
+        found = _looked_over(edges, N, C)
+        _sweep((B, 2), init, edges, *found, lengths, alpha, beta, None, N, C=C, **sweep_options(C))
         options, grid = edge_options(B, N, C)
-        chain_sweeps.marginals_kernel[grid](edges, lengths, alpha, beta, states, joints, N, C, **options)
+        _edge_marginals(grid, edges, lengths, alpha, beta, states, joints, N, C=C, **options)
     return states, joints
 
 
@@ -60,22 +70,38 @@ def covariance(
     from_init: bool = True,
 ) -> tuple[Tensor | None, Tensor]:
     g_states, g_edges, lengths = _dense(g_states, g_edges, lengths)
+    states, joints = aligned(states), aligned(joints)
     B, N, C = _sizes(joints)
     out_states, out_edges = torch.empty_like(states) if from_init else None, torch.empty_like(joints)
     with on_device_of(joints):
         if _scanned(N, C):
-            two_states.covariance_kernel[(B,)](
-                states, joints, lengths, g_states, g_edges, out_states, out_edges, N, SEGMENTS=False, **scan_options(N)
-            )  # fmt: skip
+            given = (states, joints, lengths, g_states, g_edges, out_states, out_edges, N)
+            _scan_covariance((B,), *given, SEGMENTS=False, **scan_options(N))
             return out_states, out_edges
-        carried = joints.new_empty(2, B, N, C)
-        before, after = carried[0], carried[1]
-        chain_sweeps.carry_kernel[(B, 2)](
-            states, joints, lengths, g_states, g_edges, before, after, N, C, **carry_options(C)
-        )
+        if power_of_two(C, 4) <= NARROW:
+            given = (
+                states,
+                joints,
+                lengths,
+                g_states,
+                g_edges,
+                joints.new_empty(B, 2, N, C),
+                out_states,
+                out_edges,
+            )
+            _narrow_covariance((B,), *given, N, C=C, **narrow_options(C))
+            return out_states, out_edges
         options, grid = edge_options(B, N, C)
-        chain_sweeps.covariance_kernel[grid](
-            states, joints, lengths, g_edges, before, after, out_states, out_edges, N, C, **options
+        gains = None
+        if _wide(C):
+            gains = joints.new_empty(4, B, N - 1, C)
+            _gains(grid, joints, g_edges, gains, N, C=C, **options)
+        before, after = joints.new_empty(B, N, C), joints.new_empty(B, N, C)
+        _carry(
+            (B, 2), states, joints, lengths, g_states, g_edges, gains, before, after, N, C=C, **carry_options(C)
+        )  # fmt: skip
+        _edge_covariance(
+            grid, states, joints, lengths, g_edges, before, after, out_states, out_edges, N, C=C, **options
         )
     return out_states, out_edges
 
@@ -83,17 +109,24 @@ def covariance(
 def _dense(
     first: Tensor | None, edges: Tensor, lengths: Tensor | None
 ) -> tuple[Tensor | None, Tensor, Tensor | None]:
-    return None if first is None else first.contiguous(), edges.contiguous(), packed(lengths)
+    return None if first is None else aligned(first), aligned(edges), packed(lengths)
 
 
-def _tops(edges: Tensor, N: int, C: int) -> Tensor | None:
-    """The largest score of each edge (B, N−1); None where the tile is small enough to find it on the way."""
-    if C < TOPS_FROM // 2 + 1:
-        return None
-    tops = edges.new_empty(edges.shape[:2])
-    options, grid = edge_options(edges.shape[0], N, C)
-    chain_sweeps.tops_kernel[grid](edges, tops, N, C, **options)
-    return tops
+def _looked_over(edges: Tensor, N: int, C: int) -> tuple[Tensor | None, Tensor | None]:
+    """The largest score of each edge, and of its columns and rows; None where tiles are so small that each is found on
+    the way.
+    """
+    if not _wide(C):
+        return None, None
+    B = len(edges)
+    tops, ceilings = edges.new_empty(B, N - 1), edges.new_empty(2, B, N - 1, C)
+    options, grid = edge_options(B, N, C)
+    _tops(grid, edges, tops, ceilings, N, C=C, **options)
+    return tops, ceilings
+
+
+def _wide(C: int) -> bool:
+    return power_of_two(C, 4) >= WIDE
 
 
 def _sizes(edges: Tensor) -> tuple[int, int, int]:
@@ -109,6 +142,17 @@ def _scanned(N: int, C: int) -> bool:
 def scan_options(N: int) -> dict[str, Any]:
     block = power_of_two(N, 16)
     return {"BLOCK": block, "num_warps": min(16, max(1, block // 64))}
+
+
+@cache
+def narrow_options(C: int) -> dict[str, Any]:
+    block = power_of_two(C, 4)
+    return {
+        "BLOCK": block,
+        "STEPS": 512 // block**2 * 2,
+        "num_warps": 1 if block < 16 else 2,
+        "num_stages": 1,
+    }
 
 
 @cache

@@ -6,11 +6,14 @@ import torch
 from torch import Tensor
 
 from regard.structures.kernels.cuda import chain, two_states
-from regard.structures.kernels.cuda.launching import on_device_of, packed
+from regard.structures.kernels.cuda.launching import Launcher, aligned, on_device_of, packed
+
+_marginals = Launcher(two_states.marginals_kernel)
+_covariance = Launcher(two_states.covariance_kernel)
 
 
 def marginals(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-    scores, transitions, lengths = scores.contiguous(), transitions.contiguous(), packed(lengths)
+    scores, transitions, lengths = aligned(scores), aligned(transitions), packed(lengths)
     B, N = scores.shape
     if N > chain.LONGEST_SCAN:
         nodes = torch.stack([torch.zeros_like(scores), scores], -1)
@@ -19,16 +22,14 @@ def marginals(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> tu
         return torch.cat([first[:, 1:], joints[..., 1].sum(-1)], -1), joints
     inside, joints = torch.empty_like(scores), scores.new_empty(B, N - 1, 2, 2)
     with on_device_of(scores):
-        two_states.marginals_kernel[(B,)](
-            None, scores, transitions, lengths, inside, joints, N, **chain.scan_options(N)
-        )
+        _marginals((B,), None, scores, transitions, lengths, inside, joints, N, **chain.scan_options(N))
     return inside, joints
 
 
 def covariance(
     inside: Tensor, joints: Tensor, lengths: Tensor | None, gradient: Tensor
 ) -> tuple[Tensor, Tensor]:
-    gradient, lengths = gradient.contiguous(), packed(lengths)
+    inside, joints, gradient, lengths = aligned(inside), aligned(joints), aligned(gradient), packed(lengths)
     B, N = inside.shape
     if N > chain.LONGEST_SCAN:
         states = torch.stack([1 - inside[:, 0], inside[:, 0]], -1)
@@ -41,8 +42,6 @@ def covariance(
         return to_scores, to_edges.sum(1)
     to_scores, to_transitions = torch.empty_like(inside), inside.new_empty(B, 2, 2)
     with on_device_of(inside):
-        two_states.covariance_kernel[(B,)](
-            inside, joints, lengths, None, gradient, to_scores, to_transitions, N,
-            SEGMENTS=True, **chain.scan_options(N),
-        )  # fmt: skip
+        given = (inside, joints, lengths, None, gradient, to_scores, to_transitions, N)
+        _covariance((B,), *given, SEGMENTS=True, **chain.scan_options(N))
     return to_scores, to_transitions
