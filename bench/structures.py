@@ -207,10 +207,12 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
             call()
             row[f"{name}_gib"] = peak_memory(call, device)
         slow = max(timed(call, device)[0] for call in calls.values()) > SLOW
+        gc.disable()  # as timeit does: what one side leaves behind is not swept at the other's cost
         for _ in range(3 if slow else repeats):
             for name, call in calls.items():
                 for _ in range(5 if name == "ours" else 1):
                     samples[name].append(timed(call, device))
+        gc.enable()
         for name, times in samples.items():
             wall, cpu = ([pair[i] for pair in times] for i in (0, 1))
             row[f"{name}_ms"] = statistics.median(wall) if device == "cuda" else min(wall)

@@ -15,7 +15,8 @@ def _recurrent(decoder: RecurrentDecoderSpec) -> Answer:
     inputs = ["e(y_{t−1})"]
     if "every-step" in condition:
         inputs.append("h")
-    if decoder.attention:
+    feeds = all(attention.feed for attention in decoder.attention)
+    if decoder.attention and (feeds or not current):
         inputs.append("ŝ_{t−1}" if current else "c_t")
     joined = f"[{'; '.join(inputs)}]" if len(inputs) > 1 else inputs[0]
     first = "s_0 = tanh(W h + b), h the summary" if "start" in condition else "s_0 learned"

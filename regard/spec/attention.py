@@ -18,6 +18,8 @@ class AttentionSpec(Part):
     """Width of the additive score's hidden layer; the decoder's size when absent."""
     state: Literal["previous", "current"] = "previous"
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
+    feed: bool = True
+    """With state current: feed what was read into the next step (Luong's input feeding). Without, training is faster."""
     window: Count = 10
     """Half width of the window of `select: local`."""
     centre: Literal["predicted", "monotonic"] = "predicted"

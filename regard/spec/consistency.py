@@ -210,6 +210,14 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
             where=where(*place, "attention"),
             fix="Give both the same `state`.",
         )
+    for attention in decoder.attention:
+        if not attention.feed and attention.state == "previous":
+            raise RegardError(
+                "feed: false belongs to attention from the current state; from the previous one the context always "
+                "enters the cell.",
+                where=where(*place, "attention", "feed"),
+                fix="Add  state: current, or drop feed.",
+            )
     dots = [attention for attention in decoder.attention if attention.score in ("dot", "scaled-dot")]
     for attention in dots:
         _same_width(spec, name, decoder, attention, where)

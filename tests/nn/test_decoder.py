@@ -70,6 +70,11 @@ def test_stepping_equals_teacher_forcing(condition, cell, looking):
         {"select": "sigmoid"},
         {"select": "local"},
         {"select": "sigmoid", "looking": "current"},
+        {"looking": "current", "feeding": False},
+        {"looking": "current", "feeding": False, "cell": "lstm", "layers": 2, "residual": True},
+        {"looking": "current", "feeding": False, "select": "local", "deep": True},
+        {"looking": "current", "feeding": False, "condition": ["every-step", "attention"], "cell": "rnn"},
+        {"condition": ["start", "every-step"], "cell": "lstm", "layers": 2},
     ],
     ids=str,
 )

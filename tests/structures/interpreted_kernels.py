@@ -43,6 +43,7 @@ CHAINS = [  # N, C, holes, scale, dtype
     (5, 3, 0.3, 1.0, torch.float32),
     (4, 5, 0.2, 50.0, torch.float64),
     (1, 3, 0.0, 1.0, torch.float32),
+    (4, 20, 0.3, 1.0, torch.float32),
     (4, 34, 0.3, 1.0, torch.float32),
     (4, 34, 0.3, 50.0, torch.float64),
     (4, 34, 0.0, 100.0, torch.float32),

@@ -35,6 +35,7 @@ def _recurrent(
         condition=decoder.condition or (("start", "attention") if looks else ("start",)),
         attention=looks or None,
         looking=decoder.attention[0].state if decoder.attention else "previous",
+        feeding=all(attention.feed for attention in decoder.attention),
         deep=decoder.deep,
         tied=decoder.tie != "none",
         dropout=decoder.dropout,

@@ -24,6 +24,8 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     reading = decoder.reading
     if reading is None or len(reading.names) != 1 or len(decoder.stack.cells) != 1:
         return False
+    if not decoder.feeds and not decoder.looks_before:
+        return False
     attention = reading.attention(reading.names[0])
     return (
         type(decoder.stack.cell(0)) is GRUCell

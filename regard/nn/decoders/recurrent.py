@@ -13,7 +13,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import Activation, CellName, Update
-from regard.nn.decoders import fused, fused_step
+from regard.nn.decoders import at_once, fused, fused_step
 from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Reading
@@ -55,6 +55,8 @@ class RecurrentDecoder(nn.Module):
           previous   state:  c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
           current    state:  s_t = cell([e(y_{t−1}); o_{t−1}], s_{t−1}),  c_t = attend(s_t),
                              o_t = tanh(W [s_t; c_t] + b), fed back into the next step                    (Luong 2015)
+                             without `feeding`, s_t = cell(e(y_{t−1}), s_{t−1}): nothing that is read enters the
+                             recurrence, so that in training all steps are taken at once
 
     p(y_t) = softmax(V o_t + b). With `deep`, o_t = tanh(W [s_t; c_t; e(y_{t−1})] + b) in every case.
     With `tied`, V is the embedding, and o_t has its size. Several memories: summaries and contexts side by side.
@@ -76,6 +78,7 @@ class RecurrentDecoder(nn.Module):
         condition: Sequence[Condition] = ("start", "attention"),
         attention: Mapping[str, Attention] | None = None,
         looking: Looking = "previous",
+        feeding: bool = True,
         deep: bool = False,
         tied: bool = False,
         dropout: float = 0.0,
@@ -89,14 +92,15 @@ class RecurrentDecoder(nn.Module):
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
         self.objective, self.sampling = objective or Objective(), 0.0
         self.reading = Reading(attention or {}) if "attention" in condition else None
-        self.feeds = self.reading is not None and looking == "current"
+        self.looks_after = self.reading is not None and looking == "current"
+        self.feeds = self.looks_after and feeding
         self.looks_before = self.reading is not None and looking == "previous"
         context_size = self.reading.context_size if self.reading else 0
         summary_size = sum(source.summary_size for source in sources.values())
         self.summary_size = summary_size if "every-step" in condition else 0
         self.readout_size = embedding.size if tied else size
 
-        read_size = self.readout_size if self.feeds else context_size
+        read_size = self.readout_size if self.feeds else context_size if self.looks_before else 0
         self.stack = Stack(
             embedding.size + self.summary_size + read_size,
             size,
@@ -112,7 +116,7 @@ class RecurrentDecoder(nn.Module):
         self.first = None if self.bridge else nn.Parameter(torch.zeros(states))
         self.deep = deep
         combined = size + context_size + (embedding.size if deep else 0)
-        self.combine = nn.Linear(combined, self.readout_size) if deep or self.feeds else None
+        self.combine = nn.Linear(combined, self.readout_size) if deep or self.looks_after else None
         narrow = tied and self.combine is None and size != embedding.size
         self.narrow = nn.Linear(size, embedding.size, bias=False) if narrow else None
         self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
@@ -180,9 +184,9 @@ class RecurrentDecoder(nn.Module):
         elif state.feed is not None:
             projected = projected + nn.functional.linear(state.feed, read_weight)
         output, layers = self.stack(projected, state.layers)
-        if self.feeds and self.reading:
+        if self.looks_after and self.reading:
             context, looks = self.reading(output, memories, state.constants, state.position)
-            feed = self._combined(output, context, embedded)
+            feed = self._combined(output, context, embedded) if self.feeds else None
         advanced = replace(state, layers=layers, feed=feed, position=state.position + 1)
         return advanced, output, context, looks
 
@@ -205,6 +209,8 @@ class RecurrentDecoder(nn.Module):
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing)
+        if at_once.knows(self):
+            return at_once.unroll(self, memories, previous, packing, truth=truth)
         return self.unroll_plain(memories, previous, packing, truth=truth)
 
     def unroll_plain(
