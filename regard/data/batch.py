@@ -19,10 +19,12 @@ class Tokens:
 
     ids      (B, T) int64; the content alone: decoders add BEGIN and END themselves
     lengths  (B,)   int64
+    counts   the lengths on the processor, where they are known there, so that nobody waits for the device to ask it
     """
 
     ids: Tensor
     lengths: Tensor
+    counts: Tensor | None = None
 
     @property
     def mask(self) -> Tensor:
@@ -30,7 +32,10 @@ class Tokens:
         return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
 
     def to(self, device: torch.device | str) -> Tokens:
-        return Tokens(self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True))
+        counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
+        return Tokens(
+            self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True), counts
+        )
 
 
 @dataclass(frozen=True)

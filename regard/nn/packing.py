@@ -27,16 +27,17 @@ class Packing:
     width: int
 
     @staticmethod
-    def of(lengths: Tensor, width: int) -> Packing:
-        counts = lengths.cpu().numpy()
-        order = np.argsort(-counts, kind="stable")
-        times = np.arange(counts.max(initial=0))[:, None]
-        alive = times < counts[order]  # (T, B)
+    def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
+        """counts   the same lengths on the processor, where they are known there"""
+        known = (lengths.cpu() if counts is None else counts).numpy()
+        order = np.argsort(-known, kind="stable")
+        times = np.arange(known.max(initial=0))[:, None]
+        alive = times < known[order]  # (T, B)
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
 
         def tensor(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).to(lengths.device)
+            return torch.from_numpy(array).to(lengths.device, non_blocking=True)
 
         starts = [0, *alive.sum(1).cumsum().tolist()]
         return Packing(tensor(order), tensor(back), tensor((order * width + times)[alive]), starts, width)

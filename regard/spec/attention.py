@@ -19,7 +19,7 @@ class AttentionSpec(Part):
     state: Literal["previous", "current"] = "previous"
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
     feed: bool = True
-    """With state current: feed what was read into the next step (Luong's input feeding). Without, training is faster."""
+    """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
     window: Count = 10
     """Half width of the window of `select: local`."""
     centre: Literal["predicted", "monotonic"] = "predicted"

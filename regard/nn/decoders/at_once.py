@@ -1,4 +1,7 @@
-"""A whole output at once, where the recurrence does not wait for what is read: torch's kernels (cuDNN on CUDA) run it."""
+"""A whole output at once, where the recurrence does not wait for what is read.
+
+It is run by torch's kernels, which are cuDNN's on CUDA.
+"""
 
 from __future__ import annotations
 

@@ -262,7 +262,8 @@ class RecurrentDecoder(nn.Module):
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
         previous, following, lengths = shifted(target)
-        packing = Packing.of(lengths, following.shape[1])
+        counts = None if target.counts is None else target.counts + 1
+        packing = Packing.of(lengths, following.shape[1], counts)
         sampled = self.training and self.sampling > 0
         unroll = self.unroll_plain if sampled else self.unroll
         unrolled = unroll(memories, previous, packing, truth=truth)

@@ -56,7 +56,7 @@ class RecurrentEncoder(Encoder):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tokens) -> Memory:
-        packing = Packing.of(tokens.lengths, tokens.ids.shape[1])
+        packing = Packing.of(tokens.lengths, tokens.ids.shape[1], tokens.counts)
         values = self.embedding(packing.pack(tokens.ids))  # (N, E): padding is never computed
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)

@@ -79,17 +79,9 @@ def covariance(
             _scan_covariance((B,), *given, SEGMENTS=False, **scan_options(N))
             return out_states, out_edges
         if power_of_two(C, 4) <= NARROW:
-            given = (
-                states,
-                joints,
-                lengths,
-                g_states,
-                g_edges,
-                joints.new_empty(B, 2, N, C),
-                out_states,
-                out_edges,
-            )
-            _narrow_covariance((B,), *given, N, C=C, **narrow_options(C))
+            room = joints.new_empty(B, 2, N, C)
+            both = (states, joints, lengths, g_states, g_edges, room, out_states, out_edges, N)
+            _narrow_covariance((B,), *both, C=C, **narrow_options(C))
             return out_states, out_edges
         options, grid = edge_options(B, N, C)
         gains = None

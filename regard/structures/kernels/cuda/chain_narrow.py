@@ -83,19 +83,19 @@ def marginals_kernel(
         tile = ahead
     tl.debug_barrier()  # what one thread stored another loads
     for low in range(0, N - 1, STEPS):
-        n = low + tl.arange(0, STEPS)
-        at, inside = _edges_at(n, C, BLOCK)
-        left, right, exists = _sides_at(n, N, C, BLOCK)
-        lives = n[:, None] < last
-        edge = tl.load(edges + at, mask=inside & (n[:, None, None] < last), other=float("-inf"))
+        k = low + tl.arange(0, STEPS)
+        at, inside = _edges_at(k, C, BLOCK)
+        left, right, exists = _sides_at(k, N, C, BLOCK)
+        present = k[:, None] < last
+        edge = tl.load(edges + at, mask=inside & (k[:, None, None] < last), other=float("-inf"))
         edge = edge - _finite(tl.max(tl.max(edge, 2), 1))[:, None, None]
-        before = tl.load(messages + left, mask=exists & lives, other=float("-inf"))
-        after = tl.load(messages + right, mask=exists & lives, other=float("-inf"))
-        scores = before[:, :, None] + edge + after[:, None, :]
-        weights = tl.exp(scores - _finite(tl.max(tl.max(scores, 2), 1))[:, None, None])
-        total = tl.sum(tl.sum(weights, 2), 1)
-        share = tl.where(total > 0, total, 1.0)[:, None, None]
-        tl.store(joints + at, weights / share, mask=inside & (n[:, None, None] < N - 1))
+        before = tl.load(messages + left, mask=exists & present, other=float("-inf"))
+        after = tl.load(messages + right, mask=exists & present, other=float("-inf"))
+        combined = before[:, :, None] + edge + after[:, None, :]
+        likely = tl.exp(combined - _finite(tl.max(tl.max(combined, 2), 1))[:, None, None])
+        mass = tl.sum(tl.sum(likely, 2), 1)[:, None, None]
+        mass = tl.where(mass > 0, mass, 1.0)
+        tl.store(joints + at, likely / mass, mask=inside & (k[:, None, None] < N - 1))
     lives = (i < C) & (length > 0)
     score = tl.load(messages + i, mask=lives, other=float("-inf"))
     score += tl.load(messages + N * C + i, mask=lives, other=float("-inf"))
@@ -136,18 +136,18 @@ def covariance_kernel(states, joints, lengths, g_states, g_edges, messages, out_
         tile, gain = ahead, gain_ahead
     tl.debug_barrier()
     for low in range(0, N - 1, STEPS):
-        n = low + tl.arange(0, STEPS)
-        at, inside = _edges_at(n, C, BLOCK)
-        left, right, exists = _sides_at(n, N, C, BLOCK)
-        lives = n[:, None] < last
-        tile = tl.load(joints + at, mask=inside & (n[:, None, None] < last), other=0.0)
-        gain = tl.load(g_edges + at, mask=inside & (n[:, None, None] < last), other=0.0)
-        gain = tl.where(tile > 0, gain, 0.0)
-        before = tl.load(messages + left, mask=exists & lives, other=0.0)
-        after = tl.load(messages + right, mask=exists & lives, other=0.0)
-        mean = tl.sum(tl.sum(tile * gain, 2), 1)[:, None, None]
-        change = tile * (before[:, :, None] + gain - mean + after[:, None, :])
-        tl.store(out_edges + at, change, mask=inside & (n[:, None, None] < N - 1))
+        k = low + tl.arange(0, STEPS)
+        at, inside = _edges_at(k, C, BLOCK)
+        left, right, exists = _sides_at(k, N, C, BLOCK)
+        present = k[:, None] < last
+        joint = tl.load(joints + at, mask=inside & (k[:, None, None] < last), other=0.0)
+        pull = tl.load(g_edges + at, mask=inside & (k[:, None, None] < last), other=0.0)
+        pull = tl.where(joint > 0, pull, 0.0)
+        before = tl.load(messages + left, mask=exists & present, other=0.0)
+        after = tl.load(messages + right, mask=exists & present, other=0.0)
+        average = tl.sum(tl.sum(joint * pull, 2), 1)[:, None, None]
+        change = joint * (before[:, :, None] + pull - average + after[:, None, :])
+        tl.store(out_edges + at, change, mask=inside & (k[:, None, None] < N - 1))
     if out_states is not None:
         lives = (i < C) & (length > 0)
         score = tl.load(messages + i, mask=lives, other=0.0)
