@@ -8,8 +8,9 @@ Needs the peers: `pip install --no-deps --target local/peers torch-struct pytorc
 - `--tune`: also tile sizes and warps of the CUDA kernels
 
 "forward" is the marginals; "forward+backward" also pulls a given random gradient back through them. Ours and theirs
-alternate in one process. Times are wall times: on CUDA medians between synchronisations, on the processor, which
-should have nothing else to do, minima. The ratio of CPU times is printed beside and decides nothing. Peak memory is
+alternate in one process. Times are wall times between synchronisations, the least of as many tries for either side:
+what else a machine does only ever adds to them. (Medians are in the JSON; on a shared machine they vary from run to
+run by half.) The ratio of CPU times is printed beside and decides nothing. Peak memory is
 what a call takes beyond its inputs.
 """
 
@@ -210,14 +211,12 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
         gc.disable()  # as timeit does: what one side leaves behind is not swept at the other's cost
         for _ in range(3 if slow else repeats):
             for name, call in calls.items():
-                for _ in range(5 if name == "ours" else 1):
-                    samples[name].append(timed(call, device))
+                samples[name] += [timed(call, device) for _ in range(1 if slow else 5)]
         gc.enable()
         for name, times in samples.items():
             wall, cpu = ([pair[i] for pair in times] for i in (0, 1))
-            row[f"{name}_ms"] = statistics.median(wall) if device == "cuda" else min(wall)
-            row[f"{name}_cpu_ms"] = min(cpu)
-            row[f"{name}_min_ms"] = min(wall)
+            row[f"{name}_ms"], row[f"{name}_cpu_ms"] = min(wall), min(cpu)
+            row[f"{name}_median_ms"] = statistics.median(wall)
         if device == "cuda":
             row["launches"] = launches(calls["ours"])
         if peers:
