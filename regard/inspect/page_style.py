@@ -48,7 +48,7 @@ font-size:.875rem}}
 .drawing svg{{max-width:100%}}}}"""
 
 SCRIPT = """
-for (const matrix of document.querySelectorAll('svg .matrix')) {
+for (const matrix of document.querySelectorAll('svg .matrix, svg .segments')) {
   const labels = [...matrix.querySelectorAll('.columns text[data-column]')];
   for (const row of matrix.querySelectorAll('.row')) {
     const weights = {};

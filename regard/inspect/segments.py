@@ -101,9 +101,10 @@ def draw_segments(bands: SegmentBands, *, row_labels: bool = True) -> Block:
         edges.append(edges[-1] + cell)
     top = (24.0 if bands.title else 0.0) + sizes.font + 9
     marks: list[Mark] = [Text(left, 12, bands.title, size=13, bold=True)] if bands.title else []
+    pieces: list[Mark] = []
     for place, source in enumerate(bands.order):
         piece = bands.sources[source]
-        marks.append(
+        pieces.append(
             Text((edges[place] + edges[place + 1]) / 2, top - 8, visible(piece), size=sizes.font, anchor="middle",
                  colour="muted" if is_special(piece) else "ink", tags=(("column", str(source)),))
         )  # fmt: skip
@@ -113,7 +114,7 @@ def draw_segments(bands: SegmentBands, *, row_labels: bool = True) -> Block:
         )
         for row in range(len(names))
     ]
-    marks.append(Group(tuple(rows), kind="rows"))
+    marks += [Group(tuple(pieces), kind="columns"), Group(tuple(rows), kind="rows")]
     width = max(edges[-1], left + text_width(bands.title, 15))
     height = top + max(1, len(names)) * (sizes.band + sizes.gap) - sizes.gap + 8
     if not names or not cells:

@@ -48,7 +48,7 @@ def svg(scene: Scene, *, standalone: bool = True) -> str:
 
 
 def stylesheet(scenes: Iterable[Scene]) -> str:
-    """How scenes change on dark screens, and when a pointer rests on a row of a matrix."""
+    """How scenes change on dark screens, and when a pointer rests on a row or an arc."""
     rules = [f".f-{role}{{fill:{DARK.hex(role)}}}.s-{role}{{stroke:{DARK.hex(role)}}}" for role in DARK.roles]
     used = {colour for scene in scenes for mark in scene.walk() for colour in _colours(mark)}
     for colour in sorted((c for c in used if not isinstance(c, str)), key=_class):
@@ -56,8 +56,9 @@ def stylesheet(scenes: Iterable[Scene]) -> str:
             f".f-{_class(colour)}{{fill:{DARK.hex(colour)}}}.s-{_class(colour)}{{stroke:{DARK.hex(colour)}}}"
         )
     return (
-        ".regard text{white-space:pre}.regard .row{transition:opacity .12s}"
+        ".regard text{white-space:pre}.regard .row,.regard .arc{transition:opacity .12s}"
         ".regard .rows:hover .row{opacity:.28}.regard .rows .row:hover{opacity:1}"
+        ".regard .arcs:has(.arc:hover) .arc:not(:hover){opacity:.2}"
         f"@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}"
     )
 

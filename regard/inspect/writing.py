@@ -128,13 +128,20 @@ def _cluster_advance(cluster: str) -> float:
 
 
 def wrap(text: str, width: float, size: float, *, lines: int = 3) -> list[str]:
-    """The text in at most `lines` lines of about `width`; what does not fit is cut with …"""
+    """The text in at most `lines` lines of about `width`; what does not fit is cut with …
+
+    Lines break at blanks, and within what is wider than a line: writing that has no blanks.
+    """
     result: list[str] = []
     for word in text.split(" "):
         if result and text_width(f"{result[-1]} {word}", size) <= width:
             result[-1] += f" {word}"
-        else:
-            result.append(word)
+            continue
+        result.append("")
+        for cluster in clusters(word):
+            if result[-1] and text_width(result[-1] + cluster, size) > width:
+                result.append("")
+            result[-1] += cluster
     if len(result) > lines:
         result = [*result[: lines - 1], result[lines - 1] + "…"]
     return result

@@ -80,6 +80,11 @@ def test_titles_wrap_between_words_and_are_cut_after_the_last_line():
     assert wrap("one two three four", 30, 10, lines=2) == ["one", "two…"]
 
 
+def test_writing_without_blanks_is_wrapped_too():
+    assert wrap("私は学生です", 22, 10) == ["私は", "学生", "です"]
+    assert "".join(wrap("a" * 50, 60, 10, lines=9)) == "a" * 50
+
+
 def test_minus_is_a_minus():
     assert signed(-1.25, 2) == "−1.25"
     assert signed(float("-inf"), 2) == "−∞"
