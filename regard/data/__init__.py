@@ -1,6 +1,6 @@
 """Data: from rows in files, worlds and packages to batches of encoded columns."""
 
-from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Tokens, Trees
+from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Spelling, Tokens, Trees
 from regard.data.batches import Batches
 from regard.data.columns import (
     SPECIAL,
@@ -8,6 +8,7 @@ from regard.data.columns import (
     Column,
     FactsColumn,
     LabelColumn,
+    SpelledTextColumn,
     StoryColumn,
     TagsColumn,
     TextColumn,
@@ -38,6 +39,8 @@ __all__ = [
     "Rejections",
     "Row",
     "Sentences",
+    "SpelledTextColumn",
+    "Spelling",
     "StoryColumn",
     "TagsColumn",
     "TextColumn",

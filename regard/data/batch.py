@@ -14,17 +14,40 @@ PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """The words of a batch by their characters: each of U distinct words once.
+
+    characters  (U, W) int64, BEGIN and END around each word, padded on the right with PAD
+    lengths     (U,)   int64, the two marks counted
+    words       (B, T) int64, which of the U words stands where; 0 beyond the length
+    counts      the lengths on the processor, where they are known there
+    """
+
+    characters: Tensor
+    lengths: Tensor
+    words: Tensor
+    counts: Tensor | None = None
+
+    def to(self, device: torch.device | str) -> Spelling:
+        counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
+        parts = (self.characters, self.lengths, self.words)
+        return Spelling(*(part.to(device, non_blocking=True) for part in parts), counts)
+
+
+@dataclass(frozen=True)
 class Tokens:
     """A batch of sequences of ids, padded on the right with PAD.
 
     ids      (B, T) int64; the content alone: decoders add BEGIN and END themselves
     lengths  (B,)   int64
     counts   the lengths on the processor, where they are known there, so that nobody waits for the device to ask it
+    spelling the characters of the words, where the column spells them
     """
 
     ids: Tensor
     lengths: Tensor
     counts: Tensor | None = None
+    spelling: Spelling | None = None
 
     @property
     def mask(self) -> Tensor:
@@ -33,9 +56,9 @@ class Tokens:
 
     def to(self, device: torch.device | str) -> Tokens:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
-        return Tokens(
-            self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True), counts
-        )
+        spelling = None if self.spelling is None else self.spelling.to(device)
+        ids, lengths = (part.to(device, non_blocking=True) for part in (self.ids, self.lengths))
+        return Tokens(ids, lengths, counts, spelling)
 
 
 @dataclass(frozen=True)

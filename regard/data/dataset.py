@@ -148,7 +148,11 @@ class Dataset:
         collated: dict[str, Any] = {}
         # Those that are `of` others come after them, since their shapes depend on theirs.
         for column in sorted(self.columns.values(), key=lambda column: len(column.of) > 0):
-            if column.cached:
+            if column.reads_texts:
+                texts = [self._text(column.name, row) for row in rows.tolist()]
+                encoded = self._encoded.columns[column.name].take(rows)
+                collated[column.name] = column.collate_texts(encoded, texts)
+            elif column.cached:
                 collated[column.name] = column.collate(
                     self._encoded.columns[column.name].take(rows), collated
                 )

@@ -12,7 +12,15 @@ from regard.spec import ConvolutionalEncoderSpec, MeanEncoderSpec, RecurrentEnco
 def embedding_words(encoder: Any) -> str:
     """What is read of each unit of a text, and what of it is dropped."""
     vectors = f" from {encoder.vectors}" if encoder.vectors else ""
-    return f"e(x_j) of {encoder.embedding}{vectors}" + (
+    characters = getattr(encoder, "characters", None)
+    spelled = ""
+    if characters is not None:
+        ways = {
+            "convolutional": f"convolution of width {characters.width}",
+            "recurrent": "bidirectional LSTM",
+        }
+        spelled = f" beside {characters.size} from its characters ({ways[characters.type]})"
+    return f"e(x_j) of {encoder.embedding}{vectors}{spelled}" + (
         f", dropout {encoder.dropout}" if encoder.dropout else ""
     )
 

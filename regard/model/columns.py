@@ -11,6 +11,7 @@ from regard.data.columns import (
     Column,
     FactsColumn,
     LabelColumn,
+    SpelledTextColumn,
     StoryColumn,
     TagsColumn,
     TextColumn,
@@ -40,7 +41,8 @@ def make_column(part: Any, name: str, spec: Spec) -> Column:
 
 @make_column.register(TextSpec)
 def _text(part: TextSpec, name: str, spec: Spec) -> Column:
-    return TextColumn(
+    spelled = getattr(spec.encoder.get(name), "characters", None) is not None
+    return (SpelledTextColumn if spelled else TextColumn)(
         name,
         field=part.field,
         unit=part.unit,

@@ -22,12 +22,14 @@ from regard.nn.guide import guide_loss
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.selections import Selection
+from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 
 __all__ = [
     "Attention",
     "BagEncoder",
     "ChainTagsDecoder",
     "ConvolutionalEncoder",
+    "ConvolutionalSpelling",
     "Embedding",
     "Encoder",
     "FactsDecoder",
@@ -42,7 +44,9 @@ __all__ = [
     "RNNCell",
     "RecurrentDecoder",
     "RecurrentEncoder",
+    "RecurrentSpelling",
     "Selection",
+    "SpelledEmbedding",
     "StoryEncoder",
     "TagsDecoder",
     "TreeDecoder",

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import PAD
+from regard.data.batch import PAD, UNKNOWN, Tokens
 from regard.errors import RegardError
+
+Arrange = Callable[[Tensor], Tensor]
+"""Puts what belongs to the positions (B, S) of a batch in another order, as packing does."""
+
+
+def as_it_stands(positions: Tensor) -> Tensor:
+    return positions
+
+
+class Reading(Protocol):
+    """What an encoder needs of its embedding: vectors (…, size) of tokens."""
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self, tokens: Tokens, arrange: Arrange = as_it_stands) -> Tensor: ...
 
 
 class Embedding(nn.Module):
@@ -15,6 +34,8 @@ class Embedding(nn.Module):
     vocabulary   number of ids
     size         features of a vector
     dropout      probability that a feature is set to zero in training
+    word_dropout probability that a whole unit is read as UNKNOWN in training, so that there is something to learn
+                 about unknown ones
     vectors      (vocabulary, size) pretrained vectors to start from
     freeze       keep the vectors as they are
     """
@@ -25,6 +46,7 @@ class Embedding(nn.Module):
         size: int,
         *,
         dropout: float = 0.0,
+        word_dropout: float = 0.0,
         vectors: Tensor | None = None,
         freeze: bool = False,
     ) -> None:
@@ -41,8 +63,16 @@ class Embedding(nn.Module):
         vectors = vectors.detach().clone()
         vectors[PAD] = 0
         self.weight = nn.Parameter(vectors, requires_grad=not freeze)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout, self.word_dropout = nn.Dropout(dropout), word_dropout
+
+    def read(self, tokens: Tokens, arrange: Arrange = as_it_stands) -> Tensor:
+        """The vectors of tokens, in the arrangement given: (…, size)."""
+        vectors: Tensor = self(arrange(tokens.ids))
+        return vectors
 
     def forward(self, ids: Tensor) -> Tensor:
+        if self.training and self.word_dropout:
+            forgotten = torch.rand(ids.shape, device=ids.device) < self.word_dropout
+            ids = ids.masked_fill(forgotten & (ids != PAD), UNKNOWN)
         vectors: Tensor = self.dropout(nn.functional.embedding(ids, self.weight, padding_idx=PAD))
         return vectors

@@ -23,6 +23,7 @@ from regard.spec.decoders import (
 )
 from regard.spec.encoders import (
     BagEncoderSpec,
+    CharactersSpec,
     ConvolutionalEncoderSpec,
     EncoderSpec,
     MeanEncoderSpec,
@@ -38,6 +39,7 @@ __all__ = [
     "AlignmentSpec",
     "AttentionSpec",
     "BagEncoderSpec",
+    "CharactersSpec",
     "ColumnSpec",
     "ConvolutionalEncoderSpec",
     "DataSpec",

@@ -36,6 +36,7 @@ WRITES = {
 def check(spec: Spec, where: Where) -> None:
     """Raise the first thing that cannot be, with what to choose instead."""
     _names(spec, where)
+    _characters(spec, where)
     check_story_encoders(spec, where)
     check_facts_truth(spec, where)
     for name, decoder in spec.decoder.items():
@@ -241,6 +242,26 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
                     where=where(*place, "tie"),
                     fix="Make them equal.",
                 )
+
+
+def _characters(spec: Spec, where: Where) -> None:
+    for name, encoder in spec.encoder.items():
+        column = spec.inputs[name]
+        if getattr(encoder, "characters", None) is None:
+            continue
+        place = where("encoder", name, "characters")
+        if getattr(column, "unit", None) != "word" or getattr(column, "case", None) == "marked":
+            raise RegardError(
+                f"characters are read of whole words, and {name} is cut otherwise.",
+                where=place,
+                fix="Use unit: word, and case: keep or lower.",
+            )
+        if any(getattr(decoder, "tie", "none") == "all" for decoder in spec.decoder.values()):
+            raise RegardError(
+                "tie: all shares the embeddings of words, and these are made from characters too.",
+                where=place,
+                fix="Use tie: output, or leave characters out.",
+            )
 
 
 def _tags(spec: Spec, name: str, decoder: TagsDecoderSpec, where: Where) -> None:

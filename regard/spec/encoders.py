@@ -21,7 +21,26 @@ class EmbeddingSpec(Part):
     """Of the embeddings; the same as `dropout` when absent."""
 
 
-class RecurrentEncoderSpec(EmbeddingSpec):
+class CharactersSpec(Part):
+    """Words read by their characters too, so that unknown ones are told apart: a vector beside the word's own."""
+
+    type: Literal["convolutional", "recurrent"] = "convolutional"
+    size: Size = 64
+    embedding: Size = 32
+    """Of a character."""
+    width: Count = 3
+    """Of the convolution, in characters."""
+
+
+class WordsSpec(EmbeddingSpec):
+    """Shared by the encoders that read one vector for each unit."""
+
+    word_dropout: Dropout = 0.0
+    """Share of the units that are read as unknown in training."""
+    characters: CharactersSpec | None = None
+
+
+class RecurrentEncoderSpec(WordsSpec):
     """h_t = cell(h_{t−1}, e(x_t)), read once or from both ends."""
 
     type: Literal["recurrent"]
@@ -37,7 +56,7 @@ class RecurrentEncoderSpec(EmbeddingSpec):
     first: Literal["learned", "zero"] = "learned"
 
 
-class ConvolutionalEncoderSpec(EmbeddingSpec):
+class ConvolutionalEncoderSpec(WordsSpec):
     """Gated convolutions over the embeddings and their positions, with residual connections."""
 
     type: Literal["convolutional"]
@@ -46,7 +65,7 @@ class ConvolutionalEncoderSpec(EmbeddingSpec):
     layers: Count = 2
 
 
-class MeanEncoderSpec(EmbeddingSpec):
+class MeanEncoderSpec(WordsSpec):
     """The embeddings themselves as memory, their mean as summary."""
 
     type: Literal["mean"]

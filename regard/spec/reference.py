@@ -27,6 +27,7 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
         parts.RecurrentEncoderSpec,
         parts.ConvolutionalEncoderSpec,
         parts.MeanEncoderSpec,
+        parts.CharactersSpec,
         parts.BagEncoderSpec,
         parts.StoryEncoderSpec,
     ],
@@ -43,7 +44,11 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
     "training": [parts.TrainingSpec, parts.ScheduleSpec],
     "data": [parts.DataSpec],
 }
-TITLES = {ScheduledSamplingSpec: "scheduled_sampling", parts.ScheduleSpec: "schedule"}
+TITLES = {
+    ScheduledSamplingSpec: "scheduled_sampling",
+    parts.ScheduleSpec: "schedule",
+    parts.CharactersSpec: "characters",
+}
 
 
 def page() -> str:

@@ -18,6 +18,12 @@ from regard.spec.document import Document, Place
 
 DECODER_OF_COLUMN = {"text": "recurrent", "label": "label", "tags": "tags", "tree": "tree"}
 
+MAPPINGS = {
+    "encoder": {"characters", "parents"},
+    "decoder": {"attention", "scheduled_sampling", "class_weights"},
+}
+"""Options that are mappings themselves, and could be taken for one encoder (decoder) each."""
+
 
 def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     """The full form, and for each path made by a shorthand the path the person wrote."""
@@ -84,7 +90,7 @@ def _per_name(
 
 
 def _is_options(value: Mapping[str, Any], part: str) -> bool:
-    return part == "decoder" and set(value) <= {"attention", "scheduled_sampling", "class_weights"}
+    return set(value) <= MAPPINGS[part]
 
 
 def _hand_down_attention(data: dict[str, Any], document: Document, written: dict[Place, Place]) -> None:

@@ -5,6 +5,7 @@ from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.restore import KINDS, column_from_state
+from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
@@ -18,6 +19,7 @@ __all__ = [
     "Column",
     "FactsColumn",
     "LabelColumn",
+    "SpelledTextColumn",
     "StoryColumn",
     "TagsColumn",
     "TextColumn",

@@ -24,6 +24,8 @@ class Column(ABC):
     type: ClassVar[str]
     cached: ClassVar[bool] = True
     """Whether encodings are made once and kept in the cache (text), or made anew for every batch (pictures)."""
+    reads_texts: ClassVar[bool] = False
+    """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
     scalar: ClassVar[bool] = False
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
 
@@ -85,6 +87,10 @@ class Column(ABC):
         self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
     ) -> Tensor | Tokens | Sentences | Trees:
         """Encodings side by side; `beside` holds the collated columns this one is `of`."""
+
+    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Tensor | Tokens | Sentences | Trees:
+        """As `collate`, for a column that `reads_texts`."""
+        return self.collate(encoded)
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

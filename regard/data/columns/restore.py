@@ -9,6 +9,7 @@ from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.label import LabelColumn
+from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
@@ -17,7 +18,16 @@ from regard.errors import RegardError
 
 KINDS: Mapping[str, type[Column]] = {
     kind.type: kind
-    for kind in (TextColumn, StoryColumn, LabelColumn, TagsColumn, AlignmentColumn, FactsColumn, TreeColumn)
+    for kind in (
+        TextColumn,
+        StoryColumn,
+        LabelColumn,
+        TagsColumn,
+        AlignmentColumn,
+        FactsColumn,
+        TreeColumn,
+        SpelledTextColumn,
+    )
 }
 """Every kind of column by the `type` a spec names it with."""
 

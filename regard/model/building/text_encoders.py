@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.data.columns import Column
-from regard.model.building.embedding import build_embedding, text_column
+from regard.model.building.embedding import build_word_embedding, text_column
 from regard.model.building.parts import build_encoder
 from regard.nn import ConvolutionalEncoder, MeanEncoder, RecurrentEncoder
 from regard.spec import ConvolutionalEncoderSpec, MeanEncoderSpec, RecurrentEncoderSpec
@@ -12,7 +12,7 @@ from regard.spec import ConvolutionalEncoderSpec, MeanEncoderSpec, RecurrentEnco
 @build_encoder.register(RecurrentEncoderSpec)
 def _recurrent(encoder: RecurrentEncoderSpec, column: Column, *, read_files: bool = True) -> RecurrentEncoder:
     return RecurrentEncoder(
-        build_embedding(encoder, text_column(column), read_files=read_files),
+        build_word_embedding(encoder, text_column(column), read_files=read_files),
         cell=encoder.cell,
         size=encoder.size,
         layers=encoder.layers,
@@ -30,7 +30,7 @@ def _convolutional(
     encoder: ConvolutionalEncoderSpec, column: Column, *, read_files: bool = True
 ) -> ConvolutionalEncoder:
     return ConvolutionalEncoder(
-        build_embedding(encoder, text_column(column), read_files=read_files),
+        build_word_embedding(encoder, text_column(column), read_files=read_files),
         size=encoder.size,
         width=encoder.width,
         layers=encoder.layers,
@@ -40,4 +40,4 @@ def _convolutional(
 
 @build_encoder.register(MeanEncoderSpec)
 def _mean(encoder: MeanEncoderSpec, column: Column, *, read_files: bool = True) -> MeanEncoder:
-    return MeanEncoder(build_embedding(encoder, text_column(column), read_files=read_files))
+    return MeanEncoder(build_word_embedding(encoder, text_column(column), read_files=read_files))

@@ -7,7 +7,7 @@ from torch import nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.embedding import Embedding
+from regard.nn.embedding import Reading
 from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.memory import Memory
@@ -22,7 +22,7 @@ class ConvolutionalEncoder(Encoder):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: Reading,
         *,
         size: int,
         width: int = 3,
@@ -46,7 +46,7 @@ class ConvolutionalEncoder(Encoder):
         mask = tokens.mask
         keep = mask.unsqueeze(-1)
         places = torch.arange(tokens.ids.shape[1], device=tokens.ids.device).clamp(max=len(self.place) - 1)
-        values = (self.project(self.embedding(tokens.ids)) + self.place[places]) * keep  # (B, S, D)
+        values = (self.project(self.embedding.read(tokens)) + self.place[places]) * keep  # (B, S, D)
         for layer in self.layers:
             seen = layer(self.dropout(values).transpose(1, 2)).transpose(1, 2)
             values = (values + torch.tanh(seen)) * keep

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import Embedding
+from regard.nn.embedding import Reading
 from regard.nn.encoders.base import Encoder
 from regard.nn.memory import Memory
 
@@ -19,11 +19,11 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
 class MeanEncoder(Encoder):
     """values h_s = e(x_s), summary Σ_s h_s / n."""
 
-    def __init__(self, embedding: Embedding) -> None:
+    def __init__(self, embedding: Reading) -> None:
         super().__init__()
         self.embedding = embedding
         self.value_size = self.summary_size = embedding.size
 
     def forward(self, tokens: Tokens) -> Memory:
-        values = self.embedding(tokens.ids)
+        values = self.embedding.read(tokens)
         return Memory(values, tokens.mask, masked_mean(values, tokens.mask))

@@ -7,7 +7,7 @@ from torch import nn
 from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.cells import Activation, CellName, Update
-from regard.nn.embedding import Embedding
+from regard.nn.embedding import Reading
 from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.layer import First, RecurrentLayer
 from regard.nn.memory import Memory
@@ -23,7 +23,7 @@ class RecurrentEncoder(Encoder):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: Reading,
         *,
         cell: CellName = "gru",
         size: int = 256,
@@ -57,7 +57,7 @@ class RecurrentEncoder(Encoder):
 
     def forward(self, tokens: Tokens) -> Memory:
         packing = Packing.of(tokens.lengths, tokens.ids.shape[1], tokens.counts)
-        values = self.embedding(packing.pack(tokens.ids))  # (N, E): padding is never computed
+        values = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)
             values, summary = layer(inputs, packing)

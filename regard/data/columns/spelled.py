@@ -1,0 +1,93 @@
+"""Text in words that are also spelled: beside its number, each word comes with its characters."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.data.batch import BEGIN, END, Spelling, Tokens
+from regard.data.columns.text import TextColumn
+from regard.data.columns.vocabulary import Vocabulary
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+
+RARE = 2
+"""Characters seen fewer times in training are unknown, so that there is something to learn about unknown ones."""
+LONGEST = 32
+"""Of longer words the first and the last half of so many characters are read."""
+
+
+class SpelledTextColumn(TextColumn):
+    """A text column of words whose batches carry a `Spelling`, also of the words outside the vocabulary.
+
+    The spelling keeps the case whatever `case` does to the words.
+    """
+
+    type = "spelled-text"
+    reads_texts = True
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        if self.unit != "word" or self.case == "marked":
+            raise RegardError(
+                "only whole words can be spelled.", where=name, fix="Use unit: word, and case: keep or lower."
+            )
+        self._set_characters([])
+
+    def _set_characters(self, characters: Sequence[str]) -> None:
+        self.characters = Vocabulary(characters)
+        self._spelled: dict[str, Array] = {}
+
+    def learn(self, values: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+
+        def counted() -> Iterator[str]:
+            for value in values:
+                for word in self.words(value):
+                    counts.update(word)
+                yield value
+
+        super().learn(counted())
+        self._set_characters(Vocabulary.counted(counts, min_count=RARE).pieces)
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text in their own case, as many as it has pieces."""
+        return self.cutter.cut(text if self.form is None else unicodedata.normalize(self.form, text))
+
+    def spell_word(self, word: str) -> Array:
+        """BEGIN, the numbers of the characters, END."""
+        found = self._spelled.get(word)
+        if found is None:
+            half = LONGEST // 2
+            signs = word if len(word) <= LONGEST else word[:half] + word[-half:]
+            found = self._spelled[word] = np.array([BEGIN, *self.characters.ids(signs), END], dtype=np.int64)
+        return found
+
+    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Tokens:
+        """As `collate`, with the distinct words of the texts spelled."""
+        tokens = self.collate(encoded)
+        numbers: dict[str, int] = {}
+        places = [
+            np.array([numbers.setdefault(word, len(numbers)) for word in self.words(text)], dtype=np.int64)
+            for text in texts
+        ]
+        spelled = Ragged.of([self.spell_word(word) for word in numbers])
+        spelling = Spelling(
+            torch.from_numpy(spelled.padded()),
+            torch.from_numpy(spelled.lengths),
+            torch.from_numpy(Ragged.of(places).padded()),
+        )
+        return replace(tokens, spelling=spelling)
+
+    def learned(self) -> dict[str, Any]:
+        return {**super().learned(), "characters": self.characters.pieces}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        super().relearn(learned)
+        self._set_characters(learned.get("characters", []))
