@@ -114,7 +114,7 @@ class Model:
 
         output        which output, where the model has several
         trace         False leaves out where it looked
-        samples       how many structures to draw for each step, where it looks at segments (`trace.structures`)
+        samples       how many segmentations of each step, or trees of a sentence, to draw (`trace.structures`)
         batch_rows    inputs computed at a time; the answers do not depend on it
         prefix        how every output must begin
         ensemble      other models to decide together with
@@ -258,6 +258,7 @@ class Model:
             self.columns,
             list(self.spec.inputs),
             self.network.truths[output],
+            output=output,
             trace=trace,
             replace_unknown=self.spec.search.replace_unknown,
         )
