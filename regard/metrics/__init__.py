@@ -8,7 +8,7 @@ from regard.metrics.edits import cer, per, wer
 from regard.metrics.facts import distinct_hops, fact_accuracy, fact_set_accuracy, random_facts
 from regard.metrics.lengths import Bucket, ByLength, by_length
 from regard.metrics.likelihood import perplexity
-from regard.metrics.matching import accuracy, exact, tag_accuracy, word_error
+from regard.metrics.matching import accuracy, before_failure, exact, tag_accuracy, word_error
 from regard.metrics.metric import Metric
 from regard.metrics.registry import METRICS, higher_is_better, metric
 from regard.metrics.result import Score
@@ -40,6 +40,7 @@ __all__ = [
     "accuracy",
     "alignment_error_rate",
     "attention_error_rate",
+    "before_failure",
     "best_threshold",
     "bleu",
     "by_length",

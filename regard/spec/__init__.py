@@ -14,6 +14,7 @@ from regard.spec.columns import (
 from regard.spec.consistency import attentions
 from regard.spec.data import DataSpec
 from regard.spec.decoders import (
+    AlignDecoderSpec,
     DecoderSpec,
     FactsDecoderSpec,
     LabelDecoderSpec,
@@ -27,7 +28,10 @@ from regard.spec.encoders import (
     ConvolutionalEncoderSpec,
     EncoderSpec,
     MeanEncoderSpec,
+    ParentsSpec,
+    PositionsSpec,
     RecurrentEncoderSpec,
+    SharedEncoderSpec,
     StoryEncoderSpec,
 )
 from regard.spec.search import SearchSpec
@@ -36,6 +40,7 @@ from regard.spec.stories import question_of, story_of
 from regard.spec.training import ScheduleSpec, TrainingSpec
 
 __all__ = [
+    "AlignDecoderSpec",
     "AlignmentSpec",
     "AttentionSpec",
     "BagEncoderSpec",
@@ -50,10 +55,13 @@ __all__ = [
     "LabelDecoderSpec",
     "LabelSpec",
     "MeanEncoderSpec",
+    "ParentsSpec",
+    "PositionsSpec",
     "RecurrentDecoderSpec",
     "RecurrentEncoderSpec",
     "ScheduleSpec",
     "SearchSpec",
+    "SharedEncoderSpec",
     "Spec",
     "StoryEncoderSpec",
     "StorySpec",
