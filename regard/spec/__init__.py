@@ -34,6 +34,7 @@ from regard.spec.encoders import (
     SharedEncoderSpec,
     StoryEncoderSpec,
 )
+from regard.spec.reading import trees_of
 from regard.spec.search import SearchSpec
 from regard.spec.spec import Spec
 from regard.spec.stories import question_of, story_of
@@ -74,4 +75,5 @@ __all__ = [
     "attentions",
     "question_of",
     "story_of",
+    "trees_of",
 ]

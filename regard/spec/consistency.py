@@ -97,7 +97,7 @@ def _names(spec: Spec, where: Where) -> None:
                     fix="Give each column a name of its own; `field:` says which field of the row it reads.",
                 )
             seen[name] = part
-    for part, columns in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+    for part, columns in parts.items():
         for name, column in columns.items():
             shared = getattr(column, "shared", None)
             texts = [other for other in (*spec.inputs, *spec.outputs) if other != name]
@@ -235,8 +235,8 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
     if decoder.tie == "all":
         target = spec.outputs[name]
         for source_name in spec.encoder:
-            source = spec.inputs[source_name]
-            if source.shared != name and getattr(target, "shared", None) != source_name:
+            source = getattr(spec.inputs[source_name], "shared", None)
+            if source != name and getattr(target, "shared", None) != source_name:
                 raise RegardError(
                     f"tie: all needs one vocabulary for {source_name} and {name}.",
                     where=where(*place, "tie"),

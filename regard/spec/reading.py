@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from regard.errors import RegardError
+from regard.spec.columns import TreeSpec
 from regard.spec.decoders import AlignDecoderSpec
 from regard.spec.encoders import (
     ConvolutionalEncoderSpec,
@@ -35,6 +36,25 @@ def check_reading(spec: Spec, where: Where) -> None:
     for name, encoder in spec.encoder.items():
         if isinstance(encoder, SharedEncoderSpec):
             _shared(spec, name, encoder, where)
+        given = (
+            isinstance(encoder, Reader) and encoder.parents is not None and encoder.parents.select == "given"
+        )
+        readers = [
+            name,
+            *(other for other, part in spec.encoder.items() if getattr(part, "of", None) == name),
+        ]
+        for reader in readers if given else ():
+            if reader not in trees_of(spec):
+                raise RegardError(
+                    f"the parents of {reader} are to be given, and no input is its tree.",
+                    where=where("encoder", name, "parents", "select"),
+                    fix=f"Add  inputs: {{{reader}_tree: {{type: tree, of: {reader}}}}}, or choose select: projective.",
+                )
+
+
+def trees_of(spec: Spec) -> dict[str, str]:
+    """{input: the input that is its tree}."""
+    return {column.of: name for name, column in spec.inputs.items() if isinstance(column, TreeSpec)}
 
 
 def _shared(spec: Spec, name: str, encoder: SharedEncoderSpec, where: Where) -> None:
