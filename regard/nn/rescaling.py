@@ -14,34 +14,27 @@ SMALLEST = 1e-20
 
 
 def rescale(weights: Tensor, mass: float) -> Tensor:
-    """mass · w / Σ w over the last dimension; zeros where the weights are all zero. w ≥ 0."""
+    """w / γ with γ = Σ w / mass over the last dimension; zeros where the weights are all zero. w ≥ 0."""
     if torch.compiler.is_compiling():
-        return weights * (mass / _total(weights))
+        return weights / (weights.sum(-1, keepdim=True).clamp(min=SMALLEST) / mass)
     scaled: Tensor = _Rescale.apply(weights, mass)  # type: ignore[no-untyped-call]
     return scaled
 
 
-def _total(weights: Tensor) -> Tensor:
-    return weights.sum(-1, keepdim=True).clamp(min=SMALLEST)
-
-
 class _Rescale(torch.autograd.Function):
-    """Asked for at every step of a decoder, hence written out: with r the result,
-
-    dw = (mass / Σ w) (dr − Σ dr r / mass)
-    """
+    """Asked for at every step of a decoder, hence written out: with r the result, dw = (dr − Σ dr r / mass) / γ."""
 
     @staticmethod
     def forward(ctx: Any, weights: Tensor, mass: float) -> Tensor:
-        factor = mass / _total(weights)
-        scaled = weights * factor
-        ctx.save_for_backward(scaled, factor)
+        gamma = weights.sum(-1, keepdim=True).clamp_(min=SMALLEST).mul_(1 / mass)
+        scaled = weights / gamma
+        ctx.save_for_backward(scaled, gamma)
         ctx.mass = mass
         return scaled
 
     @staticmethod
     @once
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        scaled, factor = ctx.saved_tensors
+        scaled, gamma = ctx.saved_tensors
         mean = (gradient * scaled).sum(-1, keepdim=True)
-        return torch.sub(gradient, mean, alpha=1 / ctx.mass) * factor, None
+        return torch.sub(gradient, mean, alpha=1 / ctx.mass).div_(gamma), None

@@ -87,6 +87,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "monotonic local": {"attention": {"select": "local", "window": 2, "centre": "monotonic"}},
     "sigmoid": {"attention": {"score": "linear", "select": "sigmoid"}},
     "segments": {"attention": {"score": "general", "select": "segments", "state": "current"}},
+    "embeddings read by their states": {"encoder": {"size": 8, "embedding": 6, "values": "embeddings"}},
     "segments from the previous state": {"attention": {"select": "segments", "normalize": 0}},
     "uniform": {"attention": {"select": "uniform"}},
     "dot": {"encoder": {"size": 5, "embedding": 6}, "attention": {"score": "scaled-dot"}},

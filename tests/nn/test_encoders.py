@@ -93,3 +93,17 @@ def test_pretrained_vectors():
 def test_an_even_width_is_refused():
     with pytest.raises(RegardError, match="odd"):
         ConvolutionalEncoder(Embedding(VOCABULARY, 5), size=4, width=2)
+
+
+def test_embeddings_as_values_with_the_states_as_keys():
+    torch.manual_seed(0)
+    embedding = Embedding(VOCABULARY, 5)
+    states = RecurrentEncoder(embedding, size=4)
+    local = RecurrentEncoder(embedding, size=4, values="embeddings")
+    local.load_state_dict(states.state_dict())
+    read, whole = local(SOURCE), states(SOURCE)
+    mask = SOURCE.mask.unsqueeze(-1)
+    torch.testing.assert_close(read.values, embedding.weight[SOURCE.ids] * mask)
+    torch.testing.assert_close(read.keys, whole.values)
+    torch.testing.assert_close(read.summary, whole.summary)
+    assert (local.value_size, local.key_size, local.summary_size) == (5, 8, 8)

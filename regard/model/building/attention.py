@@ -15,7 +15,12 @@ def build_attention(attention: AttentionSpec, query_size: int, sources: Mapping[
     over = attention.over or next(iter(sources))
     select = _selection(attention, query_size)
     return Attention(
-        query_size, sources[over].value_size, score=attention.score, select=select, size=attention.size
+        query_size,
+        sources[over].value_size,
+        score=attention.score,
+        select=select,
+        size=attention.size,
+        key_size=getattr(sources[over], "key_size", None),
     )
 
 

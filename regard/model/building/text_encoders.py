@@ -22,6 +22,7 @@ def _recurrent(encoder: RecurrentEncoderSpec, column: Column, *, read_files: boo
         activation=encoder.activation,
         update=encoder.update,
         first=encoder.first,
+        values=encoder.values,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from torch import nn
 
 from regard.data.batch import Tokens
@@ -13,12 +15,17 @@ from regard.nn.encoders.layer import First, RecurrentLayer
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 
+Values = Literal["states", "embeddings"]
+
 
 class RecurrentEncoder(Encoder):
     """h_s = [→h_s; ←h_s] with →h_s = cell(→h_{s−1}, e(x_s)) and ←h_s = cell(←h_{s+1}, e(x_s)).
 
     The summary is [→h_n; ←h_1], what each direction held when it had read everything. `layers` are stacked; with
     `residual` each layer from the second on adds its input to its output; dropout acts between layers.
+
+    values   what a look reads: the states h_s, or the embeddings e(x_s), with the states as keys. States know what
+             stands around a position, so that one of them may be enough; embeddings must be read together.
     """
 
     def __init__(
@@ -34,13 +41,16 @@ class RecurrentEncoder(Encoder):
         activation: Activation = "tanh",
         update: Update = "torch",
         first: First = "learned",
+        values: Values = "states",
     ) -> None:
         super().__init__()
         if layers < 1:
             raise RegardError(f"An encoder needs at least one layer; received {layers}.")
         width = size * (2 if bidirectional else 1)
         self.embedding, self.residual = embedding, residual
-        self.value_size = self.summary_size = width
+        self.values = values
+        self.summary_size = self.key_size = width
+        self.value_size = width if values == "states" else embedding.size
         self.layers = nn.ModuleList(
             RecurrentLayer(
                 embedding.size if index == 0 else width,
@@ -57,10 +67,12 @@ class RecurrentEncoder(Encoder):
 
     def forward(self, tokens: Tokens) -> Memory:
         packing = Packing.of(tokens.lengths, tokens.ids.shape[1], tokens.counts)
-        values = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
+        values = embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)
             values, summary = layer(inputs, packing)
             if self.residual and index > 0:
                 values = values + inputs
-        return Memory(packing.unpack(values), tokens.mask, summary)
+        if self.values == "states":
+            return Memory(packing.unpack(values), tokens.mask, summary)
+        return Memory(packing.unpack(embedded), tokens.mask, summary, keys=packing.unpack(values))
