@@ -9,6 +9,7 @@ from typing import Any
 
 from regard.data import Batches, Dataset
 from regard.errors import RegardError
+from regard.latent import LATENT, latent_baselines, measure_latent
 from regard.looks import LOOKING, Looks, looks, measure_looks
 from regard.metrics import (
     METRICS,
@@ -79,7 +80,7 @@ def wanted_metrics(model: Model, names: Sequence[str] = ()) -> dict[str, list[st
         asked = [name for name in names or model.spec.metrics if name.rpartition(".")[0] in ("", output)]
         chosen[output] = [name.rpartition(".")[2] for name in asked] or list(USUAL[column.type])
     for name in {name for names in chosen.values() for name in names}:
-        if name not in (*LIKELIHOOD, *LOOKING, *SUPPORTING):
+        if name not in (*LIKELIHOOD, *LOOKING, *SUPPORTING, *LATENT):
             metric(name)  # raises, with the nearest name, where there is none
     return chosen
 
@@ -114,8 +115,12 @@ def evaluate(
         seen = looks(model, dataset, output) if set(metrics) & set(LOOKING) else None
         tuned_on = None if dev is None else partial(_dev_looks, model, dev, output)
         for name in metrics:
-            if name in SUPPORTING:
-                score = measure_facts(name, model, dataset, output)
+            if name in SUPPORTING or name in LATENT:
+                score = (
+                    measure_facts(name, model, dataset, output)
+                    if name in SUPPORTING
+                    else measure_latent(model, dataset)
+                )
                 if score is not None:
                     evaluation.scores[prefix + name] = score
             elif name not in LOOKING:
@@ -123,6 +128,8 @@ def evaluate(
             elif seen is not None:
                 evaluation.scores[prefix + name] = measure_looks(name, seen, tuned_on)
         by_chance = baselines(model, dataset, output)
+        if set(metrics) & set(LATENT):
+            by_chance |= latent_baselines(model, dataset)
         evaluation.chance |= {prefix + name: by_chance[name] for name in metrics if name in by_chance}
     return evaluation
 
@@ -168,8 +175,8 @@ def _dev_looks(model: Model, dev: Callable[[], Dataset], output: str) -> Looks |
 
 
 def _lengths(model: Model, dataset: Dataset) -> Any:
-    lengths = dataset.lengths(next(iter(model.spec.inputs)))
-    for name in model.spec.inputs:
+    lengths = dataset.lengths(next(iter(model.spec.encoder)))
+    for name in model.spec.encoder:
         lengths = lengths.clip(min=dataset.lengths(name))
     return lengths
 

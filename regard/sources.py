@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from regard.data import Row, read_rows
 from regard.data.encoding import fingerprint
+from regard.data.filtered import FilteredRows
 from regard.errors import RegardError
 from regard.spec import Spec
 
@@ -27,18 +28,27 @@ def open_splits(spec: Spec) -> Splits:
         return dict(package(data.package, **data.options).splits())
     if not data.train:
         raise RegardError("no data to train on.", where="data.train", fix="--set data.train=FILE")
-    splits: Splits = {"train": open_files(spec, data.train)}
+    splits: Splits = {"train": open_split(spec, "train", data.train)}
     for name, files in (("dev", data.dev), ("test", data.test)):
         if files:
-            splits[name] = open_files(spec, files)
+            splits[name] = open_split(spec, name, files)
     if "dev" not in splits:
         splits["train"], splits["dev"] = hold_out(splits["train"], spec)
     return splits
 
 
-def open_files(spec: Spec, files: Sequence[str]) -> Iterable[Row]:
-    """The rows of some files, with the fields this spec reads."""
-    return read_rows(list(files), fields=file_fields(spec), bad_rows=spec.data.bad_rows)
+def open_split(spec: Spec, split: str, files: Sequence[str]) -> Iterable[Row]:
+    """The rows of a split: all those of its files, or those that `data.where` asks for."""
+    wanted = spec.data.where.get(split)
+    if not wanted:
+        return open_files(spec, files)
+    return FilteredRows(open_files(spec, files, extra=list(wanted)), wanted)
+
+
+def open_files(spec: Spec, files: Sequence[str], *, extra: Sequence[str] = ()) -> Iterable[Row]:
+    """The rows of some files, with the fields this spec reads and some more."""
+    fields = list(dict.fromkeys([*file_fields(spec), *extra]))
+    return read_rows(list(files), fields=fields, format=spec.data.format, bad_rows=spec.data.bad_rows)
 
 
 def file_fields(spec: Spec) -> list[str]:

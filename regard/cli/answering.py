@@ -1,4 +1,4 @@
-"""What `predict`, `score` and `show` do once their options are read."""
+"""What `predict` and `score` do once their options are read."""
 
 from __future__ import annotations
 
@@ -154,32 +154,3 @@ def score_pairs(
                     file=stream,
                 )
     print(f"perplexity {math.exp(-total / max(units, 1)):.4f} over {units:,} units", file=sys.stderr)
-
-
-def show_trace(
-    run: Path,
-    *,
-    text: str,
-    target: str | None,
-    output: Path | None,
-    overrides: Sequence[str],
-    device: str | None,
-) -> None:
-    from rich.console import Console
-
-    model = load(run, overrides, device)
-    for name in model.spec.outputs:
-        if target is None:
-            found = model.predict(text, output=name)
-        else:
-            found = model.score([text], [target], output=name)[0]
-        if found.trace is None:
-            continue
-        if output is not None:
-            path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
-            found.trace.save(path)
-            print(f"{found.text}\n{path}")
-        else:
-            console = Console()
-            found.trace.print(console)
-            console.print(f"log p {found.score:.3f}", highlight=False)

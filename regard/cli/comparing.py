@@ -8,8 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from regard.cli.measuring import open_dataset
-from regard.data import Dataset
+from regard.cli.looking import Looked
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import METRICS, Comparison, compare, metric
@@ -105,36 +104,17 @@ def draw_side_by_side(
     from regard.inspect import compare as draw
     from regard.inspect import save
 
-    if (text is None) == (row is None):
-        raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
+    looked = Looked(text, target, row, split)
     if names and len(names) != len(runs):
         raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")
     models = [Model.load(run, device=device) for run in runs]
-    traces = [
-        _of_row(model, row, split) if row is not None else _of_text(model, text or "", target)
-        for model in models
-    ]
+    traces = [_traced(looked.by(model)) for model in models]
     titles = names or [run.name for run in runs]
     save(draw(list(zip(titles, traces, strict=True)), across=across), output)
     print(output)
 
 
-def _of_text(model: Model, text: str, target: str | None) -> Trace:
-    found = model.predict(text) if target is None else model.score([text], [target])[0]
-    return _traced(found)
-
-
-def _of_row(model: Model, row: int, split: str) -> Trace:
-    dataset: Dataset = open_dataset(model, (), [split])
-    if not 0 <= row < len(dataset):
-        raise RegardError(
-            f"there is no row {row}.", where="--row", fix=f"{split} has 0 to {len(dataset) - 1}."
-        )
-    output = model.output_name(None)
-    return _traced(model.score_batch(dataset.batch([row]), output, structures=True)[0])
-
-
 def _traced(found: Prediction) -> Trace:
-    if found.trace is None or not found.trace.attention:
+    if found.trace is None or not (found.trace.attention or found.trace.structures):
         raise RegardError("this model looks at nothing.", fix="Compare models that have an attention.")
     return found.trace

@@ -12,12 +12,28 @@ from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, searc
 def show(
     run: Run,
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT", help="One input; several words need no quotes.")
-    ],
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(
+            metavar="TEXT",
+            help="One input; several words need no quotes. Several inputs as JSON, by their names.",
+        ),
+    ] = None,
     target: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--target", help="Where does it look while it writes this, instead of its own answer?"),
     ] = None,
+    row: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            "--row", metavar="N", help="Row N (from 0) of the spec's data, with its truth, instead."
+        ),
+    ] = None,
+    split: Annotated[
+        str, typer.Option("--split", metavar="NAME", help="The part of the data --row is of.")
+    ] = "test",
+    samples: Annotated[
+        int, typer.Option("--samples", min=0, metavar="K", help="Draw K samples of what it selected jointly.")
+    ] = 0,
     output: Output = None,
     beam: Beam = None,
     overrides: Overrides = None,
@@ -26,14 +42,14 @@ def show(
 ) -> None:
     """See where a model looked, in the terminal or as a figure (-o .svg .png .pdf .html).
 
-    regard show runs/g2p attention · regard show runs/translation the small cat sleeps -o cat.svg
+    regard show runs/g2p attention · regard show runs/translation the small cat sleeps -o cat.svg ·
+    regard show runs/parser-crf --row 3
     """
-    from regard.cli.answering import show_trace
+    from regard.cli.looking import Looked, show_trace
 
     show_trace(
         run,
-        text=" ".join(text),
-        target=target,
+        Looked(" ".join(text) if text else None, target, row, split, samples),
         output=output,
         overrides=search_overrides(beam, seed, overrides),
         device=device,

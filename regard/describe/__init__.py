@@ -4,7 +4,16 @@ Data, encoder, decoder, parameters, loss, algorithm, each in the form that is co
 A new kind of column, encoder or decoder registers its own lines.
 """
 
-from regard.describe import encoders, facts, label, recurrent, tags, tree  # noqa: F401  they register themselves
+from regard.describe import (  # noqa: F401  they register themselves
+    align,
+    encoders,
+    facts,
+    label,
+    parents,
+    recurrent,
+    tags,
+    tree,
+)
 from regard.describe.board import answers, board
 
 __all__ = ["answers", "board"]

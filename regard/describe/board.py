@@ -19,8 +19,8 @@ def answers(spec: Spec) -> dict[str, Answer]:
         "data": _data(spec),
         "encoder": [
             line
-            for name in spec.inputs
-            for line in _named(name, encoder_lines(spec.encoder[name]), spec.inputs)
+            for name, encoder in spec.encoder.items()
+            for line in _named(name, encoder_lines(encoder), spec.encoder)
         ],
         "decoder": [
             line

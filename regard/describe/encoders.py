@@ -6,6 +6,7 @@ from typing import Any
 
 from regard.describe.cells import cell_equations
 from regard.describe.lines import Answer, encoder_lines
+from regard.describe.parents import parents_lines
 from regard.spec import ConvolutionalEncoderSpec, MeanEncoderSpec, RecurrentEncoderSpec
 
 
@@ -40,6 +41,7 @@ def _recurrent(encoder: RecurrentEncoderSpec) -> Answer:
         states.format(encoder.cell) + f"   h_0 {first}",
         *cell_equations(encoder.cell, "h", "x", encoder.activation, encoder.update),
         f"{layers}{residual}{encoder.size} units{both}, {embedding_words(encoder)}; {summary}",
+        *parents_lines(encoder.parents),
     ]
 
 
@@ -49,9 +51,13 @@ def _convolutional(encoder: ConvolutionalEncoderSpec) -> Answer:
         "h ← h + a ⊙ σ(b),  [a; b] = W * h   (gated convolution)   h_j starts as e(x_j) + position",
         f"{encoder.layers} layers of {encoder.size} units, width {encoder.width}, {embedding_words(encoder)}; "
         "summary mean of h",
+        *parents_lines(encoder.parents),
     ]
 
 
 @encoder_lines.register(MeanEncoderSpec)
 def _mean(encoder: MeanEncoderSpec) -> Answer:
-    return [f"h_j = e(x_j); summary mean of h; {embedding_words(encoder)}"]
+    return [
+        f"h_j = e(x_j); summary mean of h; {embedding_words(encoder)}",
+        *parents_lines(encoder.parents),
+    ]

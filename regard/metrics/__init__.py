@@ -6,9 +6,10 @@ from regard.metrics.chunks import chunk_f1
 from regard.metrics.classification import Classification, LabelScore, classification, macro_f1, top_k_accuracy
 from regard.metrics.edits import cer, per, wer
 from regard.metrics.facts import distinct_hops, fact_accuracy, fact_set_accuracy, random_facts
+from regard.metrics.latent import branching_baselines, latent_uas
 from regard.metrics.lengths import Bucket, ByLength, by_length
 from regard.metrics.likelihood import perplexity
-from regard.metrics.matching import accuracy, exact, tag_accuracy, word_error
+from regard.metrics.matching import accuracy, before_failure, exact, tag_accuracy, word_error
 from regard.metrics.metric import Metric
 from regard.metrics.registry import METRICS, higher_is_better, metric
 from regard.metrics.result import Score
@@ -40,8 +41,10 @@ __all__ = [
     "accuracy",
     "alignment_error_rate",
     "attention_error_rate",
+    "before_failure",
     "best_threshold",
     "bleu",
+    "branching_baselines",
     "by_length",
     "cer",
     "chain_heads",
@@ -61,6 +64,7 @@ __all__ = [
     "las",
     "las_no_punct",
     "las_universal",
+    "latent_uas",
     "macro_f1",
     "majority",
     "metric",

@@ -34,6 +34,21 @@ def _tag_matches(predictions: Sequence[str], references: References) -> Table:
     return np.array(lines)
 
 
+def _before_failure(predictions: Sequence[str], references: References) -> Table:
+    """(n, 2): the share of the reference's words before the first mistake, and one; the best reference counts."""
+    shares = []
+    for prediction, row in zip(predictions, references, strict=True):
+        mine = prediction.split()
+        shares.append(max(_right_beginning(mine, reference.split()) for reference in row))
+    return np.stack([np.array(shares), np.ones(len(shares))], axis=1)
+
+
+def _right_beginning(words: Sequence[str], reference: Sequence[str]) -> float:
+    pairs = enumerate(zip(words, reference, strict=False))
+    right = next((place for place, (mine, true) in pairs if mine != true), min(len(words), len(reference)))
+    return right / len(reference) if reference else float(not words)
+
+
 exact = Metric("exact", _matches, ratio, lambda count: f"exact match|refs:{count}")
 """The share of predictions equal to one of their references."""
 
@@ -47,3 +62,12 @@ tag_accuracy = Metric(
     "tag_accuracy", _tag_matches, ratio, lambda count: f"share of positions right|refs:{count}"
 )
 """The share of positions with the right tag; a missing or superfluous tag is a wrong one."""
+
+before_failure = Metric(
+    "before_failure",
+    _before_failure,
+    ratio,
+    lambda count: f"share of words before the first mistake|refs:{count}",
+)
+"""The mean share of an output that is right before the first wrong word (Grefenstette et al. 2015); what comes after
+the end of a reference does not count."""

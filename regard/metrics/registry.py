@@ -26,6 +26,7 @@ METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(
         "uas_no_punct": lambda: trees.uas_no_punct,
         "las_no_punct": lambda: trees.las_no_punct,
         "exact_trees": lambda: trees.exact_trees,
+        "before_failure": lambda: matching.before_failure,
         "word_error": lambda: matching.word_error,
         "wer": lambda: edits.wer,
         "cer": lambda: edits.cer,

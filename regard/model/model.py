@@ -13,6 +13,7 @@ from regard.data import Batch, Batches, Dataset, Row, Tokens
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
 from regard.model.answers import Asked, predictions
+from regard.model.arcs import with_arcs
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import make_columns
@@ -34,11 +35,12 @@ from regard.model.store import (
 )
 from regard.model.structures import with_structures
 from regard.nn.decoders import RecurrentDecoder
+from regard.nn.encoders import ParentedEncoder
 from regard.nn.memory import Memory
 from regard.nn.search import Ensemble, Hypotheses, Stepper
 from regard.nn.search import score as score_targets
 from regard.prediction import Prediction
-from regard.spec import Spec
+from regard.spec import Spec, TreeSpec
 
 Input = str | Mapping[str, str]
 """One input: its text, or a mapping from the inputs' names where there are several."""
@@ -114,7 +116,7 @@ class Model:
 
         output        which output, where the model has several
         trace         False leaves out where it looked
-        samples       how many structures to draw for each step, where it looks at segments (`trace.structures`)
+        samples       how many segmentations of each step, or trees of a sentence, to draw (`trace.structures`)
         batch_rows    inputs computed at a time; the answers do not depend on it
         prefix        how every output must begin
         ensemble      other models to decide together with
@@ -208,9 +210,17 @@ class Model:
         self, answers: list[Prediction], found: Any, batch: Batch, output: str, samples: int
     ) -> list[Prediction]:
         memories, seed = partial(self._memories, batch, output), self.spec.training.seed
-        return with_structures(
+        seen = with_structures(
             answers, found, self.network.decoders[output], memories, samples=samples, seed=seed
         )
+        if not any(isinstance(encoder, ParentedEncoder) for encoder in self.network.encoders.values()):
+            return seen
+        trees = {
+            column.of: name
+            for name, column in {**self.spec.inputs, **self.spec.truth}.items()
+            if isinstance(column, TreeSpec)
+        }
+        return with_arcs(seen, memories(), batch, trees)
 
     def _find(
         self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]
@@ -256,8 +266,9 @@ class Model:
         return Asked.of(
             batch,
             self.columns,
-            list(self.spec.inputs),
+            list(self.spec.encoder),
             self.network.truths[output],
+            output=output,
             trace=trace,
             replace_unknown=self.spec.search.replace_unknown,
         )

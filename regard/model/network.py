@@ -25,6 +25,8 @@ class SamplingPlan:
 class Network(nn.Module):
     """Each input has its encoder, each output its decoder.
 
+    shared    for some inputs, the input whose encoder reads them too
+    trees     for some inputs, the column of the tree their encoder is given
     over      for each output, the inputs its decoder is conditioned on
     truths    for each output, where its attention over an input is known: {output: {input: truth column}}
     weights   for each output, how much its loss counts
@@ -41,6 +43,8 @@ class Network(nn.Module):
         over: Mapping[str, tuple[str, ...]],
         truths: Mapping[str, Mapping[str, str]],
         weights: Mapping[str, float],
+        shared: Mapping[str, str] | None = None,
+        trees: Mapping[str, str] | None = None,
         sampling: Mapping[str, SamplingPlan] | None = None,
     ) -> None:
         super().__init__()
@@ -51,10 +55,16 @@ class Network(nn.Module):
         self.encoders = nn.ModuleDict(encoders)
         self.decoders = nn.ModuleDict(decoders)
         self.over, self.truths, self.weights = dict(over), dict(truths), dict(weights)
+        self.readers = {name: name for name in encoders} | dict(shared or {})
+        self.trees = dict(trees or {})
 
     def encode(self, batch: Batch) -> dict[str, Memory]:
         """Every input's memory, by its name."""
-        return {name: encoder(batch[name]) for name, encoder in self.encoders.items()}
+        encoded = {}
+        for name, reader in self.readers.items():
+            given = {"heads": batch[self.trees[name]].heads} if name in self.trees else {}
+            encoded[name] = self.encoders[reader](batch[name], **given)
+        return encoded
 
     def memories(self, output: str, encoded: Mapping[str, Memory]) -> dict[str, Memory]:
         """The memories one decoder is conditioned on."""

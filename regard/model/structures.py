@@ -16,12 +16,13 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import BEGIN
-from regard.nn.decoders import Labels
+from regard.nn.decoders import Labels, ParsedTrees
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
 from regard.nn.segments import Segments
 from regard.prediction import Prediction, Trace
+from regard.structure_trace import Arcs
 from regard.structure_trace import Segments as DrawnSegments
 
 
@@ -37,8 +38,10 @@ def with_structures(
     """The answers, their traces holding the segments each step looked at; as they are where nothing is segmental.
 
     encode    gives the memories the decoder read; called only where they are needed
-    samples   how many segmentations to draw for each step
+    samples   how many segmentations to draw for each step, or how many trees for each sentence
     """
+    if isinstance(found, ParsedTrees):
+        return _with_trees(answers, found, samples, seed) if samples else list(answers)
     reading = getattr(decoder, "reading", None)
     attentions = {name: reading.attention(name) for name in reading.names} if reading else {}
     segmental = {name: one for name, one in attentions.items() if isinstance(one.select, Segments)}
@@ -58,6 +61,26 @@ def with_structures(
         answer if answer.trace is None else replace(answer, trace=_looked_into(answer.trace, drawn, row))
         for row, answer in enumerate(answers)
     ]
+
+
+def _with_trees(
+    answers: Sequence[Prediction], found: ParsedTrees, samples: int, seed: int
+) -> list[Prediction]:
+    generator = torch.Generator(found.heads.device).manual_seed(seed)
+    drawn = found.distribution.sample((samples,), generator=generator)  # (K, B, N+1, N+1)
+    heads = found.distribution.heads(drawn).cpu().numpy()  # (K, B, N)
+    shown = []
+    for row, answer in enumerate(answers):
+        if answer.trace is not None:
+            structures = {
+                name: replace(tree, samples=heads[:, row, : len(tree.heads)])
+                if isinstance(tree, Arcs)
+                else tree
+                for name, tree in answer.trace.structures.items()
+            }
+            answer = replace(answer, trace=replace(answer.trace, structures=structures))
+        shown.append(answer)
+    return shown
 
 
 def scores_during(attentions: Mapping[str, Any], call: Callable[[], Any]) -> dict[str, Tensor]:

@@ -1,6 +1,7 @@
 from regard.nn.attention import Attention, Look
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders import (
+    AlignDecoder,
     ChainTagsDecoder,
     FactsDecoder,
     LabelDecoder,
@@ -15,16 +16,19 @@ from regard.nn.encoders import (
     ConvolutionalEncoder,
     Encoder,
     MeanEncoder,
+    ParentedEncoder,
     RecurrentEncoder,
     StoryEncoder,
 )
 from regard.nn.guide import guide_loss
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.parents import Parents
 from regard.nn.selections import Selection
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 
 __all__ = [
+    "AlignDecoder",
     "Attention",
     "BagEncoder",
     "ChainTagsDecoder",
@@ -41,6 +45,8 @@ __all__ = [
     "MeanEncoder",
     "Memory",
     "Objective",
+    "ParentedEncoder",
+    "Parents",
     "RNNCell",
     "RecurrentDecoder",
     "RecurrentEncoder",

@@ -7,6 +7,8 @@ from typing import Literal
 
 from torch import Tensor
 
+from regard.nn.arcs import Arcs
+
 Layout = Literal["line", "grid", "frames", "sentences", "tree"]
 """How the S positions lie, so that a figure knows how to draw them."""
 
@@ -21,6 +23,7 @@ class Memory:
     keys      (B, S, D'') what is compared with the query, where that is not the values themselves
     layout    how the positions lie; `shape` gives rows and columns of a grid
     parent    the coarser memory these positions belong to (words → sentences), and `parent_index` (B, S) where in it
+    arcs      which position is whose head, where the encoder gave its positions parents
     """
 
     values: Tensor
@@ -31,6 +34,7 @@ class Memory:
     shape: tuple[int, ...] | None = None
     parent: Memory | None = None
     parent_index: Tensor | None = None
+    arcs: Arcs | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows of the batch, (B') int64."""
@@ -46,4 +50,5 @@ class Memory:
             keys=pick(self.keys),
             parent=None if self.parent is None else self.parent.select(rows),
             parent_index=pick(self.parent_index),
+            arcs=None if self.arcs is None else self.arcs.select(rows),
         )

@@ -14,6 +14,7 @@ from regard.spec.columns import (
 from regard.spec.consistency import attentions
 from regard.spec.data import DataSpec
 from regard.spec.decoders import (
+    AlignDecoderSpec,
     DecoderSpec,
     FactsDecoderSpec,
     LabelDecoderSpec,
@@ -27,15 +28,20 @@ from regard.spec.encoders import (
     ConvolutionalEncoderSpec,
     EncoderSpec,
     MeanEncoderSpec,
+    ParentsSpec,
+    PositionsSpec,
     RecurrentEncoderSpec,
+    SharedEncoderSpec,
     StoryEncoderSpec,
 )
+from regard.spec.reading import trees_of
 from regard.spec.search import SearchSpec
 from regard.spec.spec import Spec
 from regard.spec.stories import question_of, story_of
 from regard.spec.training import ScheduleSpec, TrainingSpec
 
 __all__ = [
+    "AlignDecoderSpec",
     "AlignmentSpec",
     "AttentionSpec",
     "BagEncoderSpec",
@@ -50,10 +56,13 @@ __all__ = [
     "LabelDecoderSpec",
     "LabelSpec",
     "MeanEncoderSpec",
+    "ParentsSpec",
+    "PositionsSpec",
     "RecurrentDecoderSpec",
     "RecurrentEncoderSpec",
     "ScheduleSpec",
     "SearchSpec",
+    "SharedEncoderSpec",
     "Spec",
     "StoryEncoderSpec",
     "StorySpec",
@@ -66,4 +75,5 @@ __all__ = [
     "attentions",
     "question_of",
     "story_of",
+    "trees_of",
 ]

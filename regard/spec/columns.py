@@ -95,7 +95,7 @@ class FactsSpec(Part):
     field: str | None = None
 
 
-InputSpec = Annotated[TextSpec | StorySpec, Field(discriminator="type")]
+InputSpec = Annotated[TextSpec | StorySpec | TreeSpec, Field(discriminator="type")]
 OutputSpec = Annotated[TextSpec | LabelSpec | TagsSpec | TreeSpec, Field(discriminator="type")]
-TruthSpec = Annotated[AlignmentSpec | FactsSpec, Field(discriminator="type")]
+TruthSpec = Annotated[AlignmentSpec | FactsSpec | TreeSpec, Field(discriminator="type")]
 ColumnSpec = TextSpec | StorySpec | LabelSpec | TagsSpec | TreeSpec | AlignmentSpec | FactsSpec

@@ -9,6 +9,7 @@ from regard.errors import RegardError
 from regard.spec.attention import AttentionSpec
 from regard.spec.columns import AlignmentSpec, ColumnSpec, LabelSpec, TagsSpec, TextSpec, TreeSpec
 from regard.spec.decoders import (
+    AlignDecoderSpec,
     FactsDecoderSpec,
     LabelDecoderSpec,
     RecurrentDecoderSpec,
@@ -16,6 +17,7 @@ from regard.spec.decoders import (
     TreeDecoderSpec,
 )
 from regard.spec.messages import nearest
+from regard.spec.reading import check_align, check_reading, encoder_of
 from regard.spec.shorthand import DECODER_OF_COLUMN
 from regard.spec.stories import check_facts_decoder, check_facts_truth, check_story_encoders
 
@@ -30,6 +32,7 @@ WRITES = {
     TagsDecoderSpec: TagsSpec,
     TreeDecoderSpec: TreeSpec,
     FactsDecoderSpec: LabelSpec,
+    AlignDecoderSpec: LabelSpec,
 }
 
 
@@ -39,6 +42,7 @@ def check(spec: Spec, where: Where) -> None:
     _characters(spec, where)
     check_story_encoders(spec, where)
     check_facts_truth(spec, where)
+    check_reading(spec, where)
     for name, decoder in spec.decoder.items():
         wanted = WRITES[type(decoder)]
         if not isinstance(spec.outputs[name], wanted):
@@ -57,6 +61,8 @@ def check(spec: Spec, where: Where) -> None:
             _attention(spec, name, attention, where)
         if isinstance(decoder, RecurrentDecoderSpec):
             _recurrent(spec, name, decoder, where)
+        elif isinstance(decoder, AlignDecoderSpec):
+            check_align(spec, name, decoder, where)
         elif isinstance(decoder, TagsDecoderSpec):
             _tags(spec, name, decoder, where)
 
@@ -91,7 +97,7 @@ def _names(spec: Spec, where: Where) -> None:
                     fix="Give each column a name of its own; `field:` says which field of the row it reads.",
                 )
             seen[name] = part
-    for part, columns in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+    for part, columns in parts.items():
         for name, column in columns.items():
             shared = getattr(column, "shared", None)
             texts = [other for other in (*spec.inputs, *spec.outputs) if other != name]
@@ -137,11 +143,11 @@ def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where)
         )
     if attention.over is not None:
         _known_input(spec, attention.over, where(*place, "over"))
-    elif len(spec.decoder[decoder].over or tuple(spec.inputs)) > 1:
+    elif len(spec.decoder[decoder].over or tuple(spec.encoder)) > 1:
         raise RegardError(
-            f"there are several inputs ({', '.join(spec.inputs)}) to look at.",
+            f"there are several inputs ({', '.join(spec.encoder)}) to look at.",
             where=where(*place),
-            fix="Say which:  over: " + next(iter(spec.inputs)),
+            fix="Say which:  over: " + next(iter(spec.encoder)),
         )
     if attention.guide and attention.select in ("uniform", "sigmoid", "segments", "oracle"):
         why = {
@@ -198,7 +204,7 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
                 where=where(*place, "condition"),
                 fix="Add attention to condition, or remove the attention.",
             )
-    overs = [attention.over or next(iter(spec.inputs)) for attention in decoder.attention]
+    overs = [attention.over or next(iter(spec.encoder)) for attention in decoder.attention]
     if len(set(overs)) < len(overs):
         raise RegardError(
             "two attentions look at the same input.",
@@ -228,16 +234,18 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
         )
     if decoder.tie == "all":
         target = spec.outputs[name]
-        for source_name, source in spec.inputs.items():
-            if source.shared != name and getattr(target, "shared", None) != source_name:
+        for source_name in spec.encoder:
+            source = getattr(spec.inputs[source_name], "shared", None)
+            if source != name and getattr(target, "shared", None) != source_name:
                 raise RegardError(
                     f"tie: all needs one vocabulary for {source_name} and {name}.",
                     where=where(*place, "tie"),
                     fix=f"Add  shared: {source_name}  to the output {name}.",
                 )
-            if spec.encoder[source_name].embedding != decoder.embedding:
+            width = encoder_of(spec, source_name).embedding
+            if width != decoder.embedding:
                 raise RegardError(
-                    f"tie: all needs embeddings of one width; {source_name} has {spec.encoder[source_name].embedding}, "
+                    f"tie: all needs embeddings of one width; {source_name} has {width}, "
                     f"{name} {decoder.embedding}.",
                     where=where(*place, "tie"),
                     fix="Make them equal.",
@@ -290,14 +298,16 @@ def _tags(spec: Spec, name: str, decoder: TagsDecoderSpec, where: Where) -> None
 def _same_width(
     spec: Spec, name: str, decoder: RecurrentDecoderSpec, attention: AttentionSpec, where: Where
 ) -> None:
-    source = attention.over or next(iter(spec.inputs))
-    encoder = spec.encoder[source]
+    source = attention.over or next(iter(spec.encoder))
+    encoder = encoder_of(spec, source)
     if encoder.type == "recurrent":
         width = encoder.size * (2 if encoder.bidirectional else 1)
     elif encoder.type == "convolutional":
         width = encoder.size
     else:
         width = encoder.embedding
+    if encoder.parents is not None:
+        width *= 2
     if width != decoder.size:
         raise RegardError(
             f"a {attention.score} score compares vectors of one width; "

@@ -19,6 +19,11 @@ class DataSpec(Part):
     """Of the world or the package: its sizes, its seed, a locale."""
     fields: tuple[str, ...] | None = None
     """The order of the cells in files without a header; inputs, outputs, truth in the order of the spec when absent."""
+    format: Literal["tsv", "csv", "jsonl", "parquet", "text"] | None = None
+    """Of the files; told by their names when absent."""
+    where: dict[str, dict[str, tuple[str, ...]]] = {}
+    """Take of a split's files the rows with these values, so that one file can hold all splits:
+    `where: {train: {part: TRAIN}, test: {part: [A, B]}}`."""
     hold_out: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.05
     """Share of the distinct inputs of `train` set aside as dev (2,000 at most) where no dev is named."""
     references: bool = True
@@ -30,6 +35,18 @@ class DataSpec(Part):
     def _one_or_many(cls, value: Any) -> Any:
         return () if value is None else (value,) if isinstance(value, str) else value
 
+    @field_validator("where", mode="before")
+    @classmethod
+    def _one_value_or_many(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {
+            split: {field: _texts(wanted) for field, wanted in fields.items()}
+            if isinstance(fields, dict)
+            else fields
+            for split, fields in value.items()
+        }
+
     @model_validator(mode="after")
     def _one_source(self) -> DataSpec:
         named = [name for name in ("world", "package") if getattr(self, name)]
@@ -39,6 +56,19 @@ class DataSpec(Part):
             raise ValueError(
                 f"data names {' and '.join(named)}; rows come from one of them. Remove the others."
             )
+        for split in self.where:
+            if split not in ("train", "dev", "test"):
+                raise ValueError(f"where names the split {split!r}. The splits are train, dev and test.")
+            if not getattr(self, split):
+                raise ValueError(
+                    f"where chooses rows of {split}, for which data names no files. Name them, or remove it."
+                )
         if self.options and not (self.world or self.package):
             raise ValueError("options belong to a world or a package; data names neither. Remove options.")
         return self
+
+
+def _texts(value: Any) -> Any:
+    """Values as the texts they are in a file: 1 and "1" are the same."""
+    many = value if isinstance(value, list | tuple) else [value]
+    return tuple(str(one) if isinstance(one, str | int | float) else one for one in many)

@@ -122,7 +122,23 @@ class TreeDecoderSpec(DecoderPart):
     """Features that relations are told from."""
 
 
+class AlignDecoderSpec(DecoderPart):
+    """How two texts stand to each other: attend, compare, aggregate; softmax(V H([Σ_i v_i; Σ_j w_j]) + b)."""
+
+    type: Literal["align"]
+    size: Size = 200
+    """Of the hidden layers that attend, compare and aggregate."""
+    compare: Literal["concatenation", "differences"] = "differences"
+    """What is compared: [a; β] (Parikh 2016), or [a; β; |a − β|; a ⊙ β] too, which learns sooner what is the same."""
+    class_weights: dict[str, Positive] | Literal["balanced"] | None = None
+
+
 DecoderSpec = Annotated[
-    RecurrentDecoderSpec | LabelDecoderSpec | TagsDecoderSpec | TreeDecoderSpec | FactsDecoderSpec,
+    RecurrentDecoderSpec
+    | LabelDecoderSpec
+    | TagsDecoderSpec
+    | FactsDecoderSpec
+    | TreeDecoderSpec
+    | AlignDecoderSpec,
     Field(discriminator="type"),
 ]

@@ -40,7 +40,30 @@ class WordsSpec(EmbeddingSpec):
     characters: CharactersSpec | None = None
 
 
-class RecurrentEncoderSpec(WordsSpec):
+class ParentsSpec(Part):
+    """Every position looks for its head in the same text: the memory becomes [h; Σ_r p(r → s) h_r]."""
+
+    select: Literal["softmax", "projective", "spanning", "given"] = "projective"
+    """softmax: each word on its own; projective, spanning: one tree over all words, whose arcs do not cross, or may;
+    given: the tree that comes with the data, an input of type tree."""
+    score: Literal["additive", "general"] = "additive"
+    """Of an arc from r to s: v · tanh(W b_r + U b_s + c), or b_r · W b_s + w · b_r, b a recurrent network's states."""
+    cell: Literal["rnn", "gru", "lstm"] = "lstm"
+    size: Size = 64
+    """Of that recurrent network, in each direction."""
+    hidden: Size | None = None
+    """Features in which head and modifier are compared; twice the size when absent."""
+    dropout: Dropout = 0.0
+
+
+class PositionsSpec(WordsSpec):
+    """Leaves a memory with one position for each unit read."""
+
+    parents: ParentsSpec | None = None
+    """Soft parents beside the values of the memory; none when absent."""
+
+
+class RecurrentEncoderSpec(PositionsSpec):
     """h_t = cell(h_{t−1}, e(x_t)), read once or from both ends."""
 
     type: Literal["recurrent"]
@@ -58,7 +81,7 @@ class RecurrentEncoderSpec(WordsSpec):
     """What a look reads: the states, or the embeddings, with the states as keys that say where they are."""
 
 
-class ConvolutionalEncoderSpec(WordsSpec):
+class ConvolutionalEncoderSpec(PositionsSpec):
     """Gated convolutions over the embeddings and their positions, with residual connections."""
 
     type: Literal["convolutional"]
@@ -67,7 +90,7 @@ class ConvolutionalEncoderSpec(WordsSpec):
     layers: Count = 2
 
 
-class MeanEncoderSpec(WordsSpec):
+class MeanEncoderSpec(PositionsSpec):
     """The embeddings themselves as memory, their mean as summary."""
 
     type: Literal["mean"]
@@ -101,7 +124,20 @@ class StoryEncoderSpec(EmbeddingSpec):
     """Of `tie: adjacent`: as many as the decoder makes."""
 
 
+class SharedEncoderSpec(Part):
+    """The encoder of another input, weights and all: two texts of one kind are read in one way."""
+
+    type: Literal["shared"]
+    of: str
+    """The input whose encoder it is."""
+
+
 EncoderSpec = Annotated[
-    RecurrentEncoderSpec | ConvolutionalEncoderSpec | MeanEncoderSpec | BagEncoderSpec | StoryEncoderSpec,
+    RecurrentEncoderSpec
+    | ConvolutionalEncoderSpec
+    | MeanEncoderSpec
+    | BagEncoderSpec
+    | StoryEncoderSpec
+    | SharedEncoderSpec,
     Field(discriminator="type"),
 ]

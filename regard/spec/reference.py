@@ -30,12 +30,15 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
         parts.CharactersSpec,
         parts.BagEncoderSpec,
         parts.StoryEncoderSpec,
+        parts.ParentsSpec,
+        parts.SharedEncoderSpec,
     ],
     "attention": [parts.AttentionSpec],
     "decoder": [
         parts.RecurrentDecoderSpec,
         ScheduledSamplingSpec,
         parts.LabelDecoderSpec,
+        parts.AlignDecoderSpec,
         parts.TagsDecoderSpec,
         parts.TreeDecoderSpec,
         parts.FactsDecoderSpec,
@@ -48,6 +51,7 @@ TITLES = {
     ScheduledSamplingSpec: "scheduled_sampling",
     parts.ScheduleSpec: "schedule",
     parts.CharactersSpec: "characters",
+    parts.ParentsSpec: "parents",
 }
 
 

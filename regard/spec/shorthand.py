@@ -30,7 +30,8 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     data = dict(document.data)
     written: dict[Place, Place] = {}
     inputs, outputs = (_mapping(data, part, document) for part in ("inputs", "outputs"))
-    data["encoder"] = _per_name(data.get("encoder"), "encoder", list(inputs), document, written)
+    read = [name for name, column in inputs.items() if not _is_tree(column)]
+    data["encoder"] = _per_name(data.get("encoder"), "encoder", read, document, written)
     data["decoder"] = _per_name(data.get("decoder"), "decoder", list(outputs), document, written)
     for options in data["encoder"].values():
         options.setdefault("type", "recurrent")
@@ -41,6 +42,11 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     if "attention" in data:
         _hand_down_attention(data, document, written)
     return data, written
+
+
+def _is_tree(column: Any) -> bool:
+    """A tree is not read by itself: it comes with the text it is of."""
+    return isinstance(column, Mapping) and column.get("type") == "tree"
 
 
 def _mapping(data: dict[str, Any], part: str, document: Document) -> Mapping[str, Any]:

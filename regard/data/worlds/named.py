@@ -6,13 +6,24 @@ from typing import Any
 
 from regard.data.choice import choose
 from regard.data.worlds.grammar.world import GrammarWorld
+from regard.data.worlds.inference.world import InferenceWorld
 from regard.data.worlds.rooms.world import RoomsWorld
 from regard.data.worlds.symbols import CopyWorld, ReverseWorld
 from regard.data.worlds.translation.world import TranslationWorld
+from regard.data.worlds.trees import TreesWorld
 from regard.data.worlds.world import World
 
 WORLDS: dict[str, type[World]] = {
-    made.name: made for made in (TranslationWorld, ReverseWorld, CopyWorld, GrammarWorld, RoomsWorld)
+    made.name: made
+    for made in (
+        TranslationWorld,
+        ReverseWorld,
+        CopyWorld,
+        GrammarWorld,
+        RoomsWorld,
+        InferenceWorld,
+        TreesWorld,
+    )
 }
 
 

@@ -18,6 +18,7 @@ class Asked:
 
     pieces   for each input the readable pieces of each row
     truth    {input: (B, T, S)} where the true attention is known; supporting facts as Tokens
+    target   the true output of the rows, as its column collates it, where the batch holds it
     trace            whether it is to be told where the model looked
     replace_unknown  whether unknown output words become the most attended source word
     """
@@ -26,6 +27,7 @@ class Asked:
     truth: Mapping[str, Any]
     trace: bool = True
     replace_unknown: bool = False
+    target: Any = None
 
     def inputs(self, row: int) -> dict[str, Sequence[str]]:
         """The readable pieces of one row, by input."""
@@ -39,12 +41,14 @@ class Asked:
         inputs: Sequence[str],
         truths: Mapping[str, str],
         *,
+        output: str | None = None,
         trace: bool = True,
         replace_unknown: bool = False,
     ) -> Asked:
         pieces = {name: columns[name].readable(batch[name]) for name in inputs}
         truth = {name: batch[column].to("cpu") for name, column in truths.items() if column in batch}
-        return cls(pieces, truth, trace, replace_unknown)
+        target = batch[output].to("cpu") if output is not None and output in batch else None
+        return cls(pieces, truth, trace, replace_unknown, target)
 
 
 @singledispatch

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 
+from regard.data.batch import Trees
 from regard.data.columns import Column, TreeColumn
 from regard.model.answers.asked import Asked, predictions
 from regard.nn.decoders import ParsedTrees
@@ -23,10 +27,24 @@ def _trees(found: ParsedTrees, column: Column, asked: Asked) -> list[Prediction]
         arcs = column.tokens(ids[: 2 * length])
         seen = None
         if marginals is not None:
-            names = [column.classes[number] for number in ids[1 : 2 * length : 2]] if column.classes else []
+            names = _named(column, ids[1 : 2 * length : 2])
             table = marginals[row, : length + 1, : length + 1]
-            drawn = Arcs(heads=ids[: 2 * length : 2], marginals=table, relations=names)
+            drawn = Arcs(ids[: 2 * length : 2], table, names, *_truth(asked, column, row))
             inputs = asked.inputs(row)
             seen = Trace(input=inputs, output=arcs, structures={column.of[0]: drawn}, kind="tree")
         answers.append(Prediction(arcs, " ".join(arcs), score, seen))
     return answers
+
+
+def _named(column: TreeColumn, relations: Sequence[int]) -> list[str]:
+    """Names of relations, "?" for one that training did not have; none where arcs have none."""
+    return [column.classes[number] if number >= 0 else "?" for number in relations] if column.classes else []
+
+
+def _truth(asked: Asked, column: TreeColumn, row: int) -> tuple[np.ndarray | None, list[str]]:
+    """The true heads and relations, where the batch came with them."""
+    if not isinstance(asked.target, Trees):
+        return None, []
+    length = int(asked.target.lengths[row])
+    relations = asked.target.relations[row, :length].tolist()
+    return asked.target.heads[row, :length].numpy(), _named(column, relations)

@@ -8,10 +8,22 @@ from typing import Any
 from torch import nn
 
 from regard.data.columns import Column
+from regard.model.building.parents import with_parents
 from regard.model.building.parts import build_decoder, build_encoder
 from regard.model.network import Network, SamplingPlan
-from regard.spec import BagEncoderSpec, FactsSpec, RecurrentDecoderSpec, Spec, attentions, story_of
-from regard.spec.columns import TruthSpec
+from regard.spec import (
+    AlignmentSpec,
+    BagEncoderSpec,
+    FactsSpec,
+    PositionsSpec,
+    RecurrentDecoderSpec,
+    SharedEncoderSpec,
+    Spec,
+    TreeSpec,
+    attentions,
+    story_of,
+    trees_of,
+)
 
 
 def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool = True) -> Network:
@@ -19,21 +31,28 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
 
     read_files   False leaves pretrained vectors unread: the weights are about to be loaded or only counted
     """
+    shared = {name: part.of for name, part in spec.encoder.items() if isinstance(part, SharedEncoderSpec)}
     encoders = {
-        name: build_encoder(spec.encoder[name], columns[name], read_files=read_files) for name in spec.inputs
+        name: with_parents(build_encoder(part, columns[name], read_files=read_files), part)
+        for name, part in spec.encoder.items()
+        if name not in shared
     }
     for name, part in spec.encoder.items():
         if isinstance(part, BagEncoderSpec) and part.like is not None:
             encoders[name].embedding = encoders[part.like].tables[0].embedding
     decoders: dict[str, Any] = {}
     for name, decoder in spec.decoder.items():
-        sources = {source: encoders[source] for source in decoder.over or tuple(spec.inputs)}
+        sources = {
+            source: encoders[shared.get(source, source)] for source in decoder.over or tuple(spec.encoder)
+        }
         decoders[name] = build_decoder(decoder, columns[name], sources, read_files=read_files)
     return Network(
         encoders,
         decoders,
-        over={name: decoder.over or tuple(spec.inputs) for name, decoder in spec.decoder.items()},
+        over={name: decoder.over or tuple(spec.encoder) for name, decoder in spec.decoder.items()},
         truths={name: truth_columns(spec, name) for name in spec.decoder},
+        shared=shared,
+        trees=given_trees(spec),
         weights={name: decoder.weight for name, decoder in spec.decoder.items()},
         sampling={
             name: SamplingPlan(decoder.scheduled_sampling.share, decoder.scheduled_sampling.steps)
@@ -43,10 +62,23 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
     )
 
 
+def given_trees(spec: Spec) -> dict[str, str]:
+    """{input: tree column} of the inputs whose parents are given."""
+    given = {}
+    for name, column in trees_of(spec).items():
+        encoder = spec.encoder[name]
+        owner = spec.encoder[encoder.of] if isinstance(encoder, SharedEncoderSpec) else encoder
+        if isinstance(owner, PositionsSpec) and owner.parents is not None and owner.parents.select == "given":
+            given[name] = column
+    return given
+
+
 def truth_columns(spec: Spec, output: str) -> dict[str, str]:
     """{input: truth column} for every input whose alignment with this output the data know."""
     found: dict[str, str] = {}
     for name, truth in spec.truth.items():
+        if isinstance(truth, TreeSpec):
+            continue
         source, target = _between(truth, spec)
         wanted = [
             attention.truth
@@ -58,7 +90,7 @@ def truth_columns(spec: Spec, output: str) -> dict[str, str]:
     return found
 
 
-def _between(truth: TruthSpec, spec: Spec) -> tuple[str, str]:
+def _between(truth: AlignmentSpec | FactsSpec, spec: Spec) -> tuple[str, str]:
     """The input and the output a truth column is about."""
     if isinstance(truth, FactsSpec):
         return story_of(truth, spec), next(iter(spec.outputs))

@@ -1,3 +1,4 @@
+from regard.nn.decoders.align import AlignDecoder
 from regard.nn.decoders.base import Source
 from regard.nn.decoders.chain_tags import ChainTags, ChainTagsDecoder
 from regard.nn.decoders.facts import FactsDecoder, Supported
@@ -8,6 +9,7 @@ from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
 from regard.nn.stepping import State, Step
 
 __all__ = [
+    "AlignDecoder",
     "ChainTags",
     "ChainTagsDecoder",
     "FactsDecoder",

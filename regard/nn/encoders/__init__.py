@@ -2,7 +2,16 @@ from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
 from regard.nn.encoders.mean import MeanEncoder
+from regard.nn.encoders.parented import ParentedEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.story import StoryEncoder
 
-__all__ = ["BagEncoder", "ConvolutionalEncoder", "Encoder", "MeanEncoder", "RecurrentEncoder", "StoryEncoder"]
+__all__ = [
+    "BagEncoder",
+    "ConvolutionalEncoder",
+    "Encoder",
+    "MeanEncoder",
+    "ParentedEncoder",
+    "RecurrentEncoder",
+    "StoryEncoder",
+]

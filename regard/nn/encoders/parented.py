@@ -1,0 +1,38 @@
+"""An encoder whose positions know their parents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from regard.data.batch import Tokens
+from regard.nn.embedding import Embedding
+from regard.nn.encoders.base import Encoder
+from regard.nn.memory import Memory
+from regard.nn.parents import Parents
+
+
+class ParentedEncoder(Encoder):
+    """values [h_s; Σ_r p(r → s) h_r]: what another encoder left, beside the soft parent of each position.
+
+    The summary is the other encoder's.
+    """
+
+    def __init__(self, encoder: Encoder, parents: Parents) -> None:
+        super().__init__()
+        self.encoder, self.parents = encoder, parents
+        self.value_size, self.summary_size = 2 * encoder.value_size, encoder.summary_size
+
+    @property
+    def embedding(self) -> Embedding:
+        """The embedding of what is read."""
+        embedding: Embedding = self.encoder.embedding  # type: ignore[assignment]
+        return embedding
+
+    def forward(self, tokens: Tokens, heads: Tensor | None = None) -> Memory:
+        """heads (B, S) int64, 0 the root symbol, where the parents are given."""
+        memory: Memory = self.encoder(tokens)
+        found, arcs = self.parents(memory.values, tokens.lengths, heads)
+        return replace(memory, values=torch.cat([memory.values, found], -1), arcs=arcs)
