@@ -31,7 +31,8 @@ class Spelling:
     def to(self, device: torch.device | str) -> Spelling:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         parts = (self.characters, self.lengths, self.words)
-        return Spelling(*(part.to(device, non_blocking=True) for part in parts), counts)
+        characters, lengths, words = (part.to(device, non_blocking=True) for part in parts)
+        return Spelling(characters, lengths, words, counts)
 
 
 @dataclass(frozen=True)
