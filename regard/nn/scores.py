@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.nn.products import pair_products
 
 
 class Score(nn.Module):
@@ -66,7 +67,7 @@ class Dot(Score):
         self.scale = 1 / math.sqrt(key_size) if scaled else 1.0
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        return (query * self.scale) @ keys.transpose(1, 2)
+        return pair_products(query * self.scale, keys)
 
 
 class General(Score):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from regard.nn.products import pair_products
+
 
 class Transitions(nn.Module):
     """θ_k(i, j) = (P_k m_i + G_k u) · (R_k m_j + e_k[j − i]),   k = 1 … K−1.
@@ -33,5 +35,5 @@ class Transitions(nn.Module):
         apart = torch.arange(1 - count, count, device=found.device).clamp(-self.reach, self.reach)
         by_distance = wanted @ self.distances[step, apart + self.reach].T  # (B, S, 2S−1)
         index = (places - places[:, None] + count - 1).expand(len(found), -1, -1)  # [i, j] → j − i + S − 1
-        scores: Tensor = wanted @ found.mT + by_distance.gather(2, index)
+        scores: Tensor = pair_products(wanted, found) + by_distance.gather(2, index)
         return scores

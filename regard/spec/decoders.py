@@ -98,6 +98,8 @@ class FactsDecoderSpec(DecoderPart):
     """The input that asks; the only one that is no story when absent."""
     read: Literal["last", "sum", "all"] = "last"
     """What the answer is written from: what the last hop read, the sum with the question, or all of them."""
+    rank: Size = 24
+    """Of `select: facts`: features in which two consecutive facts are compared."""
     reach: Count = 32
     """Of `select: facts`: the largest distance between two consecutive facts that is told from larger ones."""
     move_cost: NotNegative = 0.0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+from regard.data.readers.babi import read_babi
 from regard.data.readers.conll import read_conll
 from regard.data.readers.conllu import read_conllu
 from regard.data.readers.csv import read_csv
@@ -19,7 +20,7 @@ from regard.data.readers.row import Row
 from regard.data.readers.tsv import read_tsv
 from regard.errors import RegardError
 
-Format = Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "text"]
+Format = Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text"]
 BadRows = Literal["stop", "skip"]
 
 FORMATS: dict[str, Format] = {
@@ -40,6 +41,7 @@ READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
     "parquet": read_parquet,
     "conllu": read_conllu,
     "conll": read_conll,
+    "babi": read_babi,
 }
 SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
 

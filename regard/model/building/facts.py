@@ -57,6 +57,7 @@ def _facts(
         question=question,
         hops=decoder.hops,
         read=decoder.read,
+        rank=decoder.rank,
         reach=decoder.reach,
         tables=encoder.hops,
         dropout=decoder.dropout,

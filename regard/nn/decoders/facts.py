@@ -16,6 +16,7 @@ from regard.nn.facts import Facts
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.products import weighted_sums
 from regard.nn.transitions import Transitions
 
 Read = Literal["last", "sum", "all"]
@@ -59,6 +60,7 @@ class FactsDecoder(nn.Module):
         sum    r = u_{K+1}, for the chain u + Σ_k o_k
         all    r = relu(W [u; o_1; …; o_K] + b)
 
+    rank, reach    of the transitions: features consecutive facts are compared in, distances told apart
     move_cost      λ of a loss λ · p(y)⁴ · E[#{k: z_k ≠ z_{k+1}}] of the chain: with more hops than facts, stay
                    rather than roam, once the answer y is known
     guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
@@ -76,6 +78,7 @@ class FactsDecoder(nn.Module):
         question: str,
         hops: int = 3,
         read: Read = "last",
+        rank: int = 24,
         reach: int = 32,
         tables: int = 1,
         dropout: float = 0.0,
@@ -91,7 +94,7 @@ class FactsDecoder(nn.Module):
         self.joint = isinstance(attention.select, Facts)
         if self.joint:
             self.queries = nn.Linear(size, hops * size, bias=False)
-            self.transitions = Transitions(hops - 1, size, width, size=size, reach=reach)
+            self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach)
         else:
             self.carry = nn.Linear(size, width, bias=False)
         if linear_start:
@@ -148,14 +151,16 @@ class FactsDecoder(nn.Module):
             else:
                 weight = self.attention.select(scores, mask)
             weights.append(weight)
-            read.append((weight @ values[k]).squeeze(1))
+            read.append(weighted_sums(weight, values[k]).squeeze(1))
             state = self.carry(state) + read[-1]
         together = torch.cat(weights, 1)
         facts = together.masked_fill(~mask.unsqueeze(1), float("-inf")).argmax(-1) if best else None
         return Looks(together, torch.stack(read, 1), state, state.new_zeros(len(state)), facts)
 
     def _read(self, weights: Tensor, values: list[Tensor]) -> Tensor:
-        return torch.cat([weights[:, k : k + 1] @ values[k] for k in range(self.hops)], 1)  # (B, K, D)
+        return torch.cat(
+            [weighted_sums(weights[:, k : k + 1], values[k]) for k in range(self.hops)], 1
+        )  # (B, K, D)
 
     def _is_linear(self) -> bool:
         if not self.linear_start or not self.training:

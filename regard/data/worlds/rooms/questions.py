@@ -57,6 +57,9 @@ def _object(events: Sequence[Event], thing: str) -> Iterator[Question]:
     if not held:
         # Two lines, the taking and the putting down, would tell who carried it: no fact of its own is needed.
         return
+    if sum(move > last for move in moves) < 2:
+        # With one move since the taking, the room before it is the room of the taking, whatever is asked.
+        return
     for later, earlier in _steps(events, moves):
         if later > last:
             text = f"where was the {thing} before the {events[later].what}"

@@ -24,7 +24,7 @@ class RoomsWorld:
 
     seed             determines everything
     train, dev, test numbers of stories; no story occurs twice, in one split or in two
-    people … objects how many there are of each, 5 to 8
+    people … objects how many there are of each, 5 to 8; two to four of the people meet in a story
     shortest, longest lines of a story, spread evenly
     facts            2 or 3: only questions with so many supporting facts; 0: both, as many of each
     """
@@ -81,7 +81,8 @@ class RoomsWorld:
     def _row(self, generator: Random, facts: int) -> dict[str, str] | None:
         """A story with a question of so many facts; None where nothing of the kind can be asked about it."""
         lines = generator.randint(self.shortest, self.longest)
-        life = Life(generator, PEOPLE[: self.people], ROOMS[: self.rooms], OBJECTS[: self.objects])
+        cast = generator.sample(PEOPLE[: self.people], generator.randint(2, 4))
+        life = Life(generator, cast, ROOMS[: self.rooms], OBJECTS[: self.objects])
         events = life.live(lines)
         possible = [question for question in questions(events) if len(question.facts) == facts]
         if not possible:

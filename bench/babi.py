@@ -1,0 +1,269 @@
+"""bAbI with 1,000 questions a task: answers and supporting facts, softmax hops and one chain, beside Kim et al. 2017.
+
+    python bench/babi.py DATA                          all ten tasks, both systems
+    python bench/babi.py DATA --tasks "2 15" --starts 3 --workers 16 --minutes 8 --json babi.json
+
+DATA is a folder with en.tar.xz, or with en/qa1_….txt in it. Each start is `regard train recipes/babi.yaml` with another
+seed, in a process of its own with one thread; a tenth of the training questions is held out, and the start that answers
+most of those (of equals, with the smallest loss) is the one measured on the test questions. Starts are made in turn for
+all tasks until --starts or --minutes are reached. Resumable: a finished start in --folder is not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import multiprocessing
+import os
+import sys
+import tarfile
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from regard import RegardError
+from regard.model.store import read_metrics, versions, write_text
+
+RECIPE = Path(__file__).parent.parent / "recipes" / "babi.yaml"
+SYSTEMS = {"simple": "softmax", "structured": "facts"}
+PUBLISHED = {
+    2: {"simple": (87.3, 46.8), "structured": (84.7, 81.8)},
+    3: {"simple": (52.6, 1.4), "structured": (40.5, 0.1)},
+    11: {"simple": (97.8, 38.2), "structured": (97.7, 80.8)},
+    13: {"simple": (95.6, 14.8), "structured": (97.0, 36.4)},
+    14: {"simple": (99.9, 77.6), "structured": (99.7, 98.2)},
+    15: {"simple": (100.0, 59.3), "structured": (100.0, 89.5)},
+    16: {"simple": (97.1, 91.0), "structured": (97.9, 85.6)},
+    17: {"simple": (61.1, 23.9), "structured": (60.6, 49.6)},
+    18: {"simple": (86.4, 3.3), "structured": (92.2, 3.9)},
+    19: {"simple": (21.3, 10.2), "structured": (24.4, 11.5)},
+}
+"""Answer % and fact % of Kim, Denton, Hoang, Rush 2017, table 3: the best of 20 starts on dev."""
+THREE_FACTS = (3, 16)
+FROM_ALL_FACTS = (17, 18, 19)
+COSTLY_FIRST = (3, 2, 16, 18, 13, 11, 14, 15, 19, 17)
+
+
+@dataclass(frozen=True)
+class Start:
+    """One training: a task, a system, a seed."""
+
+    task: int
+    system: str
+    seed: int
+    train: str
+    test: str
+    folder: Path
+
+    def overrides(self) -> list[str]:
+        changes = [
+            f"data.train={self.train}",
+            f"data.test={self.test}",
+            f"attention.select={SYSTEMS[self.system]}",
+            f"decoder.hops={3 if self.task in THREE_FACTS else 2}",
+            f"training.seed={self.seed}",
+        ]
+        if self.task in FROM_ALL_FACTS:
+            changes.append("decoder.read=all")
+        elif self.system == "simple":
+            changes.append("decoder.read=sum")
+        return changes
+
+
+def train(start: Start) -> dict[str, Any]:
+    """The scores of one start, from its folder where it was made before."""
+    import torch
+
+    from regard.experiment import Experiment
+
+    torch.set_num_threads(1)
+    metrics = read_metrics(start.folder)
+    if "scores" not in metrics:
+        with contextlib.redirect_stdout(io.StringIO()):
+            Experiment.start(
+                str(RECIPE),
+                run=start.folder,
+                overrides=start.overrides(),
+                device="cpu",
+                overwrite=True,
+                quiet=True,
+            ).train()
+        metrics = read_metrics(start.folder)
+    return metrics
+
+
+def unpacked(data: Path, folder: Path) -> Path:
+    """The folder with the tasks' files."""
+    if (data / "en").is_dir():
+        return data / "en"
+    archive = data / "en.tar.xz"
+    if not archive.is_file():
+        raise RegardError(
+            "neither en/ nor en.tar.xz is here.", where=str(data), fix="Name the folder of bAbI 1.2."
+        )
+    if not (folder / "en").is_dir():
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+    return folder / "en"
+
+
+def file_of(files: Path, task: int, part: str) -> str:
+    found = sorted(files.glob(f"qa{task}_*_{part}.txt"))
+    if not found:
+        raise RegardError(f"there is no qa{task}_…_{part}.txt.", where=str(files))
+    return str(found[0])
+
+
+def all_starts(tasks: list[int], systems: list[str], starts: int, files: Path, folder: Path) -> list[Start]:
+    """Start 1 of everything, the costly tasks first, then start 2 of everything, and so on."""
+    order = sorted(tasks, key=lambda task: COSTLY_FIRST.index(task))
+    return [
+        Start(
+            task,
+            system,
+            seed,
+            file_of(files, task, "train"),
+            file_of(files, task, "test"),
+            folder / f"{task}-{system}-{seed}",
+        )
+        for seed in range(1, starts + 1)
+        for task in order
+        for system in systems
+    ]
+
+
+def run(
+    starts: list[Start], workers: int, seconds: float
+) -> dict[tuple[int, str], dict[int, dict[str, Any]]]:
+    """{(task, system): {seed: metrics}} of all starts that were made in time."""
+    found: dict[tuple[int, str], dict[int, dict[str, Any]]] = {}
+    waiting, until = list(starts), time.monotonic() + seconds
+    running: dict[Future[dict[str, Any]], Start] = {}
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        while running or (waiting and time.monotonic() < until):
+            while waiting and len(running) < workers and time.monotonic() < until:
+                start = waiting.pop(0)
+                running[pool.submit(train, start)] = start
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                start = running.pop(done)
+                found.setdefault((start.task, start.system), {})[start.seed] = done.result()
+                print(
+                    f"task {start.task} {start.system} start {start.seed} done", file=sys.stderr, flush=True
+                )
+    return found
+
+
+def best(starts: dict[int, dict[str, Any]]) -> int:
+    """The seed that did best on the questions held out."""
+
+    def rank(seed: int) -> tuple[float, float]:
+        dev = starts[seed]["scores"]["dev"]
+        return dev["accuracy"]["value"], -dev["loss"]["value"]
+
+    return max(starts, key=rank)
+
+
+def rows_of(found: dict[tuple[int, str], dict[int, dict[str, Any]]]) -> list[dict[str, Any]]:
+    rows = []
+    for task, system in sorted(found):
+        starts = found[task, system]
+        seed = best(starts)
+        test = starts[seed]["scores"]["test"]
+        answer, fact = PUBLISHED[task][system]
+        rows.append(
+            {
+                "task": task,
+                "system": system,
+                "starts": len(starts),
+                "seed": seed,
+                "answer": 100 * test["accuracy"]["value"],
+                "fact": 100 * test["fact_accuracy"]["value"],
+                "fact set": 100 * test["fact_set_accuracy"]["value"],
+                "answer by chance": 100 * test["accuracy"]["chance"],
+                "fact by chance": 100 * test["fact_accuracy"]["chance"],
+                "published answer": answer,
+                "published fact": fact,
+                "seconds": starts[seed]["training"]["seconds"],
+                "n": test["accuracy"]["n"],
+            }
+        )
+    return rows
+
+
+def show(rows: list[dict[str, Any]], console: Console) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    heads = (
+        "task",
+        "system",
+        "starts",
+        "answer %",
+        "published",
+        "chance",
+        "fact %",
+        "published",
+        "chance",
+        "",
+    )
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("system", "") else "right")
+    for row in rows:
+        above = [row["answer"] >= row["published answer"], row["fact"] >= row["published fact"]]
+        table.add_row(
+            str(row["task"]),
+            row["system"],
+            str(row["starts"]),
+            f"{row['answer']:.1f}",
+            f"{row['published answer']:.1f}",
+            f"{row['answer by chance']:.1f}",
+            f"{row['fact']:.1f}",
+            f"{row['published fact']:.1f}",
+            f"{row['fact by chance']:.1f}",
+            " ".join("[green]≥[/green]" if one else "[red]<[/red]" for one in above),
+        )
+    console.print(table)
+    for figure in ("answer", "fact"):
+        count = sum(row[figure] >= row[f"published {figure}"] for row in rows)
+        console.print(f"{figure}: at or above the published figure in {count} of {len(rows)} rows")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="folder with en.tar.xz or en/")
+    parser.add_argument("--tasks", default=" ".join(map(str, PUBLISHED)), help="numbers, separated by spaces")
+    parser.add_argument("--systems", default=" ".join(SYSTEMS), help="simple, structured or both")
+    parser.add_argument("--starts", type=int, default=5, help="trainings of each task and system")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no further start after so long")
+    parser.add_argument("--folder", type=Path, default=Path("runs/babi"), help="where the runs are kept")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
+    options.folder.mkdir(parents=True, exist_ok=True)
+    tasks = [int(task) for task in options.tasks.split()]
+    files = unpacked(options.data, options.folder)
+    starts = all_starts(tasks, options.systems.split(), options.starts, files, options.folder)
+    began = time.monotonic()
+    found = run(starts, options.workers, 60 * options.minutes)
+    rows = rows_of(found)
+    console = Console(highlight=False)
+    show(rows, console)
+    console.print(f"{time.monotonic() - began:.0f} s with {options.workers} processes")
+    if options.json:
+        write_text(options.json, json.dumps({"rows": rows, "versions": versions()}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except RegardError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,65 @@
+"""Memory networks as specs: what fits together, and what is said where it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from regard import zoo
+from regard.describe import answers
+from regard.errors import RegardError
+from regard.spec import Spec
+
+
+def refused(*overrides: str, system: str = "facts-structured") -> str:
+    with pytest.raises(RegardError) as error:
+        zoo.find(system, list(overrides))
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("encoder.story={type: bag}", "a bag encoder cannot read the story 'story'"),
+        ("encoder.question={type: story}", "a story encoder cannot read the text 'question'"),
+        ("encoder.story.tie=adjacent", "hops and tie: adjacent belong together"),
+        ("encoder.question.like=tale", "no story is named 'tale'"),
+        ("encoder.question.embedding=32", "like shares a table of 32 features with a bag; story has 48"),
+        ("inputs.question.shared=null", "like needs one vocabulary for question and story"),
+        ("attention.select=local", "select: local does not choose sentences of a story"),
+        ("decoder.hops=1", "a joint choice of one fact is a softmax"),
+        ("decoder.query=story", "a facts decoder is asked by a text, and 'story' is none"),
+        ("truth.facts.of=question", "facts are sentences of a story, and 'question' is none"),
+    ],
+)
+def test_parts_that_do_not_fit(override: str, words: str) -> None:
+    assert words in refused(override)
+
+
+def test_as_many_tables_as_hops() -> None:
+    found = refused("encoder.story.tie=adjacent", "encoder.story.hops=2")
+    assert "has tables for 2 hops, the decoder makes 3" in found
+
+
+def test_the_guide_needs_facts() -> None:
+    assert "guide needs the supporting facts" in refused("attention.guide=1", "truth={}")
+
+
+def test_a_decoder_that_writes_step_by_step_cannot_choose_facts() -> None:
+    assert "Use it with  decoder: {type: facts}" in refused("attention.select=facts", system="translation")
+
+
+def test_the_board_tells_hops_from_the_chain() -> None:
+    hops, chain = (answers(zoo.find(name)) for name in ("facts", "facts-structured"))
+    assert any("u_{k+1} = H u_k + o_k" in line for line in hops["decoder"])
+    assert any("θ_k[i, j]" in line for line in chain["decoder"])
+    assert not any("teacher forcing" in line for line in chain["algorithm"])
+
+
+def test_one_line_changes_the_selection() -> None:
+    simple: dict[str, Any] = zoo.find("facts").model_dump()
+    changed: dict[str, Any] = zoo.find("facts", ["attention.select=facts"]).model_dump()
+    simple["decoder"]["answer"]["attention"]["select"] = "facts"
+    assert simple == changed
+    assert isinstance(zoo.find("facts"), Spec)
