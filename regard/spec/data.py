@@ -17,11 +17,9 @@ class DataSpec(Part):
     package: str | None = None
     options: dict[str, Any] = {}
     """Of the world or the package: its sizes, its seed, a locale."""
-    format: Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text"] | None = None
-    """Of the files; told by their extension when absent."""
     fields: tuple[str, ...] | None = None
     """The order of the cells in files without a header; inputs, outputs, truth in the order of the spec when absent."""
-    format: Literal["tsv", "csv", "jsonl", "parquet", "text"] | None = None
+    format: Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text"] | None = None
     """Of the files; told by their names when absent."""
     where: dict[str, dict[str, tuple[str, ...]]] = {}
     """Take of a split's files the rows with these values, so that one file can hold all splits:
