@@ -70,18 +70,26 @@ def draw_arcs(diagram: ArcDiagram) -> Block:
 
 
 def _stand(diagram: ArcDiagram, over: Side, under: Side) -> _Line:
-    """Words as close as their letters, the ends of their arcs and the labels over them allow."""
+    """Words as close as their letters, the ends of their arcs and, if the line allows, the labels over them.
+
+    Where they would be too wide together, labels have to find room as they can; then the words are turned upright.
+    """
     names = [visible(word) for word in diagram.words]
     ends = [max(a, b) for a, b in zip(over.ports.count, under.ports.count, strict=True)]
-    mirrored = runs_right_to_left(diagram.words)
-    size, level, upright = 15.0, 22.0 if diagram.arcs.relations else 17.0, False
-    halves = [max(text_width(name, size), n * PORT) / 2 + 8 for name, n in zip(names, ends, strict=True)]
-    middles, height = _spread(halves, (over, under)), size + 10
-    if middles and middles[-1] + halves[-1] > WIDEST:
+    level = 22.0 if diagram.arcs.relations else 17.0
+    width = 0.0
+    for size, labelled in ((15.0, (over, under)), (14.0, ())):
+        halves = [max(text_width(name, size), n * PORT) / 2 + 8 for name, n in zip(names, ends, strict=True)]
+        middles, height, upright = _spread(halves, labelled), size + 10, False
+        width = middles[-1] + halves[-1] if middles else 0.0
+        if width <= WIDEST:
+            break
+    else:
         size, level, upright = 12.0, 17.0, True
         halves = [max(size + 5, n * TIGHT_PORT) / 2 + 1 for n in ends]
         middles, height = _spread(halves, ()), max(text_width(name, size) for name in names) + 12
-    width = middles[-1] + halves[-1] if middles else 0.0
+        width = middles[-1] + halves[-1]
+    mirrored = runs_right_to_left(diagram.words)
     placed = tuple(width - x for x in middles) if mirrored else tuple(middles)
     return _Line(placed, width, size, height, level, upright, mirrored)
 

@@ -53,21 +53,34 @@ class Arc:
 
 
 def arcs_above(diagram: ArcDiagram) -> list[Arc]:
-    """The best tree, and what else is probable."""
-    arcs = diagram.arcs
+    """The best tree, and the most probable of the arcs outside it: of an uncertain tree there are too many to see."""
     found: list[Arc] = []
-    for child, head in enumerate(arcs.heads.tolist(), 1):
-        true = -1 if arcs.true_heads is None else int(arcs.true_heads[child - 1])
+    for child, head in enumerate(diagram.arcs.heads.tolist(), 1):
         if head >= 0:
+            true = _true_head(diagram, child)
             role: Role = "wrong" if true >= 0 and true != head else "best"
             found.append(_arc(diagram, head, child, role, _relation(diagram, child, true == head)))
-        if arcs.marginals is not None:
-            found += [
-                _arc(diagram, other, child, "other", "")
-                for other in range(len(diagram.words) + 1)
-                if other not in (head, child, true) and arcs.marginals[other, child] >= diagram.threshold
-            ]
-    return found
+    return [*found, *arcs_outside(diagram)[: len(diagram.words) // 4 + 2]]
+
+
+def arcs_outside(diagram: ArcDiagram) -> list[Arc]:
+    """The arcs whose marginal reaches the threshold, but are neither in the best tree nor true; the strongest first."""
+    marginals = diagram.arcs.marginals
+    if marginals is None:
+        return []
+    found = [
+        _arc(diagram, other, child, "other", "")
+        for child, head in enumerate(diagram.arcs.heads.tolist(), 1)
+        for other in range(len(diagram.words) + 1)
+        if other not in (head, child, _true_head(diagram, child))
+        and marginals[other, child] >= diagram.threshold
+    ]
+    return sorted(found, key=lambda arc: -arc.strength)
+
+
+def _true_head(diagram: ArcDiagram, child: int) -> int:
+    """−1 where it is not known."""
+    return -1 if diagram.arcs.true_heads is None else int(diagram.arcs.true_heads[child - 1])
 
 
 def arcs_below(diagram: ArcDiagram) -> list[Arc]:

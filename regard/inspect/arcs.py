@@ -8,7 +8,7 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.inspect.arc_drawing import COLOURS, DASHES, MEANINGS, ROOT, cross, draw_arcs, word_at
-from regard.inspect.arc_layout import arcs_above, arcs_below
+from regard.inspect.arc_layout import arcs_above, arcs_below, arcs_outside
 from regard.inspect.content import ArcDiagram, Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, colour_scale, frame
@@ -25,7 +25,7 @@ def arcs(
 
     over        the input to show, where several have arcs; the first otherwise
     matrix      also show all marginals as a matrix, heads by words
-    threshold   other arcs are dotted where their marginal reaches it
+    threshold   other arcs are dotted where their marginal reaches it, the strongest of them
     """
     found = {name: one for name, one in trace.structures.items() if isinstance(one, Arcs)}
     name = over if over is not None else next(iter(found), None)
@@ -88,9 +88,14 @@ def arc_legend(diagrams: Sequence[ArcDiagram]) -> list[Block]:
         return []
     marks: list[Mark] = []
     x = 0.0
+    outside = [len(arcs_outside(diagram)) for diagram in diagrams]
+    drawn = [sum(arc.role == "other" for arc in arcs_above(diagram)) for diagram in diagrams]
     for role in (role for role in MEANINGS if role in roles):
+        meaning = MEANINGS[role]
+        if role == "other" and outside != drawn:
+            meaning += f" ({sum(drawn)} of {sum(outside)})"
         marks.append(line(x, 6, x + 30, 6, colour=COLOURS[role], width=1.6, dashes=DASHES[role]))
         marks += cross(x + 15, 6) if role == "wrong" else []
-        marks.append(Text(x + 37, 10, MEANINGS[role], size=11, colour="muted"))
-        x += 37 + text_width(MEANINGS[role], 11) + 20
+        marks.append(Text(x + 37, 10, meaning, size=11, colour="muted"))
+        x += 37 + text_width(meaning, 11) + 20
     return [Block(tuple(marks), x - 20, 13.0)]

@@ -69,6 +69,15 @@ def test_roles_differ_in_form_and_not_only_in_colour():
     )
 
 
+def test_of_an_uncertain_tree_the_strongest_other_arcs_are_drawn_and_the_rest_counted():
+    marginals = np.full((9, 9), 0.2)
+    marginals[5, 7] = 0.3
+    scene = arcs(Trace({"s": ["w"] * 8}, ["x"], structures={"s": Arcs([0, *range(1, 8)], marginals)}))
+    others = [(head, child) for head, child, role in bows(scene) if role == "other"]
+    assert len(others) == 4 and (5, 7) in others
+    assert "also probable (4 of 56)" in texts(scene)  # 8 × 8 possible arcs, 8 of them in the tree
+
+
 def test_without_truth_or_marginals_there_is_only_the_tree():
     scene = arcs(tree(marginals=False, truth=False))
     assert {role for _, _, role in bows(scene)} == {"best"}

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from regard.inspect.arc_drawing import COLOURS, MEANINGS, ROOT
-from regard.inspect.arc_layout import Arc, Role, Side, arcs_above, arcs_below
+from regard.inspect.arc_layout import Arc, Role, Side, arcs_above, arcs_below, arcs_outside
 from regard.inspect.content import ArcDiagram
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import clusters, is_special, runs_right_to_left, shorten, visible
@@ -204,11 +204,11 @@ def _notes(diagram: ArcDiagram, width: int, ink: Ink, *, drawn: bool) -> Iterato
         parts = [f"{_SIGNS[role]} {MEANINGS[role]}" for role in ("wrong", "missed") if role in shown]
         yield Text()
         yield Text(shorten("   ".join(parts), width), style=ink.style("muted"))
-    others = sorted(
-        (arc for arc in arcs_above(diagram) if arc.role == "other"), key=lambda arc: -arc.strength
-    )
+    others = [arc for arc in arcs_above(diagram) if arc.role == "other"]
+    count = len(arcs_outside(diagram))
     if others:
-        yield Text(shorten(f"{MEANINGS['other']}:", width), style=ink.style("muted"))
+        some = f" ({len(others)} of {count})" if count > len(others) else ""
+        yield Text(shorten(f"{MEANINGS['other']}{some}:", width), style=ink.style("muted"))
     for arc in others:
         text = f"  {visible(diagram.words[arc.child - 1])} ← {_head(diagram, arc.head)} {arc.strength:.2f}"
         yield Text(shorten(text, width), style=ink.style("muted"))
