@@ -58,6 +58,9 @@ BARS: dict[str, list[Bar]] = {
     "translation-simple-char": [],
     "translation-sigmoid-char": [],
     "translation-segments-word": [Bar("test.bleu", 80.0)],
+    "tagger": [Bar("test.tag_accuracy", 0.97)],
+    "tagger-crf": [Bar("test.tag_accuracy", 0.97), Bar("test.tag_accuracy", 0.0, behind="tagger")],
+    "parser-crf": [Bar("test.uas", 0.90)],
     "translation-no-attention": [],
     "translation-every-step": [],
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from regard.data import Batches, Dataset
 from regard.errors import RegardError
+from regard.guessing import guesses
 from regard.latent import LATENT, latent_baselines, measure_latent
 from regard.looks import LOOKING, Looks, looks, measure_looks
 from regard.metrics import (
@@ -127,7 +128,7 @@ def evaluate(
                 evaluation.scores[prefix + name] = _measure(model, dataset, output, name, evaluation)
             elif seen is not None:
                 evaluation.scores[prefix + name] = measure_looks(name, seen, tuned_on)
-        by_chance = baselines(model, dataset, output)
+        by_chance = baselines(model, dataset, output) | guesses(model, dataset, output)
         if set(metrics) & set(LATENT):
             by_chance |= latent_baselines(model, dataset)
         evaluation.chance |= {prefix + name: by_chance[name] for name in metrics if name in by_chance}

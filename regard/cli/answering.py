@@ -35,7 +35,13 @@ def answer(
     overrides: Sequence[str],
     device: str | None,
 ) -> None:
+    from regard.cli.treebanks import annotate, is_treebank
+
     model = load(run, overrides, device)
+    named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
+    if named is not None and is_treebank(named) and not json_lines:
+        annotate(model, named, output)
+        return
     ensemble = [load(other, overrides, device) for other in others]
     inputs = iter(texts) if texts else read_inputs(model, file)
     with written(output) as stream:

@@ -14,7 +14,9 @@ def predict(
     run: Run,
     texts: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="TEXT", help="What to read; from --file or standard input when absent."),
+        typer.Argument(
+            metavar="TEXT", help="What to read, or a .conllu file; --file or standard input when absent."
+        ),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045
@@ -40,6 +42,8 @@ def predict(
     """Use a model: texts, a file or standard input → texts or JSON lines, in the order they came.
 
     regard predict runs/g2p attention · regard predict runs/g2p -f words.txt --json > out.jsonl
+
+    regard predict runs/parser-crf file.conllu -o out.conllu writes the file back with the predicted columns in it.
     """
     from regard.cli.answering import answer
 

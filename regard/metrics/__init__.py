@@ -17,12 +17,10 @@ from regard.metrics.segments import Threshold, best_threshold, segment_f1
 from regard.metrics.significance import Comparison, Interval, compare, confidence_interval
 from regard.metrics.translation import bleu, chrf
 from regard.metrics.trees import (
-    chain_heads,
     exact_trees,
     las,
     las_no_punct,
     las_universal,
-    random_heads,
     uas,
     uas_no_punct,
 )
@@ -47,7 +45,6 @@ __all__ = [
     "branching_baselines",
     "by_length",
     "cer",
-    "chain_heads",
     "chance",
     "chrf",
     "chunk_f1",
@@ -72,7 +69,6 @@ __all__ = [
     "per",
     "perplexity",
     "random_facts",
-    "random_heads",
     "segment_f1",
     "tag_accuracy",
     "top_k_accuracy",

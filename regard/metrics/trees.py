@@ -12,12 +12,10 @@ over all words of the corpus, punctuation included; `no_punct` leaves out the wo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 
-from regard.metrics.metric import Metric, References, Table, as_references, ratio
-from regard.metrics.result import Score
+from regard.metrics.metric import Metric, References, Table, ratio
 
 Arc = tuple[str, str]
 
@@ -81,24 +79,3 @@ exact_trees = Metric(
     "exact_trees", _whole, ratio, lambda count: f"share of trees with all heads right|refs:{count}"
 )
 """The share of sentences whose heads are all right."""
-
-
-def chain_heads(truth: Sequence[str | Sequence[str]], side: Literal["left", "right"]) -> Score:
-    """UAS of hanging every word from its neighbour on one side; the word that has none is the root."""
-    guesses = []
-    for row in as_references([""] * len(truth), truth):
-        length = len(row[0].split())
-        chain = range(length) if side == "left" else [*range(2, length + 1), 0]
-        guesses.append(" ".join(map(str, chain)))
-    value = uas(guesses, truth)
-    return Score(
-        f"{side}_neighbour", value.value, value.n, True, f"UAS of every word's {side} neighbour as its head"
-    )
-
-
-def random_heads(truth: Sequence[str | Sequence[str]]) -> Score:
-    """The expected UAS of drawing each head evenly from the root symbol and the other words: Σ 1/n over the words."""
-    lengths = [len(row[0].split()) for row in as_references([""] * len(truth), truth)]
-    words = sum(lengths)
-    share = sum(length > 0 for length in lengths) / words if words else 0.0
-    return Score("random_heads", share, len(lengths), True, "expected UAS of heads drawn evenly")

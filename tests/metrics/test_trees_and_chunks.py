@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from regard.metrics import (
-    chain_heads,
     chunk_f1,
     exact_trees,
     las,
     las_no_punct,
     las_universal,
     metric,
-    random_heads,
     uas,
     uas_no_punct,
 )
@@ -34,14 +32,6 @@ def test_attachment_scores_counted_by_hand() -> None:
 def test_missing_and_superfluous_words_are_wrong() -> None:
     assert uas(["2 0"], ["2 0 2"]).value == pytest.approx(2 / 3)
     assert uas(["2 0 2 2"], ["2 0 2"]).value == pytest.approx(3 / 4)
-
-
-def test_chains_of_neighbours_and_random_heads() -> None:
-    truth = ["2 3 0 3", "0 1"]
-    # the left neighbours are 0 1 2 3 and 0 1; the right ones 2 3 4 0 and 2 0
-    assert chain_heads(truth, "left").value == pytest.approx(3 / 6)
-    assert chain_heads(truth, "right").value == pytest.approx(2 / 6)
-    assert random_heads(truth).value == pytest.approx((4 * 1 / 4 + 2 * 1 / 2) / 6)
 
 
 def test_span_f1_counted_by_hand() -> None:

@@ -1,0 +1,94 @@
+"""Treebanks through a model: a CoNLL-U file in, the same file with the predicted columns out."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from regard.data.readers.conllu import FIELDS, ConlluSentence, parse_conllu
+from regard.data.readers.opening import find, kind, opened
+from regard.errors import RegardError
+from regard.model import Model
+
+CHUNK = 1024
+WRITTEN = ("tree", *(name for name in FIELDS if name != "words"))
+
+
+def is_treebank(path: str | Path) -> bool:
+    return kind(path) == ".conllu"
+
+
+def annotate(model: Model, path: Path, output: Path | None) -> None:
+    """Write the file back with the columns this model predicts; everything else in it stays as it is, byte for byte."""
+    fields = fields_written(model)
+    with written_bytes(output) as stream, opened(find(path)) as source:
+        sentences = parse_conllu(iter(source))
+        while chunk := list(islice(sentences, CHUNK)):
+            for sentence in annotated(model, chunk, fields, path):
+                stream.write(sentence.text.encode("utf-8", errors="surrogateescape"))
+
+
+def fields_written(model: Model) -> dict[str, str]:
+    """{output: field}, where all of them are columns of CoNLL-U."""
+    fields = {name: model.columns[name].field for name in model.spec.outputs}
+    for name, field in fields.items():
+        if field not in WRITTEN:
+            raise RegardError(
+                f"CoNLL-U has no column for the output {name} (field {field!r}).",
+                fix=f"It has {', '.join(WRITTEN)}; give the sentences as text to see the output.",
+            )
+    return fields
+
+
+def annotated(
+    model: Model, sentences: list[ConlluSentence], fields: dict[str, str], path: Path
+) -> Iterator[ConlluSentence]:
+    full = [sentence for sentence in sentences if sentence.words]
+    for sentence in sentences:
+        if sentence.problem:
+            line, reason = sentence.problem
+            raise RegardError(f"the line {reason}.", where=f"{path}:{line}")
+    inputs = [_inputs(model, sentence, path) for sentence in full]
+    found: dict[int, dict[str, list[str]]] = {id(sentence): {} for sentence in full}
+    for output, field in fields.items():
+        for sentence, answer in zip(full, model.predict(inputs, output=output, trace=False), strict=True):
+            found[id(sentence)][field] = answer.text.split()
+    for sentence in sentences:
+        yield sentence.replaced(found[id(sentence)]) if sentence.words else sentence
+
+
+def _inputs(model: Model, sentence: ConlluSentence, path: Path) -> dict[str, str]:
+    fields = sentence.fields()
+    given = {}
+    for name in model.spec.inputs:
+        field = model.columns[name].field
+        if field not in fields:
+            raise RegardError(
+                f"the sentence has no {field}, which this model reads.", where=f"{path}:{sentence.number}"
+            )
+        given[name] = fields[field]
+    return given
+
+
+@contextmanager
+def written_bytes(path: Path | None) -> Iterator[IO[bytes] | Any]:
+    """Standard output, or a file, compressed as its name says, that appears whole at the end or not at all."""
+    if path is None:
+        import sys
+
+        yield sys.stdout.buffer
+        return
+    temporary = path.with_name(f".{path.name}.part")
+    opener: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with opener(temporary, "wb") as stream:
+            yield stream
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
