@@ -92,8 +92,10 @@ def _share_labels(line: Sequence[Matrix]) -> list[Block]:
 
 
 def reading(trace: Trace) -> str:
-    """The inputs and the output as one line: attention → AH T EH N SH AH N."""
+    """The inputs and the output as one line: attention → AH T EH N SH AH N. A tree is shown, not read."""
     sources = [join(trace.input[name]) for name in (trace.attention or trace.input)]
+    if trace.kind == "tree":
+        return " + ".join(sources)
     arrow = "→"
     line = f"{' + '.join(sources)} {arrow} {join(trace.output)}"
     # A right-to-left source must not turn the whole line around: the mark pins its direction.

@@ -303,3 +303,18 @@ def test_an_empty_input_is_still_a_figure(structure):
     scene = figure(Trace({"s": []}, ["x"], structures={"s": structure}))
     assert scene.width > 0 and scene.height > 0
     assert "nothing to show" in texts(scene)
+
+
+@pytest.mark.parametrize("make", [tree, spelled, story])
+@pytest.mark.parametrize(
+    ("ending", "first"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")]
+)
+def test_figures_are_written_as_files(make, ending, first, tmp_path):
+    if ending in ("png", "pdf"):
+        pytest.importorskip("matplotlib")
+    make().save(tmp_path / f"figure.{ending}")
+    assert (tmp_path / f"figure.{ending}").read_bytes().startswith(first)
+
+
+def test_a_page_about_a_tree_is_named_by_its_sentence():
+    assert f"<h1>{' '.join(WORDS)}</h1>" in trace_page(tree())
