@@ -180,7 +180,11 @@ class HopTable:
         return [place + 1 for place, true in enumerate(truth) if int(true) == position]
 
     def is_true(self, position: int, hop: int) -> bool:
-        return hop + 1 in self.true_order(position)
+        """Whether this hop should have read it; with more or fewer hops than facts, whether it read a true one."""
+        orders = self.true_order(position)
+        if self.hops.truth is not None and len(self.hops.truth) == len(self.hops.weights):
+            return hop + 1 in orders
+        return bool(orders) and self.is_best(position, hop)
 
 
 Content = Matrix | Words | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable

@@ -209,6 +209,15 @@ def test_hops_have_every_weight_and_mark_choice_and_truth():
     assert "Hop 2 reads: Bob slept. (0.50)" in scene.description
 
 
+def test_with_more_hops_than_facts_those_that_read_a_fact_are_outlined():
+    table = HopTable(STORY, Hops(np.full((3, 3), 1 / 3), [0, 0, 1], [0, 2]))
+    assert [(place, hop) for place in range(3) for hop in range(3) if table.is_true(place, hop)] == [
+        (0, 0),
+        (0, 1),
+    ]
+    assert [table.true_order(place) for place in range(3)] == [[1], [], [2]]
+
+
 def test_long_sentences_of_a_story_are_wrapped_and_not_cut():
     long = " ".join(f"word{i}" for i in range(30))
     trace = Trace({"s": ["x"]}, ["y"], structures={"s": Hops([[1.0]], positions=[long])})
