@@ -245,7 +245,9 @@ def build_dataset(
     rows: Iterable[Row], spec: Spec, columns: Sequence[Any], *, gather: bool, rejected: Path | None
 ) -> Dataset:
     """Rows encoded, from the cache where they were encoded before."""
-    outputs = list(spec.outputs) if gather and spec.data.references else []
+    # A sentence that comes twice with its tags or its tree was said twice: these are no alternatives to each other.
+    alternatives = not any(getattr(output, "of", None) for output in spec.outputs.values())
+    outputs = list(spec.outputs) if gather and spec.data.references and alternatives else []
     return Dataset.build(
         rows,
         columns,

@@ -27,7 +27,7 @@ class DataSpec(Part):
     hold_out: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.05
     """Share of the distinct inputs of `train` set aside as dev (2,000 at most) where no dev is named."""
     references: bool = True
-    """Evaluate repeated inputs once, with all their outputs as references."""
+    """Evaluate repeated inputs once, with all their outputs as references; not where these are tags or trees."""
     bad_rows: Literal["stop", "skip"] = "stop"
 
     @field_validator("train", "dev", "test", mode="before")

@@ -236,3 +236,12 @@ def test_the_board_and_the_errors_of_the_spec() -> None:
         "16 from its characters",
     ):
         assert words in board
+
+
+def test_a_sentence_that_comes_twice_is_measured_twice(treebank: Path, tmp_path: Path) -> None:
+    from regard.cli.measuring import open_dataset
+
+    twice = tmp_path / "twice.conllu"
+    twice.write_text(treebank.read_text("utf-8") * 2, encoding="utf-8")
+    model = train(document(treebank), tmp_path / "run")
+    assert len(open_dataset(model, [str(twice)], [])) == 2 * len(open_dataset(model, [str(treebank)], []))
