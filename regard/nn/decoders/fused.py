@@ -40,7 +40,6 @@ def unroll(
 ) -> Unrolled:
     """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
     from regard.nn.fused.attentive import PackedAttentive
-    from regard.nn.fused.forth import Asked
 
     reading = decoder.reading
     name = reading.names[0]  # type: ignore[union-attr]
@@ -63,12 +62,13 @@ def unroll(
         if decoder.deep:
             combined = nn.functional.linear(embedded, combine.weight[:, seen:], combine.bias)
     states, reads, weights = PackedAttentive.apply(
-        Asked(packing, memory.mask.contiguous()),
+        packing,
+        memory.mask,
         projected,
         combined,
         state.layers[0].squeeze(1).index_select(0, packing.order),
-        state.constants.keys[name].contiguous(),
-        memory.values.contiguous(),
+        state.constants.keys[name],
+        memory.values,
         weight_hh,
         bias_hh,
         weight_ih[:, low:],

@@ -75,15 +75,14 @@ class RecurrentLayer(nn.Module):
     def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         from regard.nn.fused.recurrence import PackedGRU
 
-        outputs, lasts = [], []
-        for direction in range(len(self.cells)):
-            weight_ih, weight_hh, bias_ih, bias_hh = self.cell(direction).torch_weights()
-            projected = nn.functional.linear(inputs, weight_ih, bias_ih)
-            first = self.first[direction].expand(len(packing.order), -1)
-            output, last = PackedGRU.apply(projected, first, weight_hh, bias_hh, packing, direction == 1)
-            outputs.append(output)
-            lasts.append(last)
-        return torch.cat(outputs, -1), torch.cat(lasts, -1).index_select(0, packing.back)
+        weights = zip(*(cast(Cell, cell).torch_weights() for cell in self.cells), strict=True)
+        weight_ih, weight_hh, bias_ih, bias_hh = weights
+        projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))
+        first = self.first.flatten().expand(len(packing.order), -1)
+        outputs, last = PackedGRU.apply(
+            projected, first, torch.stack(weight_hh), torch.stack(bias_hh), packing
+        )
+        return outputs, last.index_select(0, packing.back)
 
     def by_cells(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         outputs, lasts = [], []

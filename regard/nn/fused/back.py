@@ -1,127 +1,110 @@
-"""The way back of `attentive`: the gradient of the state step by step, those of the weights at the end."""
+"""The way back of `attentive`: the gradient of the state from the last step to the first, and what each step leaves
+for the gradients of the weights."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
+from numba import njit
 
-from regard.nn.fused.forth import Weights
-from regard.nn.fused.gates import gates_backward
-from regard.nn.fused.looks import looks_backward, reading_backward
+from regard.nn.fused.forth import Kept, Panels, copy
+from regard.nn.fused.gates import retreat
+from regard.nn.fused.looks import Memories, look_back
+from regard.nn.fused.product import multiply
+from regard.structures.kernels.cpu.compilation import compiled
+
+Array = Any
+_fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
 
-class Back:
-    """The way back: the gradients of the state and of what was fed, and where each step's share is kept."""
+class Gradients(NamedTuple):
+    """Of the first state (B, H); of what enters the gates from the input and from the state (N, 3H), the queries
+    (N, A), what enters the vectors' tanh (N, O), and [h; c] (N, H + D); of the keys (B, S, A) and of the score's
+    vector, by row (B, A). The last two must be zero to begin with."""
 
-    def __init__(self, ctx: Any, d_weights: Tensor) -> None:
-        self.values, *weights = ctx.saved_tensors[:7]
-        self.parameters = Weights(*weights)
-        self.both, self.kept, self.queries, self.weights, self.previous, self.vectors = ctx.saved_tensors[7:]
-        self.asked, self.prepared, self.d_weights = ctx.asked, ctx.prepared, d_weights
-        count, self.size = self.previous.shape
-        rows = len(self.asked.packing.order)
-        new, zeros = self.previous.new_empty, self.previous.new_zeros
-        self.d_state = zeros(rows, self.size)
-        self.d_inputs, self.d_recurrent = new(count, 3 * self.size), new(count, 3 * self.size)
-        self.d_queries = torch.empty_like(self.queries)
-        self.d_keys, self.d_values = zeros(self.prepared[0].shape), torch.zeros_like(self.values)
-        self.d_vector = zeros(len(self.values), len(self.parameters.vector))
-        if self.vectors is not None:
-            self.d_combined = torch.empty_like(self.vectors)
-            self.d_fed = zeros(rows, self.vectors.shape[1])
-        # Of [h; c]; of c alone when looking from the previous state.
-        self.d_both = torch.empty_like(self.both)
+    first: Array
+    inputs: Array
+    recurrent: Array
+    queries: Array
+    combined: Array
+    both: Array
+    keys: Array
+    vector: Array
 
-    def _look(self, low: int, high: int) -> None:
-        mask, source = self.asked.arrays
-        looks_backward(
-            self.d_both.numpy()[low:high],
-            self.size,
-            self.d_weights.numpy()[low:high],
-            self.weights.numpy()[low:high],
-            self.queries.numpy()[low:high],
-            *self.prepared,
-            self.values.detach().numpy(),
-            self.parameters.vector.detach().numpy(),
-            mask,
-            source,
-            self.d_queries.numpy()[low:high],
-            self.d_keys.numpy(),
-            self.d_vector.numpy(),
-        )
 
-    def _gates(self, low: int, high: int) -> None:
-        gates_backward(
-            self.d_state.numpy()[: high - low],
-            self.kept.numpy()[low:high],
-            self.previous.numpy()[low:high],
-            self.d_inputs.numpy()[low:high],
-            self.d_recurrent.numpy()[low:high],
-        )
+@_fast  # type: ignore[untyped-decorator]
+def _unbend(d_fed: Array, d_read: Array, vector: Array, out: Array) -> None:
+    """Through tanh: what the vector receives from the step it is fed into and from outside."""
+    one = vector.dtype.type(1)
+    for j in range(len(vector)):
+        out[j] = (d_fed[j] + d_read[j]) * (one - vector[j] * vector[j])
 
-    def step_previous(self, low: int, high: int, d_state: Tensor, d_read: Tensor) -> None:
-        alive = self.d_state[: high - low]
-        alive += d_state
-        self._gates(low, high)
-        d_context = self.d_both[low:high, self.size :]
-        torch.addmm(d_read, self.d_inputs[low:high], self.parameters.read, out=d_context)
-        self._look(low, high)
-        torch.addmm(alive, self.d_recurrent[low:high], self.parameters.recurrent, out=alive)
-        torch.addmm(alive, self.d_queries[low:high], self.parameters.query, out=alive)
 
-    def step_current(self, low: int, high: int, d_state: Tensor, d_read: Tensor) -> None:
-        rows = high - low
-        alive, d_fed, d_both = self.d_state[:rows], self.d_fed[:rows], self.d_both[low:high]
-        read = self.vectors[low:high]
-        d_fed += d_read
-        torch.mul(d_fed, 1 - read * read, out=self.d_combined[low:high])
-        torch.mm(self.d_combined[low:high], self.parameters.output, out=d_both)
-        self._look(low, high)
-        alive += d_state
-        alive += d_both[:, : self.size]
-        torch.addmm(alive, self.d_queries[low:high], self.parameters.query, out=alive)
-        self._gates(low, high)
-        torch.addmm(alive, self.d_recurrent[low:high], self.parameters.recurrent, out=alive)
-        torch.mm(self.d_inputs[low:high], self.parameters.read, out=d_fed)
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _look_back_all(
+    alive: int, first: int, low: int, parts: int, d_weights: Array, memories: Memories, source: Array,
+    panels: Panels, scratch: Array, local: Array, kept: Kept, d: Gradients, d_state: Array,
+) -> None:  # fmt: skip
+    size = d_state.shape[1]
+    for i in range(alive):
+        place, row = low + i * parts, source[first + i * parts]
+        look_back(
+            d.both[place, size:], d_weights[place], kept.weights[place], kept.queries[place], memories, row,
+            scratch, local, d.queries[place], d.keys[row], d.vector[row],
+        )  # fmt: skip
+    multiply(alive, (d.queries, low, parts, 0), panels.query, (d_state, 0, 1, 0), True)
 
-    def gradients(self) -> tuple[Tensor | None, ...]:
-        """In the order of `forward`'s arguments."""
-        states, contexts = self.both[:, : self.size], self.both[:, self.size :]
-        steps = np.array(self.asked.packing.starts)
-        reading_backward(
-            self.weights.numpy(),
-            self.d_both.numpy(),
-            self.size,
-            steps,
-            self.asked.arrays[1],
-            self.d_values.numpy(),
-        )
-        if self.vectors is None:
-            read, asked_from, d_combined, d_output = contexts, self.previous, None, None
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _retreat_all(
+    alive: int, low: int, parts: int, d_outputs: Array, kept: Kept, d: Gradients, d_state: Array
+) -> None:
+    size = d_state.shape[1]
+    for i in range(alive):
+        place = low + i * parts
+        retreat(
+            d_state[i], d_outputs[place, :size], kept.gates[place], kept.previous[place],
+            d.inputs[place], d.recurrent[place],
+        )  # fmt: skip
+
+
+def _backward(
+    c: int, parts: int, current: bool, d_states: Array, d_reads: Array, d_weights: Array,
+    memories: Memories, source: Array, panels: Panels, starts: Array, kept: Kept, d: Gradients,
+) -> None:  # fmt: skip
+    """d_states (N, H) of the states as such, unused when looking from the current one; d_reads (N, D or O) of the
+    contexts or the vectors; d_weights (N, S). Panels of the transposed weights."""
+    size = kept.previous.shape[1]
+    rows = len(d.first[c::parts])
+    mine = np.zeros((rows, size), d.first.dtype)
+    d_fed = np.zeros((rows, kept.vectors.shape[1]), mine.dtype)
+    scratch = np.empty((3, kept.queries.shape[1]), mine.dtype)
+    local = np.empty(kept.weights.shape[1], mine.dtype)
+    for t in range(len(starts) - 2, -1, -1):
+        low = starts[t] + c
+        alive = (starts[t + 1] - low + parts - 1) // parts
+        if current:
+            for i in range(alive):
+                place = low + i * parts
+                _unbend(d_fed[i], d_reads[place], kept.vectors[place], d.combined[place])
+            multiply(alive, (d.combined, low, parts, 0), panels.output, (d.both, low, parts, 0), False)
+            _look_back_all(
+                alive, c, low, parts, d_weights, memories, source, panels, scratch, local, kept, d, mine
+            )
+            _retreat_all(alive, low, parts, d.both, kept, d, mine)
+            multiply(alive, (d.inputs, low, parts, 0), panels.read, (d_fed, 0, 1, 0), False)
         else:
-            read, asked_from = self._fed(), states
-            d_combined, d_output = self.d_combined, self.d_combined.t() @ self.both
-        return (
-            None,
-            self.d_inputs,
-            d_combined,
-            self.d_state,
-            self.d_keys,
-            self.d_values,
-            self.d_recurrent.t() @ self.previous,
-            self.d_recurrent.sum(0),
-            self.d_inputs.t() @ read,
-            self.d_queries.t() @ asked_from,
-            self.d_vector.sum(0),
-            d_output,
-        )
+            _retreat_all(alive, low, parts, d_states, kept, d, mine)
+            for i in range(alive):
+                copy(d_reads[low + i * parts], d.both[low + i * parts, size:])
+            multiply(alive, (d.inputs, low, parts, 0), panels.read, (d.both, low, parts, size), True)
+            _look_back_all(
+                alive, c, low, parts, d_weights, memories, source, panels, scratch, local, kept, d, mine
+            )
+        multiply(alive, (d.recurrent, low, parts, 0), panels.recurrent, (mine, 0, 1, 0), True)
+    for i in range(rows):
+        copy(mine[i], d.first[c + i * parts])
 
-    def _fed(self) -> Tensor:
-        """(N, O) what was fed into each step: the vector of the row's step before, zero at the first."""
-        packing = self.asked.packing
-        fed = torch.zeros_like(self.vectors)
-        fed[packing.starts[1] :] = self.vectors.index_select(0, packing.before())
-        return fed
+
+backward = compiled(_backward, nogil=True, error_model="numpy")

@@ -1,7 +1,8 @@
 """Cross-entropy of many words over a large vocabulary, and its gradient in the same pass.
 
-The logits of a few hundred words at a time are computed, turned into their own gradient while they are in the cache,
-and spent on the gradients of the words and of the weights; they are never kept.
+The logits of a few words at a time are computed, turned into their own gradient and spent on the gradient of the words
+while they are in the nearest cache; those of a few hundred words are spent on the gradient of the weights, and
+forgotten.
 """
 
 from __future__ import annotations
@@ -10,23 +11,28 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit, prange
+from numba import njit
 from torch import Tensor
 
 from regard.nn.fused.mathematics import exponential
+from regard.nn.fused.parts import shares, side_by_side
+from regard.nn.fused.product import multiply, panels
+from regard.nn.fused.tile import WIDTH
 from regard.structures.kernels.cpu.compilation import compiled
 
 Array = Any
 _fast = njit(fastmath=True, error_model="numpy", nogil=True)
-CHUNK = 448
-"""Words at a time: 448 rows of 4,000 logits are 7 MB."""
+NEAR = 64
+"""Words whose logits are in work at a time: 64 rows of 4,000 are a megabyte."""
+DEPTH = 256
+"""Types of words at a time on the way back: a panel of 256 rows is 16 kilobytes."""
 
 
 @_fast  # type: ignore[untyped-decorator]
 def _shift(logits: Array, bias: Array) -> Any:
     """Adds the bias; the highest and the sum of the logits."""
     highest, summed = logits[0] + bias[0], logits.dtype.type(0)
-    for j in range(len(logits)):
+    for j in range(len(bias)):
         value = logits[j] + bias[j]
         logits[j] = value
         summed += value
@@ -46,30 +52,57 @@ def _grow(logits: Array, highest: Any) -> Any:
 
 
 @_fast  # type: ignore[untyped-decorator]
-def _scale(logits: Array, scale: Any, share: Any) -> None:
+def _scale(logits: Array, scale: Any, share: Any, d_bias: Array) -> None:
     for j in range(len(logits)):
-        logits[j] = logits[j] * scale - share
+        value = logits[j] * scale - share
+        logits[j] = value
+        d_bias[j] += value
 
 
-def _gradient(
-    logits: Array, bias: Array, targets: Array, smoothing: float, costs: Array, likelihoods: Array
-) -> None:
-    """logits (n, V), without their bias, become d cost / d logits; costs and −log p(target) are (n)."""
-    rows, vocabulary = logits.shape
+@_fast  # type: ignore[untyped-decorator]
+def _descend(logits: Array, bias: Array, target: int, smoothing: Any, d_bias: Array) -> Any:
+    """logits (V), without their bias, become d cost / d logits; returns the cost and −log p(target)."""
     number = logits.dtype.type
-    share, kept = number(smoothing / vocabulary), number(1 - smoothing)
-    for i in prange(rows):
-        highest, summed = _shift(logits[i], bias)
-        aim = logits[i, targets[i]]
-        total = _grow(logits[i], highest)
-        normaliser = highest + np.log(total)
-        likelihoods[i] = normaliser - aim
-        costs[i] = kept * likelihoods[i] + share * (number(vocabulary) * normaliser - summed)
-        _scale(logits[i], number(1) / total, share)
-        logits[i, targets[i]] -= kept
+    share, kept = number(smoothing / len(logits)), number(1 - smoothing)
+    highest, summed = _shift(logits, bias)
+    aim = logits[target]
+    total = _grow(logits, highest)
+    normaliser = highest + np.log(total)
+    likelihood = normaliser - aim
+    _scale(logits, number(1) / total, share, d_bias)
+    logits[target] -= kept
+    d_bias[target] -= kept
+    return kept * likelihood + share * (number(len(logits)) * normaliser - summed), likelihood
 
 
-gradient_in_place = compiled(_gradient, parallel=True, fastmath=True, nogil=True, error_model="numpy")
+def _spend(
+    part: int, parts: int, rows: Array, weight: Array, back: Array, bias: Array, targets: Array,
+    smoothing: float, logits: Array, d_rows: Array, d_bias: Array, costs: Array, likelihoods: Array,
+) -> None:  # fmt: skip
+    """rows (n, O), weight (P, O, W) in panels, back (V / DEPTH, P, DEPTH, W) in blocks of panels → logits (n, V), to
+    the next multiple of DEPTH, as their own gradient; d_rows (n, O), costs and −log p(target) (n); d_bias (parts, V)
+    is added to."""
+    vocabulary = len(bias)
+    first, end = part * len(rows) // parts, (part + 1) * len(rows) // parts
+    for low in range(first, end, NEAR):
+        count = min(NEAR, end - low)
+        multiply(count, (rows, low, 1, 0), weight, (logits, low, 1, 0), False)
+        for i in range(low, low + count):
+            costs[i], likelihoods[i] = _descend(
+                logits[i, :vocabulary], bias, targets[i], smoothing, d_bias[part]
+            )
+        for block in range(len(back)):
+            multiply(count, (logits, low, 1, block * DEPTH), back[block], (d_rows, low, 1, 0), block > 0)
+
+
+_spend_rows = compiled(_spend, nogil=True, error_model="numpy")
+
+
+def _blocks(weight: Tensor) -> Array:
+    """A weight (V, O), for products x ↦ Wᵀ x, in panels of DEPTH rows: (V / DEPTH, P, DEPTH, W), zeros at the end."""
+    rows, size = weight.shape
+    padded = torch.nn.functional.pad(weight.detach(), (0, -size % WIDTH, 0, -rows % DEPTH))
+    return padded.view(len(padded) // DEPTH, DEPTH, -1, WIDTH).transpose(1, 2).contiguous().numpy()
 
 
 class PackedCost(torch.autograd.Function):
@@ -79,26 +112,33 @@ class PackedCost(torch.autograd.Function):
     def forward(
         ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        count, vocabulary = len(rows), len(weight)
-        logits = rows.new_empty(min(CHUNK, count), vocabulary)
+        rows, (count, vocabulary) = rows.contiguous(), (len(rows), len(weight))
+        chunk = min(count, max(256, 2**21 // vocabulary))
+        parts = shares(chunk)
+        # A panel wider than needed, lest all rows begin at the same place of the cache.
+        logits = rows.new_zeros(chunk, vocabulary + -vocabulary % DEPTH + WIDTH)
         costs, likelihoods = rows.new_empty(count), rows.new_empty(count)
-        d_rows, d_weight, d_bias = torch.empty_like(rows), torch.zeros_like(weight), torch.zeros_like(bias)
-        for low in range(0, count, CHUNK):
-            high = min(low + CHUNK, count)
-            part = logits[: high - low]
-            torch.mm(rows[low:high], weight.t(), out=part)
-            gradient_in_place(
-                part.numpy(),
-                bias.detach().numpy(),
-                targets.numpy()[low:high],
+        d_rows, d_weight = torch.empty_like(rows), torch.zeros_like(weight)
+        d_bias = bias.new_zeros(parts, vocabulary)
+        factors = panels(weight), _blocks(weight), bias.detach().contiguous().numpy()
+        for low in range(0, count, chunk):
+            part = slice(low, low + chunk)
+            some = rows.detach()[part]
+            side_by_side(
+                _spend_rows,
+                parts,
+                some.numpy(),
+                *factors,
+                targets.numpy()[part],
                 smoothing,
-                costs.numpy()[low:high],
-                likelihoods.numpy()[low:high],
+                logits.numpy(),
+                d_rows.numpy()[part],
+                d_bias.numpy(),
+                costs.numpy()[part],
+                likelihoods.numpy()[part],
             )
-            torch.mm(part, weight, out=d_rows[low:high])
-            d_weight.addmm_(part.t(), rows[low:high])
-            d_bias += part.sum(0)
-        ctx.save_for_backward(d_rows, d_weight, d_bias)
+            d_weight.addmm_(logits[: len(some), :vocabulary].t(), some)
+        ctx.save_for_backward(d_rows, d_weight, d_bias.sum(0))
         likelihood = likelihoods.sum()
         ctx.mark_non_differentiable(likelihood)
         return costs.sum(), likelihood

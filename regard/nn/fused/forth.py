@@ -1,108 +1,128 @@
-"""The way forth of `attentive`: one step after another, keeping what the way back needs."""
+"""The way forth of `attentive`: some rows from their first step to their last, keeping what the way back needs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from numba import njit
 
-from regard.nn.fused.gates import gates_forward
-from regard.nn.fused.looks import looks_forward, prepared
-from regard.nn.fused.mathematics import hyperbolic_in_place
-from regard.nn.packing import Packing
+from regard.nn.fused.gates import advance
+from regard.nn.fused.looks import Memories, look
+from regard.nn.fused.mathematics import hyperbolic
+from regard.nn.fused.product import multiply
+from regard.structures.kernels.cpu.compilation import compiled
 
-
-@dataclass(frozen=True)
-class Asked:
-    """Which memory each packed row asks, and which positions (B, S) of the memories exist."""
-
-    packing: Packing
-    mask: Tensor
-
-    @property
-    def arrays(self) -> tuple[Any, Any]:
-        return self.mask.numpy(), self.packing.order.numpy()
+Array = Any
+_fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
 
-class Weights(NamedTuple):
-    """U (3H, H) and its bias (3H), R (3H, D or O), the score's query weight (A, H) and vector (A), O (O, H + D)."""
+class Panels(NamedTuple):
+    """U (3H, H), R (3H, D or O), the score's query weight (A, H) and O (O, H + D), or their transposes, in panels."""
 
-    recurrent: Any
-    bias: Any
-    read: Any
-    query: Any
-    vector: Any
-    output: Any
+    recurrent: Array
+    read: Array
+    query: Array
+    output: Array
 
 
-class Forth:
-    """The state, and for all N packed positions: [h; c] side by side, the gates, the queries, the weights, h before
-    the step, and the vectors o where they are fed back."""
+class Kept(NamedTuple):
+    """Of all N packed positions: [h; c] side by side, h before the step, the gates, the queries, the weights; and the
+    vectors o with what was fed into the step, of no width where nothing is fed back."""
 
-    def __init__(
-        self,
-        asked: Asked,
-        projected: Tensor,
-        combined: Tensor | None,
-        first: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        weights: Weights,
-    ) -> None:
-        rows, self.size = first.shape
-        count, new = len(projected), projected.new_empty
-        self.asked, self.projected, self.combined = asked, projected, combined
-        self.state = first.clone(memory_format=torch.contiguous_format)
-        self.both = new(count, self.size + values.shape[2])
-        self.kept, self.previous = new(count, 4 * self.size), new(count, self.size)
-        self.queries, self.weights = new(count, len(weights.vector)), new(count, values.shape[1])
-        self.vectors = None if combined is None else new(count, combined.shape[1])
-        self.fed = None if combined is None else projected.new_zeros(rows, combined.shape[1])
-        self.inputs, self.recurrent = new(rows, 3 * self.size), new(rows, 3 * self.size)
-        # the layout in which a product with few rows is fastest
-        self.turned = Weights(*(None if weight is None else weight.t().contiguous() for weight in weights))
-        self.prepared = prepared(keys)
-        self.memory = (*self.prepared, values.detach().numpy(), weights.vector.detach().numpy())
+    both: Array
+    previous: Array
+    gates: Array
+    queries: Array
+    weights: Array
+    vectors: Array
+    fed: Array
 
-    def step_previous(self, low: int, high: int) -> None:
-        self._look(low, high)
-        self._gates(low, high, self.both[low:high, self.size :])
 
-    def step_current(self, low: int, high: int) -> None:
-        assert self.fed is not None and self.vectors is not None and self.combined is not None
-        alive, vectors = self.fed[: high - low], self.vectors[low:high]
-        self._gates(low, high, alive)
-        self._look(low, high)
-        torch.addmm(self.combined[low:high], self.both[low:high], self.turned.output, out=vectors)
-        hyperbolic_in_place(vectors.numpy())
-        alive.copy_(vectors)
+@_fast  # type: ignore[untyped-decorator]
+def copy(source: Array, target: Array) -> None:
+    for j in range(len(source)):
+        target[j] = source[j]
 
-    def _gates(self, low: int, high: int, read: Tensor) -> None:
-        rows = high - low
-        alive, inputs, recurrent = self.state[:rows], self.inputs[:rows], self.recurrent[:rows]
-        self.previous[low:high] = alive
-        torch.mm(alive, self.turned.recurrent, out=recurrent)
-        torch.addmm(self.projected[low:high], read, self.turned.read, out=inputs)
-        gates_forward(
-            inputs.numpy(),
-            recurrent.numpy(),
-            self.turned.bias.detach().numpy(),
-            alive.numpy(),
-            self.kept.numpy()[low:high],
-            self.both.numpy(),
-            low,
-        )
 
-    def _look(self, low: int, high: int) -> None:
-        torch.mm(self.state[: high - low], self.turned.query, out=self.queries[low:high])
-        looks_forward(
-            self.queries.numpy()[low:high],
-            *self.memory,
-            *self.asked.arrays,
-            self.both.numpy(),
-            low,
-            self.size,
-            self.weights.numpy()[low:high],
-        )
+@_fast  # type: ignore[untyped-decorator]
+def bend(vector: Array) -> None:
+    for j in range(len(vector)):
+        vector[j] = hyperbolic(vector[j])
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _advance_all(
+    alive: int, low: int, parts: int, projected: Array, read: Any, panels: Panels, bias: Array,
+    state: Array, inputs: Array, recurrent: Array, kept: Kept,
+) -> None:  # fmt: skip
+    for i in range(alive):
+        copy(projected[low + i * parts], inputs[i])
+    multiply(alive, read, panels.read, (inputs, 0, 1, 0), True)
+    multiply(alive, (state, 0, 1, 0), panels.recurrent, (recurrent, 0, 1, 0), False)
+    size = state.shape[1]
+    for i in range(alive):
+        place = low + i * parts
+        advance(
+            inputs[i], recurrent[i], bias, state[i],
+            kept.previous[place], kept.gates[place], kept.both[place, :size],
+        )  # fmt: skip
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _look_all(
+    alive: int, first: int, low: int, parts: int, memories: Memories, source: Array, panels: Panels,
+    state: Array, scratch: Array, kept: Kept,
+) -> None:  # fmt: skip
+    multiply(alive, (state, 0, 1, 0), panels.query, (kept.queries, low, parts, 0), False)
+    size = state.shape[1]
+    for i in range(alive):
+        place = low + i * parts
+        look(
+            kept.queries[place], memories, source[first + i * parts], scratch,
+            kept.both[place, size:], kept.weights[place],
+        )  # fmt: skip
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _combine_all(
+    alive: int, low: int, parts: int, combined: Array, panels: Panels, following: int, end: int, kept: Kept
+) -> None:
+    """The vectors o of a step; those of the rows that go on are fed into the step that begins at `following`."""
+    for i in range(alive):
+        copy(combined[low + i * parts], kept.vectors[low + i * parts])
+    multiply(alive, (kept.both, low, parts, 0), panels.output, (kept.vectors, low, parts, 0), True)
+    for i in range(alive):
+        vector = kept.vectors[low + i * parts]
+        bend(vector)
+        if following + i * parts < end:
+            copy(vector, kept.fed[following + i * parts])
+
+
+def _forward(
+    c: int, parts: int, current: bool, projected: Array, combined: Array, state: Array,
+    memories: Memories, source: Array, panels: Panels, bias: Array, starts: Array, kept: Kept,
+) -> None:  # fmt: skip
+    """projected (N, 3H), combined (N, O), state (B, H) the first one, rows longest first; source (B) says which memory
+    each of them asks. Part c of the rows are c, c + parts, …, so that all parts are equally long."""
+    steps, size = len(starts) - 1, state.shape[1]
+    mine = state[c::parts].copy()
+    scratches = np.empty((2, len(mine), 3 * size), state.dtype)
+    inputs, recurrent = scratches[0], scratches[1]
+    scratch = np.empty((2, kept.queries.shape[1]), state.dtype)
+    for t in range(steps):
+        low, high = starts[t] + c, starts[t + 1]
+        alive = (high - low + parts - 1) // parts
+        if current:
+            read = (kept.fed, low, parts, 0)
+            _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
+            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, kept)
+            following, end = (high + c, starts[t + 2]) if t + 1 < steps else (0, 0)
+            _combine_all(alive, low, parts, combined, panels, following, end, kept)
+        else:
+            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, kept)
+            read = (kept.both, low, parts, size)
+            _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
+
+
+forward = compiled(_forward, nogil=True, error_model="numpy")

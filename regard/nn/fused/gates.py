@@ -1,4 +1,4 @@
-"""The gates of a GRU, one step of many rows: forward and backward in one pass over memory each.
+"""The gates of a GRU, one row at one step: forward and backward in one pass over memory each.
 
     r = σ(p_r + g_r),  z = σ(p_z + g_z),  n = tanh(p_n + r ⊙ g_n),  h' = (1 − z) ⊙ n + z ⊙ h
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, prange
+from numba import njit
 
 from regard.nn.fused.mathematics import hyperbolic, logistic
-from regard.structures.kernels.cpu.compilation import compiled
 
 Array = Any
 
@@ -21,7 +20,11 @@ _fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
 
 @_fast  # type: ignore[untyped-decorator]
-def _advance(inputs: Array, recurrent: Array, bias: Array, state: Array, kept: Array, output: Array) -> None:
+def advance(
+    inputs: Array, recurrent: Array, bias: Array, state: Array, previous: Array, kept: Array, output: Array
+) -> None:
+    """p (3H), U h without its bias c (3H): the state (H) is advanced, and written to output too; previous keeps what
+    it was, kept (4H) the gates."""
     size = len(state)
     for j in range(size):
         r = logistic(inputs[j] + recurrent[j] + bias[j])
@@ -29,6 +32,7 @@ def _advance(inputs: Array, recurrent: Array, bias: Array, state: Array, kept: A
         g = recurrent[2 * size + j] + bias[2 * size + j]
         n = hyperbolic(inputs[2 * size + j] + r * g)
         h = n + z * (state[j] - n)
+        previous[j] = state[j]
         kept[j] = r
         kept[size + j] = z
         kept[2 * size + j] = n
@@ -38,11 +42,15 @@ def _advance(inputs: Array, recurrent: Array, bias: Array, state: Array, kept: A
 
 
 @_fast  # type: ignore[untyped-decorator]
-def _return(d_state: Array, kept: Array, previous: Array, d_inputs: Array, d_recurrent: Array) -> None:
+def retreat(
+    d_state: Array, d_output: Array, kept: Array, previous: Array, d_inputs: Array, d_recurrent: Array
+) -> None:
+    """d_state (H) holds what h' receives from the next step, d_output (H) what it receives at this one; d_state leaves
+    with the part of h's that needs no matrix: z ⊙ dh'."""
     size = len(d_state)
     one = d_state.dtype.type(1)
     for j in range(size):
-        d = d_state[j]
+        d = d_state[j] + d_output[j]
         r, z, n, g = kept[j], kept[size + j], kept[2 * size + j], kept[3 * size + j]
         d_n = d * (one - z) * (one - n * n)
         d_r = d_n * g * r * (one - r)
@@ -54,24 +62,3 @@ def _return(d_state: Array, kept: Array, previous: Array, d_inputs: Array, d_rec
         d_recurrent[size + j] = d_z
         d_recurrent[2 * size + j] = d_n * r
         d_state[j] = d * z
-
-
-def _forward(
-    inputs: Array, recurrent: Array, bias: Array, state: Array, kept: Array, output: Array, low: int
-) -> None:
-    """inputs, recurrent (b, 3H), recurrent without its bias (3H); state (b, H) is advanced; kept (b, 4H).
-
-    The state is also written to rows low … low + b of output, which may be wider.
-    """
-    for i in prange(len(state)):
-        _advance(inputs[i], recurrent[i], bias, state[i], kept[i], output[low + i])
-
-
-def _backward(d_state: Array, kept: Array, previous: Array, d_inputs: Array, d_recurrent: Array) -> None:
-    """d_state (b, H) holds the gradient of h' and leaves with the part of h's that needs no matrix: z ⊙ dh'."""
-    for i in prange(len(d_state)):
-        _return(d_state[i], kept[i], previous[i], d_inputs[i], d_recurrent[i])
-
-
-gates_forward = compiled(_forward, parallel=True, fastmath=True, nogil=True, error_model="numpy")
-gates_backward = compiled(_backward, parallel=True, fastmath=True, nogil=True, error_model="numpy")

@@ -1,19 +1,16 @@
-"""Additive attention with a softmax, one query of each row: score, select and read in one pass, and back.
+"""Additive attention with a softmax, one query of one row: score, select and read, and back.
 
     e_s = v · tanh(q + k_s),  α = softmax(e),  c = Σ_s α_s h_s
 
 tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the keys' exponentials are made once, so an energy costs a
-product and a division. The (S, A) of them stay in the nearest cache; the way back computes them again.
-Where |q| or |k| is so large that the product could overflow, u comes from tanh itself.
-
-`source[i]` says which memory query i asks, so that several queries, or rows in another order, share one.
+product and half a division, two positions sharing one: 1/x = y/(xy) and 1/y = x/(xy). The way back computes the u's
+again. Where |q| or |k| is so large that the products could overflow, u comes from tanh itself.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from numba import njit, prange
 from torch import Tensor
@@ -22,35 +19,69 @@ from regard.nn.fused.mathematics import exponential, hyperbolic
 from regard.structures.kernels.cpu.compilation import compiled
 
 Array = Any
-LARGEST = 20.0  # e^{2·20} twice is within single precision
+LARGEST = 11.0  # (e^{2·11} e^{2·11})² is within single precision
 _fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
 
-def prepared(keys: Tensor) -> tuple[Array, Array, Array]:
-    """keys (B, S, A), e^{2 keys}, and for each row whether a key is too large for that."""
-    bounded = keys.detach()
-    extreme = (bounded.abs() > LARGEST).flatten(1).any(1)
-    return bounded.numpy(), torch.exp(2 * bounded.clamp(-LARGEST, LARGEST)).numpy(), extreme.numpy()
+class Memories(NamedTuple):
+    """What B rows may look at, as the kernels want it.
+
+    keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B) says whether a key is too large for that
+    values   (B, S, D)
+    vector   (A) the score's
+    places   (B, S) the positions that exist, in order, then nothing of interest; `counts` (B) how many they are
+    """
+
+    keys: Array
+    grown: Array
+    extreme: Array
+    values: Array
+    vector: Array
+    places: Array
+    counts: Array
+
+    def select(self, rows: Array) -> Memories:
+        """Those of some rows."""
+        chosen = {name: getattr(self, name)[rows] for name in self._fields if name != "vector"}
+        return self._replace(**chosen)
+
+
+def memories(keys: Tensor, values: Tensor, mask: Tensor, vector: Tensor) -> Memories:
+    keys = keys.detach().contiguous()
+    extreme = (keys.abs() > LARGEST).flatten(1).any(1)
+    return Memories(
+        keys.numpy(),
+        torch.exp(2 * keys.clamp(-LARGEST, LARGEST)).numpy(),
+        extreme.numpy(),
+        values.detach().contiguous().numpy(),
+        vector.detach().contiguous().numpy(),
+        (~mask).to(torch.uint8).sort(dim=1, stable=True).indices.contiguous().numpy(),
+        mask.sum(1).numpy(),
+    )
+
+
+# Rows are functions of their own, so that the compiler sees that their numbers lie side by side.
 
 
 @_fast  # type: ignore[untyped-decorator]
-def _exponentials(query: Array, out: Array) -> bool:
+def _grow(query: Array, out: Array) -> Any:
     """e^{2q}; whether some q is too large for it."""
-    extreme = False
+    largest = query.dtype.type(0)
     for a in range(len(query)):
-        extreme = extreme or abs(query[a]) > LARGEST
+        largest = max(largest, abs(query[a]))
         out[a] = exponential(query[a] + query[a])
-    return extreme
+    return largest > LARGEST
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _slow_shares(query: Array, key: Array, out: Array) -> None:
+    half = query.dtype.type(0.5)
+    for a in range(len(query)):
+        out[a] = half - half * hyperbolic(query[a] + key[a])
 
 
 @_fast  # type: ignore[untyped-decorator]
 def _shares(query: Array, key: Array, out: Array) -> None:
-    for a in range(len(query)):
-        out[a] = query.dtype.type(0.5) - query.dtype.type(0.5) * hyperbolic(query[a] + key[a])
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _fast_shares(query: Array, key: Array, out: Array) -> None:
     one = query.dtype.type(1)
     for a in range(len(query)):
         out[a] = one / (one + query[a] * key[a])
@@ -65,9 +96,27 @@ def _dot(first: Array, second: Array) -> Any:
 
 
 @_fast  # type: ignore[untyped-decorator]
+def _two_energies(query: Array, key: Array, other: Array, vector: Array) -> Any:
+    """v · u of two positions."""
+    one, total, second = query.dtype.type(1), query.dtype.type(0), query.dtype.type(0)
+    for a in range(len(query)):
+        x, y = one + query[a] * key[a], one + query[a] * other[a]
+        part = vector[a] / (x * y)
+        total += part * y
+        second += part * x
+    return total, second
+
+
+@_fast  # type: ignore[untyped-decorator]
 def _add(total: Array, factor: Any, other: Array) -> None:
     for a in range(len(total)):
         total[a] += factor * other[a]
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _add_two(total: Array, factor: Any, one: Array, second: Any, other: Array) -> None:
+    for a in range(len(total)):
+        total[a] += factor * one[a] + second * other[a]
 
 
 @_fast  # type: ignore[untyped-decorator]
@@ -84,106 +133,120 @@ def _spread(
         d_key[a] += four * vector[a] * change
 
 
-def _forward(
-    query: Array,
-    keys: Array,
-    exponentials: Array,
-    extreme: Array,
-    values: Array,
-    vector: Array,
-    mask: Array,
-    source: Array,
-    context: Array,
-    low: int,
-    column: int,
-    weights: Array,
-) -> None:
-    """query (b, A), keys (B, S, A) `prepared`, values (B, S, D), vector (A), mask (B, S), source (b) → weights (b, S).
+@_fast  # type: ignore[untyped-decorator]
+def _spread_two(
+    d_energy: Any, d_second: Any, query: Array, key: Array, other: Array, vector: Array,
+    d_query: Array, d_key: Array, d_other: Array, d_vector: Array,
+) -> None:  # fmt: skip
+    """As `_spread`, for two positions, and with their shares."""
+    one, four = query.dtype.type(1), query.dtype.type(4)
+    for a in range(len(query)):
+        x, y = one + query[a] * key[a], one + query[a] * other[a]
+        inverse = one / (x * y)
+        share, share_of_other = inverse * y, inverse * x
+        weighted, weighted_other = d_energy * share, d_second * share_of_other
+        change = weighted - weighted * share
+        change_of_other = weighted_other - weighted_other * share_of_other
+        d_query[a] += change + change_of_other
+        d_vector[a] += weighted + weighted_other
+        d_key[a] += four * vector[a] * change
+        d_other[a] += four * vector[a] * change_of_other
 
-    The context (b, D) goes to the rows from `low` and the columns from `column` of a wider array.
+
+@_fast  # type: ignore[untyped-decorator]
+def look(query: Array, memories: Memories, row: int, scratch: Array, context: Array, weights: Array) -> None:
+    """query (A) of memory number `row` → context (D) and weights (S); scratch (2, A)."""
+    grown, shares = scratch[0], scratch[1]
+    slow = _grow(query, grown) or memories.extreme[row]
+    places, count, vector = memories.places[row], memories.counts[row], memories.vector
+    keys = memories.grown[row]
+    weights[:] = 0
+    j = 0
+    while j + 1 < count and not slow:
+        one, other = places[j], places[j + 1]
+        weights[one], weights[other] = _two_energies(grown, keys[one], keys[other], vector)
+        j += 2
+    while j < count:
+        place = places[j]
+        if slow:
+            _slow_shares(query, memories.keys[row, place], shares)
+        else:
+            _shares(grown, keys[place], shares)
+        weights[place] = _dot(vector, shares)
+        j += 1
+    _select(places, count, weights)
+    context[:] = 0
+    for j in range(0, count - 1, 2):
+        one, other = places[j], places[j + 1]
+        _add_two(
+            context, weights[one], memories.values[row, one], weights[other], memories.values[row, other]
+        )
+    if count % 2:
+        place = places[count - 1]
+        _add(context, weights[place], memories.values[row, place])
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _select(places: Array, count: int, weights: Array) -> None:
+    """v · u becomes softmax(−2 v · u): Σ v is the same for every position, so the softmax does not see it."""
+    if count == 0:
+        return
+    two = weights.dtype.type(2)
+    lowest = weights[places[0]]
+    for j in range(count):
+        lowest = min(lowest, weights[places[j]])
+    total = weights.dtype.type(0)
+    for j in range(count):
+        grown = exponential(two * (lowest - weights[places[j]]))
+        weights[places[j]] = grown
+        total += grown
+    for j in range(count):
+        weights[places[j]] /= total
+
+
+@_fast  # type: ignore[untyped-decorator]
+def look_back(
+    d_context: Array, d_weights: Array, weights: Array, query: Array, memories: Memories, row: int,
+    scratch: Array, local: Array, d_query: Array, d_keys: Array, d_vector: Array,
+) -> None:  # fmt: skip
+    """d_query (A) is written; d_keys (S, A) and d_vector (A) are added to; scratch (3, A), local (S).
+
+    dα_s = dc · h_s + d_weights_s;  de = α ⊙ (dα − Σ α dα), so Σ de = 0 and dv = Σ de (1 − 2u) = −2 Σ de u;
+    de/dq = 4 v u (1 − u).
     """
-    rows, size = query.shape
-    positions, width = values.shape[1], values.shape[2]
-    for i in prange(rows):
-        row = source[i]
-        grown, shares = np.empty(size, query.dtype), np.empty(size, query.dtype)
-        slow = _exponentials(query[i], grown) or extreme[row]
-        highest, any_position = query.dtype.type(0), False
-        for s in range(positions):
-            if mask[row, s]:
-                if slow:
-                    _shares(query[i], keys[row, s], shares)
-                else:
-                    _fast_shares(grown, exponentials[row, s], shares)
-                energy = -2 * _dot(
-                    vector, shares
-                )  # Σ v is the same for every position: the softmax does not see it
-                weights[i, s] = energy
-                if not any_position or energy > highest:
-                    highest = energy
-                any_position = True
-        total = query.dtype.type(0)
-        for s in range(positions):
-            if mask[row, s]:
-                weights[i, s] = exponential(weights[i, s] - highest)
-                total += weights[i, s]
-            else:
-                weights[i, s] = 0
-        read = context[low + i, column : column + width]
-        read[:] = 0
-        for s in range(positions):
-            if mask[row, s]:
-                weights[i, s] /= total
-                _add(read, weights[i, s], values[row, s])
-
-
-def _backward(
-    d_context: Array,
-    column: int,
-    d_weights: Array,
-    weights: Array,
-    query: Array,
-    keys: Array,
-    exponentials: Array,
-    extreme: Array,
-    values: Array,
-    vector: Array,
-    mask: Array,
-    source: Array,
-    d_query: Array,
-    d_keys: Array,
-    d_vector: Array,
-) -> None:
-    """d_query (b, A) is written; d_keys (B, S, A) and d_vector (B, A), one row for each source, are added to.
-
-    Each source may be asked by one row only. dα_s = dc · h_s + d_weights_s;  de = α ⊙ (dα − Σ α dα), so Σ de = 0 and
-    dv = Σ de (1 − 2u) = −2 Σ de u;  de/dq = 4 v u (1 − u).
-    """
-    rows, size = query.shape
-    positions, width = values.shape[1], values.shape[2]
-    for i in prange(rows):
-        row = source[i]
-        grown, shares = np.empty(size, query.dtype), np.empty(size, query.dtype)
-        local, turned = np.empty(positions, query.dtype), np.zeros(size, query.dtype)
-        slow = _exponentials(query[i], grown) or extreme[row]
-        mean = query.dtype.type(0)
-        received = d_context[i, column : column + width]
-        for s in range(positions):
-            if mask[row, s]:
-                local[s] = d_weights[i, s] + _dot(received, values[row, s])
-                mean += weights[i, s] * local[s]
-        d_query[i] = 0
-        for s in range(positions):
-            if mask[row, s]:
-                if slow:
-                    _shares(query[i], keys[row, s], shares)
-                else:
-                    _fast_shares(grown, exponentials[row, s], shares)
-                d_energy = weights[i, s] * (local[s] - mean)
-                _spread(d_energy, shares, vector, d_query[i], d_keys[row, s], turned)
-        for a in range(size):
-            d_query[i, a] *= 4 * vector[a]
-        _add(d_vector[row], query.dtype.type(-2), turned)
+    grown, shares, gathered = scratch[0], scratch[1], scratch[2]
+    slow = _grow(query, grown) or memories.extreme[row]
+    places, count, vector = memories.places[row], memories.counts[row], memories.vector
+    keys = memories.grown[row]
+    mean = query.dtype.type(0)
+    for j in range(count):
+        place = places[j]
+        local[j] = d_weights[place] + _dot(d_context, memories.values[row, place])
+        mean += weights[place] * local[j]
+    for j in range(count):
+        local[j] = weights[places[j]] * (local[j] - mean)
+    d_query[:] = 0
+    gathered[:] = 0
+    j = 0
+    while j + 1 < count and not slow:
+        one, other = places[j], places[j + 1]
+        _spread_two(
+            local[j], local[j + 1], grown, keys[one], keys[other], vector,
+            d_query, d_keys[one], d_keys[other], gathered,
+        )  # fmt: skip
+        j += 2
+    while j < count:
+        place = places[j]
+        if slow:
+            _slow_shares(query, memories.keys[row, place], shares)
+        else:
+            _shares(grown, keys[place], shares)
+        _spread(local[j], shares, vector, d_query, d_keys[place], gathered)
+        j += 1
+    four = query.dtype.type(4)
+    for a in range(len(query)):
+        d_query[a] *= four * vector[a]
+    _add(d_vector, query.dtype.type(-2), gathered)
 
 
 def _reading(
@@ -202,6 +265,4 @@ def _reading(
                         _add(d_values[row, s], weights[place, s], received)
 
 
-looks_forward = compiled(_forward, parallel=True, fastmath=True, nogil=True, error_model="numpy")
-looks_backward = compiled(_backward, parallel=True, fastmath=True, nogil=True, error_model="numpy")
 reading_backward = compiled(_reading, parallel=True, fastmath=True, nogil=True, error_model="numpy")

@@ -1,81 +1,167 @@
-"""A GRU over packed sequences on the processor: the loop holds only what must wait for the state.
+"""A GRU over packed sequences on the processor, in one direction or both: the loop holds only what must wait.
 
-Forward keeps the gates of every step in buffers made once. Backward runs the recurrence with the gradient of the
-state alone; the weights' gradient is one matrix product over all N positions at the end.
+Rows do not see each other, so each core runs one direction of some rows from their first step to their last, and no
+core waits for another. Forward keeps the gates of every step. Backward runs the recurrence with the gradient of the
+state alone; each weight's gradient is one matrix product over all N positions at the end.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from regard.nn.fused.gates import gates_backward, gates_forward
+from regard.nn.fused.gates import advance, retreat
+from regard.nn.fused.parts import shares, side_by_side
+from regard.nn.fused.product import multiply, panels
 from regard.nn.packing import Packing
+from regard.structures.kernels.cpu.compilation import compiled
+
+Array = Any
+
+
+def _forward(
+    part: int,
+    parts: int,
+    projected: Array,
+    first: Array,
+    weight: Array,
+    bias: Array,
+    starts: Array,
+    outputs: Array,
+    last: Array,
+    previous: Array,
+    kept: Array,
+) -> None:
+    """projected (N, G·3H), first (B, G·H), weight (G, P, H, W) in panels, bias (G, 3H) → outputs (N, G·H), last
+    (B, G·H), and for the way back previous (G, N, H) and kept (G, N, 4H).
+
+    Direction number 1 reads from the end. The parts are directions, and in each c of the rows: c, c + parts, …,
+    so that all are equally long.
+    """
+    directions, _, size = previous.shape
+    steps = len(starts) - 1
+    g, c = part % directions, part // directions
+    parts = parts // directions
+    mine = first[c::parts, g * size : (g + 1) * size].copy()
+    recurrent = np.empty((len(mine), 3 * size), projected.dtype)
+    for t in range(steps) if g == 0 else range(steps - 1, -1, -1):
+        low, high = starts[t] + c, starts[t + 1]
+        alive = (high - low + parts - 1) // parts
+        multiply(alive, (mine, 0, 1, 0), weight[g], (recurrent, 0, 1, 0), False)
+        for i in range(alive):
+            place = low + i * parts
+            advance(
+                projected[place, g * 3 * size : (g + 1) * 3 * size],
+                recurrent[i],
+                bias[g],
+                mine[i],
+                previous[g, place],
+                kept[g, place],
+                outputs[place, g * size : (g + 1) * size],
+            )
+    for i in range(len(mine)):
+        last[c + i * parts, g * size : (g + 1) * size] = mine[i]
+
+
+def _backward(
+    part: int,
+    parts: int,
+    d_outputs: Array,
+    weight: Array,
+    previous: Array,
+    kept: Array,
+    starts: Array,
+    d_first: Array,
+    d_inputs: Array,
+    d_recurrent: Array,
+) -> None:
+    """d_outputs (N, G·H), weight (G, P, 3H, W) in panels → d_inputs (N, G·3H), d_recurrent (G, N, 3H).
+
+    d_first (B, G·H) holds the gradient of the last states and leaves with that of the first.
+    """
+    directions, _, size = previous.shape
+    steps = len(starts) - 1
+    g, c = part % directions, part // directions
+    parts = parts // directions
+    mine = d_first[c::parts, g * size : (g + 1) * size].copy()
+    for t in range(steps - 1, -1, -1) if g == 0 else range(steps):
+        low, high = starts[t] + c, starts[t + 1]
+        alive = (high - low + parts - 1) // parts
+        for i in range(alive):
+            place = low + i * parts
+            retreat(
+                mine[i],
+                d_outputs[place, g * size : (g + 1) * size],
+                kept[g, place],
+                previous[g, place],
+                d_inputs[place, g * 3 * size : (g + 1) * 3 * size],
+                d_recurrent[g, place],
+            )
+        multiply(alive, (d_recurrent[g], low, parts, 0), weight[g], (mine, 0, 1, 0), True)
+    for i in range(len(mine)):
+        d_first[c + i * parts, g * size : (g + 1) * size] = mine[i]
+
+
+_run_forward = compiled(_forward, nogil=True, error_model="numpy")
+_run_backward = compiled(_backward, nogil=True, error_model="numpy")
 
 
 class PackedGRU(torch.autograd.Function):
-    """projected (N, 3H), first (B, H), weight (3H, H), bias (3H) → outputs (N, H), last (B, H); rows longest first."""
+    """projected (N, G·3H), first (B, G·H), weight (G, 3H, H), bias (G, 3H) → outputs (N, G·H), last (B, G·H).
+
+    G directions, one or two; rows longest first.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any,
-        projected: Tensor,
-        first: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        packing: Packing,
-        reverse: bool,
+        ctx: Any, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor, packing: Packing
     ) -> tuple[Tensor, Tensor]:
-        size = first.shape[1]
-        state = first.clone(memory_format=torch.contiguous_format)
-        recurrent = projected.new_empty(len(first), 3 * size)
-        outputs, previous = (
-            projected.new_empty(len(projected), size),
-            projected.new_empty(len(projected), size),
+        directions, _, size = weight.shape
+        count, rows, new = len(projected), len(first), projected.new_empty
+        outputs, last = new(count, directions * size), new(rows, directions * size)
+        previous, kept = new(directions, count, size), new(directions, count, 4 * size)
+        ctx.starts, ctx.parts = (
+            np.array(packing.starts),
+            directions * -(-shares(directions * rows) // directions),
         )
-        kept = projected.new_empty(len(projected), 4 * size)
-        inputs, offset, hidden = projected.detach().numpy(), bias.detach().numpy(), state.numpy()
-        turned = weight.t().contiguous()  # the layout in which a product with few rows is fastest
-        for low, high in _in_order(packing, reverse):
-            rows = high - low
-            previous[low:high] = state[:rows]
-            torch.mm(state[:rows], turned, out=recurrent[:rows])
-            gates_forward(
-                inputs[low:high],
-                recurrent.numpy()[:rows],
-                offset,
-                hidden[:rows],
-                kept.numpy()[low:high],
-                outputs.numpy(),
-                low,
-            )
+        side_by_side(
+            _run_forward,
+            ctx.parts,
+            projected.detach().numpy(),
+            first.detach().contiguous().numpy(),
+            np.stack([panels(one) for one in weight]),
+            bias.detach().numpy(),
+            ctx.starts,
+            outputs.numpy(),
+            last.numpy(),
+            previous.numpy(),
+            kept.numpy(),
+        )
         ctx.save_for_backward(weight, previous, kept)
-        ctx.packing, ctx.reverse = packing, reverse
-        return outputs, state
+        return outputs, last
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         d_outputs, d_last = gradients
         weight, previous, kept = ctx.saved_tensors
-        size = previous.shape[1]
-        d_state = d_last.clone(memory_format=torch.contiguous_format)
-        d_inputs = previous.new_empty(len(previous), 3 * size)
-        d_recurrent = torch.empty_like(d_inputs)
-        for low, high in _in_order(ctx.packing, not ctx.reverse):
-            alive = d_state[: high - low]
-            alive += d_outputs[low:high]
-            gates_backward(
-                alive.numpy(),
-                kept.numpy()[low:high],
-                previous.numpy()[low:high],
-                d_inputs.numpy()[low:high],
-                d_recurrent.numpy()[low:high],
-            )
-            torch.addmm(alive, d_recurrent[low:high], weight, out=alive)
-        return d_inputs, d_state, d_recurrent.t() @ previous, d_recurrent.sum(0), None, None
-
-
-def _in_order(packing: Packing, reverse: bool) -> list[tuple[int, int]]:
-    return packing.steps[::-1] if reverse else packing.steps
+        directions, count, size = previous.shape
+        d_first = d_last.clone(memory_format=torch.contiguous_format)
+        d_inputs = previous.new_empty(count, directions * 3 * size)
+        d_recurrent = previous.new_empty(directions, count, 3 * size)
+        side_by_side(
+            _run_backward,
+            ctx.parts,
+            d_outputs.contiguous().numpy(),
+            np.stack([panels(one.t()) for one in weight]),
+            previous.numpy(),
+            kept.numpy(),
+            ctx.starts,
+            d_first.numpy(),
+            d_inputs.numpy(),
+            d_recurrent.numpy(),
+        )
+        d_weight = torch.stack([one.t() @ before for one, before in zip(d_recurrent, previous, strict=True)])
+        return d_inputs, d_first, d_weight, d_recurrent.sum(1), None
