@@ -47,6 +47,20 @@ def test_position_encoding_is_that_of_the_paper() -> None:
     assert found[1, 1].tolist() == [0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("position", [True, False])
+def test_sums_over_few_words_and_over_many_are_the_same(position: bool) -> None:
+    small = BagEncoder(Embedding(8, SIZE), position=position)
+    large = BagEncoder(Embedding(2000, SIZE), position=position)
+    with torch.no_grad():
+        large.embedding.weight[:8] = small.embedding.weight
+    tokens = Tokens(torch.tensor([[4, 5, 4], [6, 0, 0]]), torch.tensor([3, 1]))
+    torch.testing.assert_close(small(tokens).summary, large(tokens).summary)
+    words = small.embedding.weight
+    weights = position_encoding(tokens.lengths, 3, SIZE)[0] if position else torch.ones(3, SIZE)
+    expected = weights[0] * words[4] + weights[1] * words[5] + weights[2] * words[4]
+    torch.testing.assert_close(small(tokens).summary[0], expected)
+
+
 def test_keys_and_values_have_their_own_words_and_ages() -> None:
     story, _, _ = made("softmax")
     memory = story(STORY)

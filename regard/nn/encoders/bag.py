@@ -10,17 +10,26 @@ from regard.nn.embedding import Embedding
 from regard.nn.encoders.base import Encoder
 from regard.nn.memory import Memory
 
+FEW_WORDS = 1024
+"""Up to this vocabulary a sum of embeddings is a product with the table: no embedding is looked up."""
+
 
 def position_encoding(lengths: Tensor, longest: int, size: int) -> Tensor:
     """l_jd = (1 − j/n) − (d/D)(1 − 2j/n), j = 1 … n and d = 1 … D (Sukhbaatar et al. 2015, section 4.1).
 
     lengths   (B) n; the result is (B, longest, size), zero beyond n
     """
-    places = torch.arange(1, longest + 1, device=lengths.device)
-    share = places / lengths.clamp(min=1).unsqueeze(-1)  # (B, L)
+    constant, slope = _position_parts(lengths, longest)
     features = torch.arange(1, size + 1, device=lengths.device) / size  # (D)
-    weights = (1 - share).unsqueeze(-1) - features * (1 - 2 * share).unsqueeze(-1)  # (B, L, D)
-    return weights * (places <= lengths.unsqueeze(-1)).unsqueeze(-1)
+    return constant.unsqueeze(-1) + features * slope.unsqueeze(-1)  # (B, L, D)
+
+
+def _position_parts(lengths: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """(B, L) each: l_jd = constant_j + (d/D) slope_j."""
+    places = torch.arange(1, longest + 1, device=lengths.device)
+    inside = places <= lengths.unsqueeze(-1)
+    share = places / lengths.clamp(min=1).unsqueeze(-1)
+    return (1 - share) * inside, (2 * share - 1) * inside
 
 
 class BagEncoder(Encoder):
@@ -32,8 +41,32 @@ class BagEncoder(Encoder):
         self.value_size = self.summary_size = embedding.size
 
     def forward(self, tokens: Tokens) -> Memory:
+        return Memory(self.embedding(tokens.ids), tokens.mask, self.sums(tokens))
+
+    def sums(self, tokens: Tokens) -> Tensor:
+        """The summaries alone, (B, D)."""
+        dropped = self.training and self.embedding.dropout.p > 0
+        if self.embedding.vocabulary <= FEW_WORDS and not dropped:
+            return self._by_counts(tokens)
         values: Tensor = self.embedding(tokens.ids)  # (B, L, D), zero at PAD
         if not self.position:
-            return Memory(values, tokens.mask, values.sum(1))
+            return values.sum(1)
         weights = position_encoding(tokens.lengths, tokens.ids.shape[1], self.embedding.size)
-        return Memory(values, tokens.mask, (values * weights).sum(1))
+        return (values * weights).sum(1)
+
+    def _by_counts(self, tokens: Tokens) -> Tensor:
+        """Σ_v (Σ_{j: x_j = v} l_j) ⊙ e(v), with l_j in its two parts."""
+        rows, longest = tokens.ids.shape
+        table = self.embedding.weight
+        if self.position:
+            weights = torch.stack(_position_parts(tokens.lengths, longest))  # (2, B, L)
+        else:
+            weights = tokens.mask.unsqueeze(0).to(table.dtype)
+        counts = weights.new_zeros(len(weights), rows, len(table)).scatter_add(
+            2, tokens.ids.expand(len(weights), -1, -1), weights.to(table.dtype)
+        )
+        parts = counts @ table  # (1 or 2, B, D)
+        if not self.position:
+            return parts[0]
+        features = torch.arange(1, table.shape[1] + 1, device=table.device) / table.shape[1]
+        return parts[0] + features * parts[1]

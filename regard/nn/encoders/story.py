@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Sentences, Tokens
 from regard.errors import RegardError
+from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.memory import Memory
@@ -48,7 +49,8 @@ class StoryEncoder(nn.Module):
         ages = self._ages(story, mask)  # (N)
         found = []
         for table, times in zip(self.tables, self.ages, strict=True):
-            vectors = table(tokens).summary + times[ages]  # (N, D)
+            sentence = table.sums(tokens) if isinstance(table, BagEncoder) else table(tokens).summary
+            vectors = sentence + times[ages]  # (N, D)
             spread = vectors.new_zeros(*mask.shape, vectors.shape[-1])
             found.append(spread.masked_scatter(mask.unsqueeze(-1), vectors))  # (B, S, D)
         keys, values = torch.cat(found[:-1], -1), torch.cat(found[1:], -1)
