@@ -2,8 +2,8 @@
 
     python bench/facts.py --seeds 3 --workers 2 --json facts.json
 
-Trains the zoo's `facts` and `facts-structured` with each seed, one thread a process, and prints answer and fact accuracy
-on the test questions, their means, and what chance gives. Neither system is told the facts. Resumable.
+Trains the zoo's `facts` and `facts-structured` with each seed, one thread a process, and prints answer and fact
+accuracy on the test questions, their means, and what chance gives. Neither system is told the facts. Resumable.
 """
 
 from __future__ import annotations
