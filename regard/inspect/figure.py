@@ -50,7 +50,7 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
         blocks.append(Block(inner, other.width - 2 * PADDING, other.height - 2 * PADDING))
         told.append(other.description)
     return frame(
-        below(blocks, gap=26), title=_named(trace) if title is None else title, description=" ".join(told)
+        below(blocks, gap=26), title=headline(trace) if title is None else title, description=" ".join(told)
     )
 
 
@@ -67,7 +67,7 @@ def _structure(trace: Trace, name: str, title: str) -> tuple[Block, str]:
     return below([draw_hops(table), hop_legend([table])], gap=14), tell_hops(table)
 
 
-def _named(trace: Trace) -> str:
+def headline(trace: Trace) -> str:
     """A text is named by what it was made from, a label by what was asked besides; a tree needs no name."""
     if trace.kind == "text":
         return reading(trace)

@@ -13,7 +13,7 @@ from html import escape
 from regard.inspect.alignment import alignment
 from regard.inspect.arcs import marginal_matrix
 from regard.inspect.content import ArcDiagram
-from regard.inspect.figure import figure
+from regard.inspect.figure import figure, headline
 from regard.inspect.grid import draw_matrix
 from regard.inspect.heatmap import reading
 from regard.inspect.layout import below, colour_scale, frame
@@ -103,7 +103,8 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
         sections.append(Section("The same as links", text, figures=ties))
     if len(trace.hypotheses) > 1:
         sections.append(Section("What the search kept", figures=[beam(trace)]))
-    return page(reading(trace) if title is None else title, sections)
+    name = headline(trace) if trace.structures else ""
+    return page((name or reading(trace)) if title is None else title, sections)
 
 
 def _behind(trace: Trace) -> list[Section]:

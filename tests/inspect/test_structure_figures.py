@@ -325,5 +325,6 @@ def test_figures_are_written_as_files(make, ending, first, tmp_path):
     assert (tmp_path / f"figure.{ending}").read_bytes().startswith(first)
 
 
-def test_a_page_about_a_tree_is_named_by_its_sentence():
+def test_a_page_is_named_by_the_sentence_or_the_question():
     assert f"<h1>{' '.join(WORDS)}</h1>" in trace_page(tree())
+    assert "<h1>where is the milk ? → garden  (0.75)</h1>" in trace_page(story())
