@@ -226,3 +226,37 @@ def test_sources_and_lengths_must_fit() -> None:
         decoder.loss({"words": memory([3])}, wrong)
     with pytest.raises(RegardError, match="2 tags for 3 positions"):
         ChainTagsDecoder(2, SOURCES).loss({"words": memory([3])}, Tokens(wrong.heads, wrong.lengths))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize("structure", ["projective", "spanning"])
+def test_cuda_gives_the_numbers_of_the_processor(structure: str) -> None:
+    torch.manual_seed(0)
+    tree = randomised(TreeDecoder(3, SOURCES, structure=structure, size=4, relation_size=3))  # type: ignore[arg-type]
+    chain = randomised(
+        ChainTagsDecoder(5, SOURCES, allowed=allowed_tags(["B-X", "E-X", "I-X", "O", "S-X"], "bioes"))
+    )
+    seen = memory([7, 3], 1)
+    heads = torch.tensor([[2, 0, 2, 5, 3, 5, 6], [0, 1, 2, 0, 0, 0, 0]])
+    lengths = torch.tensor([7, 3])
+    trees, tags = Trees(heads, heads % 3, lengths), Tokens(torch.full((2, 7), 3), lengths)
+    found = []
+    for device in ("cpu", "cuda"):
+        here = Memory(seen.values.to(device), seen.mask.to(device), seen.summary.to(device))
+        losses, answers = [], []
+        for decoder, target in ((tree, trees), (chain, tags)):
+            decoder.to(device)
+            loss = decoder.loss({"words": here}, target.to(device))
+            loss.total.backward()
+            answer = decoder.predict({"words": here})
+            losses += [loss.total.item(), float(sum(p.grad.abs().sum() for p in decoder.parameters()))]
+            answers += [
+                getattr(answer, "heads", None),
+                getattr(answer, "value", None),
+                answer.scores.tolist(),
+            ]
+            decoder.zero_grad()
+        found.append((losses, [a.tolist() if isinstance(a, Tensor) else a for a in answers]))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-3)
+    for cpu, cuda in zip(found[0][1], found[1][1], strict=True):
+        assert cpu == cuda or cpu == pytest.approx(cuda, rel=1e-3)
