@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rich.console import Console
 
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram
+from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
 from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
@@ -17,6 +18,8 @@ from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.prediction import Trace
 from regard.structure_trace import Arcs, Segments
+
+Drawing = ArcDiagram | SegmentBands | HopTable
 
 
 def figure(trace: Trace, *, title: str | None = None) -> Scene:
@@ -36,13 +39,12 @@ def _looks(trace: Trace, *, title: str | None) -> Scene:
 
 
 def _structures(trace: Trace, *, title: str | None) -> Scene:
-    """A part for each structure; then the attention that none of them shows already."""
+    """A part for each structure, the legends of all; then the attention that none of them shows already."""
     several = len(trace.structures) > 1
-    blocks, told = [], []
-    for name in trace.structures:
-        block, words = _structure(trace, name, name if several else "")
-        blocks.append(block)
-        told.append(words)
+    shown = [_content(trace, name, name if several else "") for name in trace.structures]
+    drawn = [_drawn(content) for content in shown]
+    told = [words for _, words in drawn]
+    blocks = [below([*(block for block, _ in drawn), *_legends(shown)], gap=18)]
     rest = {n: w for n, w in trace.attention.items() if isinstance(trace.structures.get(n), Arcs | None)}
     if rest or trace.kind == "tags":
         other = _looks(replace(trace, structures={}, attention=rest), title="")
@@ -54,17 +56,35 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
     )
 
 
-def _structure(trace: Trace, name: str, title: str) -> tuple[Block, str]:
-    """The drawing of the structure over an input with its legend, and what it says in words."""
+def _content(trace: Trace, name: str, title: str) -> Drawing:
     found = trace.structures[name]
     if isinstance(found, Arcs):
-        diagram = ArcDiagram(tuple(trace.input[name]), found, title=title)
-        return below([draw_arcs(diagram), *arc_legend([diagram])], gap=14), tell_arcs(diagram)
-    if isinstance(found, Segments):
-        bands = bands_of(trace, name, title=title)
-        return below([draw_segments(bands), segment_legend([bands])], gap=14), tell_segments(bands)
-    table = table_of(trace, name, title=title)
-    return below([draw_hops(table), hop_legend([table])], gap=14), tell_hops(table)
+        return ArcDiagram(tuple(trace.input[name]), found, title=title)
+    return (
+        bands_of(trace, name, title=title)
+        if isinstance(found, Segments)
+        else table_of(trace, name, title=title)
+    )
+
+
+def _drawn(content: Drawing) -> tuple[Block, str]:
+    """The drawing, and what it says in words."""
+    if isinstance(content, ArcDiagram):
+        return draw_arcs(content), tell_arcs(content)
+    if isinstance(content, SegmentBands):
+        return draw_segments(content), tell_segments(content)
+    return draw_hops(content), tell_hops(content)
+
+
+def _legends(shown: Sequence[Drawing]) -> list[Block]:
+    """What the lines, shades and marks mean, once for each kind of drawing."""
+    bands = [content for content in shown if isinstance(content, SegmentBands)]
+    tables = [content for content in shown if isinstance(content, HopTable)]
+    return [
+        *arc_legend([content for content in shown if isinstance(content, ArcDiagram)]),
+        *([segment_legend(bands)] if bands else []),
+        *([hop_legend(tables)] if tables else []),
+    ]
 
 
 def headline(trace: Trace) -> str:
