@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, search_overrides
+from regard.errors import RegardError
 
 
 def predict(
@@ -23,6 +24,14 @@ def predict(
         typer.Option(
             "--file", "-f", metavar="FILE", help="Read inputs from here: one a line, or JSON lines by name."
         ),
+    ] = None,
+    column: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--column", metavar="NAME", help="The file is a table: read this column of it …"),
+    ] = None,
+    new_column: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--as", metavar="NAME", help="… and write the table with the answers as this one."),
     ] = None,
     output: Output = None,
     json_lines: Annotated[bool, typer.Option("--json", help="JSON lines, with scores.")] = False,
@@ -48,6 +57,18 @@ def predict(
     from regard.cli.answering import answer
 
     changes = search_overrides(beam, seed, overrides)
+    if column is not None or new_column is not None:
+        if column is None or new_column is None or file is None:
+            raise RegardError(
+                "a table needs --file, --column and --as together.",
+                fix="For example  -f pairs.tsv --column premise --as premise_tree",
+            )
+        from regard.cli.tables import add_column
+
+        add_column(
+            run, file=file, column=column, name=new_column, output=output, overrides=changes, device=device
+        )
+        return
     if n_best > 1:
         changes.append(f"search.n_best={n_best}")
     answer(

@@ -37,7 +37,7 @@ class InferenceWorld:
     """
 
     seed: int = 1
-    train: int = 20_000
+    train: int = 12_000
     dev: int = 500
     test: int = 1_000
     joined: float = 0.35
