@@ -67,6 +67,15 @@ BARS: dict[str, list[Bar]] = {
         Bar("test.fact_accuracy", 0.90),
         Bar("test.fact_accuracy", 0.0, behind="facts"),
     ],
+    "nli-syntax": [
+        Bar("test.accuracy", 0.90),
+        Bar("test.accuracy", 0.03, behind="nli-plain"),
+        Bar("test.latent_uas", 0.50),
+    ],
+    "nli-parent": [Bar("test.accuracy", 0.90)],
+    "nli-self": [],
+    "nli-plain": [],
+    "tree-transduction": [Bar("test.before_failure", 0.95)],
     "translation-no-attention": [],
     "translation-every-step": [],
 }

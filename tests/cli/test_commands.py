@@ -98,6 +98,30 @@ def test_a_run_folder_is_a_model_folder(trained: Path) -> None:
     assert {"step", "loss", "rate"} <= set(header.split(","))
 
 
+def test_predict_adds_a_column_to_a_table(regard: Run, trained: Path, tmp_path: Path) -> None:
+    table, lines = tmp_path / "in.tsv", tmp_path / "in.jsonl"
+    table.write_text("id\tword\n1\tabc\n2\tfed\n", encoding="utf-8")
+    lines.write_text('{"id": 1, "word": "abc"}\n{"id": 2, "word": "fed"}\n', encoding="utf-8")
+    _, plain, _ = regard("predict", str(trained), "abc", "fed", "--device", "cpu")
+    answers = plain.splitlines()
+    wanted = ["predict", str(trained), "--column", "word", "--as", "said", "--device", "cpu"]
+    code, out, err = regard(*wanted, "-f", str(table))
+    assert code == 0, err
+    assert out.splitlines() == ["id\tword\tsaid", f"1\tabc\t{answers[0]}", f"2\tfed\t{answers[1]}"]
+    code, _, err = regard(*wanted, "-f", str(lines), "-o", str(tmp_path / "out.jsonl"))
+    assert code == 0, err
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert written == [
+        {"id": n, "word": w, "said": a} for n, w, a in zip((1, 2), ("abc", "fed"), answers, strict=True)
+    ]
+    code, _, err = regard(
+        "predict", str(trained), "-f", str(table), "--column", "wrod", "--as", "x", "--device", "cpu"
+    )
+    assert code != 0 and "no column 'wrod'" in err and "id, word" in err
+    code, _, err = regard("predict", str(trained), "-f", str(table), "--column", "word")
+    assert code != 0 and "--column and --as together" in err
+
+
 def test_predict_from_arguments_file_and_json(regard: Run, trained: Path, tmp_path: Path) -> None:
     code, out, err = regard("predict", str(trained), "abc", "fed", "--device", "cpu")
     assert code == 0, err
