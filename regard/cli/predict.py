@@ -31,7 +31,11 @@ def predict(
     ] = None,
     new_column: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--as", metavar="NAME", help="… and write the table with the answers as this one."),
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="… and write the table with the answers as this one (NAME=OUTPUT where there are several).",
+        ),
     ] = None,
     output: Output = None,
     json_lines: Annotated[bool, typer.Option("--json", help="JSON lines, with scores.")] = False,

@@ -96,18 +96,32 @@ class Parents(nn.Module):
             self.reader = RecurrentLayer(value_size, size, cell=cell, bidirectional=True)
             self.scores = ArcScores(2 * size, score=score, hidden=hidden)
 
-    def forward(self, values: Tensor, lengths: Tensor, heads: Tensor | None = None) -> tuple[Tensor, Arcs]:
-        """heads (B, N) int64, 0 the root symbol, where the selection is `given`."""
+    def forward(
+        self,
+        values: Tensor,
+        lengths: Tensor,
+        heads: Tensor | None = None,
+        *,
+        counts: Tensor | None = None,
+    ) -> tuple[Tensor, Arcs]:
+        """heads (B, N) int64, 0 the root symbol, where the selection is `given`.
+
+        counts   the lengths on the processor, where they are known there
+        """
         rooted = torch.cat([self.root.expand(len(values), 1, -1), values], 1)  # (B, N+1, D)
-        arcs = self._given(rooted, lengths, heads) if self.select == "given" else self._found(rooted, lengths)
+        arcs = (
+            self._given(rooted, lengths, heads)
+            if self.select == "given"
+            else self._found(rooted, lengths, counts)
+        )
         parents = arcs.marginals[:, :, 1:].transpose(1, 2).to(rooted.dtype) @ rooted  # (B, N, D)
         return parents, arcs
 
-    def _found(self, rooted: Tensor, lengths: Tensor) -> Arcs:
+    def _found(self, rooted: Tensor, lengths: Tensor, counts: Tensor | None) -> Arcs:
         reader, score = self.reader, self.scores
         if reader is None or score is None:
             raise RegardError("These parents are given; there is nothing to find.")
-        packing = Packing.of(lengths + 1, rooted.shape[1])
+        packing = Packing.of(lengths + 1, rooted.shape[1], None if counts is None else counts + 1)
         states = packing.unpack(
             reader(packing.pack(self.dropout(rooted * self.scale)), packing)[0]
         )  # (B, N+1, 2·size)

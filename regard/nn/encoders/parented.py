@@ -34,5 +34,5 @@ class ParentedEncoder(Encoder):
     def forward(self, tokens: Tokens, heads: Tensor | None = None) -> Memory:
         """heads (B, S) int64, 0 the root symbol, where the parents are given."""
         memory: Memory = self.encoder(tokens)
-        found, arcs = self.parents(memory.values, tokens.lengths, heads)
+        found, arcs = self.parents(memory.values, tokens.lengths, heads, counts=tokens.counts)
         return replace(memory, values=torch.cat([memory.values, found], -1), arcs=arcs)
