@@ -42,8 +42,16 @@ def test_the_best_threshold_is_the_best_of_all():
         for table in tables
     ]
     chosen = best_threshold(tables, links)
-    tried = {t: segment_f1(tables, links, Threshold(t, "")).value for t in np.arange(0, 1.01, 0.05).round(3)}
+    tried = {t: segment_f1(tables, links, Threshold(t, "")).value for t in np.arange(0.05, 1, 0.05).round(3)}
     assert segment_f1(tables, links, chosen).value == pytest.approx(max(tried.values()))
+
+
+def test_weights_that_add_nothing_are_not_looked_at():
+    ranked = np.array(
+        [[1.0, 1e-9, 1e-12]]
+    )  # the order of the scores is right, but the weights look at one place
+    links = [{(0, 0), (1, 0)}]
+    assert segment_f1([ranked], links, best_threshold([ranked], links)).value == pytest.approx(2 / 3)
 
 
 def test_nothing_to_measure_is_said():
