@@ -253,10 +253,10 @@ HEADER = (
 )
 
 
-def table(device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:
+def table(device: str, repeats: int, peers: bool, only: str) -> list[dict[str, Any]]:
     print(HEADER)
     rows: list[dict[str, Any]] = []
-    for case in CASES[device]:
+    for case in (case for case in CASES[device] if only in case.name):
         try:
             rows += measure(case, device, repeats, peers)
         except Exception:
@@ -302,6 +302,7 @@ def main() -> int:
     )
     parser.add_argument("--scaling", action="store_true", help="also measure growth with the length")
     parser.add_argument("--tune", action="store_true", help="also try other tiles for the CUDA kernels")
+    parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--no-table", action="store_true", help="skip the table of cases")
     options = parser.parse_args()
     if options.peers:
@@ -332,7 +333,7 @@ def main() -> int:
         report["check"] = check(options.device)
         save(report, options.json)
     if not options.no_table and usable(options.device):
-        report["table"] = table(options.device, options.repeats, peers)
+        report["table"] = table(options.device, options.repeats, peers, options.only)
         save(report, options.json)
     if options.tune and options.device == "cuda" and usable(options.device):
         from structures_tuning import tune

@@ -153,6 +153,36 @@ def test_wide_scores_and_shifts(C, N, scale, shift, dtype):
         torch.testing.assert_close(mine.double(), theirs, rtol=0, atol=20 * tolerance)
 
 
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("low", [-30.0, -200.0, -1e4])
+def test_a_state_all_but_lost_decides(C, dtype, low):
+    """State 1 is far below the others at position 1, and from there the only one that leads on."""
+    init, edges = random_chain(3, 5, C, seed=5)
+    edges[0, 0, :, 1] += low
+    edges[0, 1, torch.arange(C) != 1] = -INF
+    edges[1, 2, :, 0] = -INF  # a state that nothing reaches, beside chains that need no care
+    init, edges = init.to(dtype), edges.to(dtype)
+    lengths = torch.tensor([5, 5, 4])
+    log_z, states, joints = truth(init.double(), edges.double(), lengths)
+    tolerance = 1e-9 if dtype == torch.float64 else 1e-6
+    got_states, got_joints = kernels.chain_marginals(init, edges, lengths)
+    torch.testing.assert_close(got_states.double(), states, rtol=0, atol=tolerance)
+    torch.testing.assert_close(got_joints.double(), joints, rtol=0, atol=tolerance)
+    got = kernels.chain_log_partition(init, edges, lengths).double()
+    torch.testing.assert_close(got, log_z, rtol=tolerance, atol=tolerance)
+
+
+def test_not_a_number_stays_in_its_chain():
+    for C in (2, 3):
+        init, edges = random_chain(3, 4, C)
+        expected = kernels.chain_marginals(init, edges, None)[1]
+        edges[1, 1, 0, 0] = torch.nan
+        joints = kernels.chain_marginals(init, edges, None)[1]
+        assert joints[1].isnan().any() and kernels.chain_log_partition(init, edges, None)[1].isnan()
+        torch.testing.assert_close(joints[[0, 2]], expected[[0, 2]])
+
+
 def test_strided_inputs_and_inference_mode():
     init, edges = random_chain(6, 5, 3)
     lengths = torch.tensor([5, 4, 3, 2, 1, 0])

@@ -1,7 +1,8 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The chain with two states (segments), unrolled: the recursions of `chain` with numbers instead of rows.
+"""The chain with two states (segments), unrolled: the recursions of `scaled_chain` with numbers instead of rows.
 
-Of the two ways into a state the better one has weight 1, so each state costs one exponential and one logarithm.
+Where their range does not suffice, the log domain: of the two ways into a state the better one has weight 1, so each
+state costs one exponential and one logarithm. Edges are (B, 4(N−1)) here, those of step n at 4n: 00, 01, 10, 11.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.structures.kernels.cpu.compilation import kernel
-from regard.structures.kernels.cpu.exponential import exp_nonpositive
+from regard.structures.kernels.cpu.exponential import exp_nonpositive, exponential, larger
+from regard.structures.kernels.cpu.memory import lengths_at, rows_at, view
+from regard.structures.kernels.cpu.scaled_chain import LEAST
 
 Array = NDArray[Any]
 
@@ -32,104 +35,163 @@ def _join(x: float, y: float) -> tuple[float, float, float]:
 
 
 @kernel
-def log_partition(init: Array, edges: Array, lengths: Array, result: Array, first: int, last: int) -> None:
+def _weigh(edges: Array, b: int, steps: int, weights: Array, place: int, best: Array) -> None:
+    """W of all steps into weights[place], and the best score of each."""
+    for n in range(steps):
+        top = larger(
+            larger(edges[b, 4 * n], edges[b, 4 * n + 1]), larger(edges[b, 4 * n + 2], edges[b, 4 * n + 3])
+        )
+        top = top if top != -np.inf else edges.dtype.type(0.0)
+        best[n] = top
+        weights[place, 4 * n], weights[place, 4 * n + 1] = edges[b, 4 * n] - top, edges[b, 4 * n + 1] - top
+        weights[place, 4 * n + 2], weights[place, 4 * n + 3] = (
+            edges[b, 4 * n + 2] - top,
+            edges[b, 4 * n + 3] - top,
+        )
+    # By themselves, so that several are done at once across the steps.
+    for k in range(4 * steps):
+        weights[place, k] = exponential(weights[place, k])
+
+
+@kernel
+def _lost(total: float, zero: float, one: float, from_zero: float, from_one: float) -> bool:
+    """Whether a sum this small may have lost something: it is not exactly 0 for want of a way."""
+    return total != 0.0 or (zero > 0.0 and from_zero > -np.inf) or (one > 0.0 and from_one > -np.inf)
+
+
+@kernel
+def _forward(
+    init: Array, edges: Array, b: int, length: int, weights: Array, place: int, prefixes: Array, sums: Array
+) -> tuple[bool, float]:
+    """a_n into prefixes[n] and c_{n+1} into sums[n], both up to a factor; whether the range sufficed, and the logarithm
+    of their last total.
+    """
+    taken = larger(float(init[b, 0]), float(init[b, 1]))
+    if not taken > -np.inf:
+        return False, taken
+    zero, one = exp_nonpositive(init[b, 0] - taken), exp_nonpositive(init[b, 1] - taken)
+    for n in range(length - 1):
+        prefixes[n, 0], prefixes[n, 1] = zero, one
+        least = LEAST * (zero + one)
+        to_zero = zero * weights[place, 4 * n] + one * weights[place, 4 * n + 2]
+        to_one = zero * weights[place, 4 * n + 1] + one * weights[place, 4 * n + 3]
+        if not to_zero >= least and _lost(to_zero, zero, one, edges[b, 4 * n], edges[b, 4 * n + 2]):
+            return False, taken
+        if not to_one >= least and _lost(to_one, zero, one, edges[b, 4 * n + 1], edges[b, 4 * n + 3]):
+            return False, taken
+        sums[n, 0], sums[n, 1] = to_zero, to_one
+        zero, one = to_zero, to_one
+        total = zero + one
+        if not 1e-100 < total < 1e100:
+            if total == 0.0:
+                return False, taken
+            zero, one = zero / total, one / total
+            taken += math.log(total)
+    prefixes[length - 1, 0], prefixes[length - 1, 1] = zero, one
+    return True, taken + math.log(zero + one)
+
+
+@kernel
+def _backward(length: int, prefixes: Array, sums: Array, joints: Array, b: int) -> tuple[float, float]:
+    """Turn W into M in place; returns μ_0."""
+    zero, one = prefixes[length - 1, 0], prefixes[length - 1, 1]
+    zero, one = zero / (zero + one), one / (zero + one)
+    for n in range(length - 2, -1, -1):
+        to_zero = zero * (1.0 / sums[n, 0]) if sums[n, 0] != 0.0 else 0.0
+        to_one = one * (1.0 / sums[n, 1]) if sums[n, 1] != 0.0 else 0.0
+        m00, m01 = prefixes[n, 0] * joints[b, 4 * n] * to_zero, prefixes[n, 0] * joints[b, 4 * n + 1] * to_one
+        m10, m11 = (
+            prefixes[n, 1] * joints[b, 4 * n + 2] * to_zero,
+            prefixes[n, 1] * joints[b, 4 * n + 3] * to_one,
+        )
+        joints[b, 4 * n], joints[b, 4 * n + 1] = m00, m01
+        joints[b, 4 * n + 2], joints[b, 4 * n + 3] = m10, m11
+        zero, one = m00 + m01, m10 + m11
+    return zero, one
+
+
+@kernel
+def log_partition(
+    B: int, steps: int, C: int, zero: Any, init: int, edges: int, lengths: int, result: int,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """See `log_chain.log_partition`; C is 2."""
+    start = rows_at(init, (B, 2), zero)
+    scores = view(edges, (B, 4 * steps), zero)
+    n = lengths_at(lengths, B, steps + 1)
+    log_z, weights, best = view(result, (B,), zero), np.empty((1, 4 * steps), scores.dtype), np.empty(steps)
+    prefixes, sums = np.empty((steps + 1, 2)), np.empty((steps, 2))
     for b in range(first, last):
-        if lengths[b] == 0:
-            result[b] = 0.0
-            continue
-        zero, one = float(init[b, 0]), float(init[b, 1])
-        for n in range(lengths[b] - 1):
-            next_zero = _join(zero + edges[b, n, 0, 0], one + edges[b, n, 1, 0])[0]
-            one = _join(zero + edges[b, n, 0, 1], one + edges[b, n, 1, 1])[0]
-            zero = next_zero
-        result[b] = _join(zero, one)[0]
+        log_z[b] = 0.0
+        if n[b] > 0:
+            _weigh(scores, b, n[b] - 1, weights, 0, best)
+            right, total = _forward(start, scores, b, n[b], weights, 0, prefixes, sums)
+            for step in range(n[b] - 1):
+                total += best[step]
+            log_z[b] = total if right else _careful_log_partition(start, scores, b, n[b])
+
+
+@kernel
+def _careful_log_partition(init: Array, edges: Array, b: int, length: int) -> float:
+    zero, one = float(init[b, 0]), float(init[b, 1])
+    for n in range(length - 1):
+        next_zero = _join(zero + edges[b, 4 * n], one + edges[b, 4 * n + 2])[0]
+        one = _join(zero + edges[b, 4 * n + 1], one + edges[b, 4 * n + 3])[0]
+        zero = next_zero
+    return _join(zero, one)[0]
 
 
 @kernel
 def marginals(
-    init: Array, edges: Array, lengths: Array, states: Array, result: Array, first: int, last: int
-) -> None:
-    for b in range(first, last):
-        if lengths[b] == 0:
-            continue
-        zero, one = float(init[b, 0]), float(init[b, 1])
-        for n in range(lengths[b] - 1):
-            next_zero, from_zero, from_one = _join(zero + edges[b, n, 0, 0], one + edges[b, n, 1, 0])
-            result[b, n, 0, 0], result[b, n, 1, 0] = from_zero, from_one
-            one, from_zero, from_one = _join(zero + edges[b, n, 0, 1], one + edges[b, n, 1, 1])
-            result[b, n, 0, 1], result[b, n, 1, 1] = from_zero, from_one
-            zero = next_zero
-        _, mu_zero, mu_one = _join(zero, one)
-        for n in range(lengths[b] - 2, -1, -1):
-            m00, m01 = result[b, n, 0, 0] * mu_zero, result[b, n, 0, 1] * mu_one
-            m10, m11 = result[b, n, 1, 0] * mu_zero, result[b, n, 1, 1] * mu_one
-            result[b, n, 0, 0], result[b, n, 0, 1] = m00, m01
-            result[b, n, 1, 0], result[b, n, 1, 1] = m10, m11
-            mu_zero, mu_one = m00 + m01, m10 + m11
-            mass = mu_zero + mu_one
-            if mass != 0.0:
-                mu_zero /= mass
-                mu_one /= mass
-        states[b, 0], states[b, 1] = mu_zero, mu_one
-
-
-@kernel
-def _times(weight: float, value: float) -> float:
-    """weight · value, 0 where the weight is 0 even if the value is infinite."""
-    return weight * value if weight != 0.0 else 0.0
-
-
-@kernel
-def _ratio(value: float, weight: float) -> float:
-    return value / weight if weight != 0.0 else 0.0
-
-
-@kernel
-def covariance(
-    joints: Array, lengths: Array, states: Array, g_states: Array, g_edges: Array,
-    out_states: Array, out_edges: Array, first: int, last: int,
+    B: int, steps: int, C: int, zero: Any, init: int, edges: int, lengths: int, states: int, joints: int,
+    first: int, last: int,
 ) -> None:  # fmt: skip
-    """M ⊙ (E[G | part] − E[G]); see `chain._covariance`, whose two passes these are."""
-    before = np.empty((joints.shape[1] + 1, 2))
-    mean = np.empty(joints.shape[1] + 1)
+    start = rows_at(init, (B, 2), zero)
+    scores = view(edges, (B, 4 * steps), zero)
+    n = lengths_at(lengths, B, steps + 1)
+    initial, result = view(states, (B, 2), zero), view(joints, (B, 4 * steps), zero)
+    best, prefixes, sums = np.empty(steps), np.empty((steps + 1, 2)), np.empty((steps, 2))
     for b in range(first, last):
-        if lengths[b] == 0:
-            continue
-        _carry(joints[b], lengths[b], states[b], g_states[b], g_edges[b], before, mean)
-        zero, one = 0.0, 0.0
-        for n in range(lengths[b] - 2, -1, -1):
-            m00, m01 = float(joints[b, n, 0, 0]), float(joints[b, n, 0, 1])
-            m10, m11 = float(joints[b, n, 1, 0]), float(joints[b, n, 1, 1])
-            r00 = _times(m00, g_edges[b, n, 0, 0] - mean[n] + zero)
-            r01 = _times(m01, g_edges[b, n, 0, 1] - mean[n] + one)
-            r10 = _times(m10, g_edges[b, n, 1, 0] - mean[n] + zero)
-            r11 = _times(m11, g_edges[b, n, 1, 1] - mean[n] + one)
-            out_edges[b, n, 0, 0] = r00 + m00 * before[n, 0]
-            out_edges[b, n, 0, 1] = r01 + m01 * before[n, 0]
-            out_edges[b, n, 1, 0] = r10 + m10 * before[n, 1]
-            out_edges[b, n, 1, 1] = r11 + m11 * before[n, 1]
-            centre = (r00 + r01) + (r10 + r11)
-            zero, one = _ratio(r00 + r01, m00 + m01) - centre, _ratio(r10 + r11, m10 + m11) - centre
-        out_states[b, 0] = states[b, 0] * (before[0, 0] + zero)
-        out_states[b, 1] = states[b, 1] * (before[0, 1] + one)
+        initial[b, 0], initial[b, 1] = one_chain(start, scores, b, n[b], result, b, best, prefixes, sums)
 
 
 @kernel
-def _carry(
-    joint: Array, length: int, state: Array, g_state: Array, g_edge: Array, before: Array, mean: Array
-) -> None:
-    """Fill before[n, i] and mean[n] = E[G at edge n] of one chain."""
-    zero, one = _times(state[0], g_state[0]), _times(state[1], g_state[1])
-    centre = zero + one
-    before[0, 0], before[0, 1] = _ratio(zero, state[0]) - centre, _ratio(one, state[1]) - centre
+def one_chain(
+    init: Array, edges: Array, b: int, length: int, result: Array, place: int,
+    best: Array, prefixes: Array, sums: Array,
+) -> tuple[float, float]:  # fmt: skip
+    """The marginals of chain b into result[place]; returns those of the first state. The other arrays are scratch."""
+    for k in range(4 * max(length - 1, 0), result.shape[1]):
+        result[place, k] = 0.0
+    if length == 0:
+        return 0.0, 0.0
+    _weigh(edges, b, length - 1, result, place, best)
+    if _forward(init, edges, b, length, result, place, prefixes, sums)[0]:
+        return _backward(length, prefixes, sums, result, place)
+    return _careful_marginals(init, edges, b, length, result, place)
+
+
+@kernel
+def _careful_marginals(
+    init: Array, edges: Array, b: int, length: int, result: Array, place: int
+) -> tuple[float, float]:
+    """The same in the log domain, whatever the range."""
+    zero, one = float(init[b, 0]), float(init[b, 1])
     for n in range(length - 1):
-        m00, m01 = float(joint[n, 0, 0]), float(joint[n, 0, 1])
-        m10, m11 = float(joint[n, 1, 0]), float(joint[n, 1, 1])
-        g00, g01 = _times(m00, g_edge[n, 0, 0]), _times(m01, g_edge[n, 0, 1])
-        g10, g11 = _times(m10, g_edge[n, 1, 0]), _times(m11, g_edge[n, 1, 1])
-        mean[n] = (g00 + g01) + (g10 + g11)
-        zero = (g00 + g10) + m00 * before[n, 0] + m10 * before[n, 1]
-        one = (g01 + g11) + m01 * before[n, 0] + m11 * before[n, 1]
-        centre = zero + one
-        before[n + 1, 0] = _ratio(zero, m00 + m10) - centre
-        before[n + 1, 1] = _ratio(one, m01 + m11) - centre
+        next_zero, from_zero, from_one = _join(zero + edges[b, 4 * n], one + edges[b, 4 * n + 2])
+        result[place, 4 * n], result[place, 4 * n + 2] = from_zero, from_one
+        one, from_zero, from_one = _join(zero + edges[b, 4 * n + 1], one + edges[b, 4 * n + 3])
+        result[place, 4 * n + 1], result[place, 4 * n + 3] = from_zero, from_one
+        zero = next_zero
+    _, mu_zero, mu_one = _join(zero, one)
+    for n in range(length - 2, -1, -1):
+        m00, m01 = result[place, 4 * n] * mu_zero, result[place, 4 * n + 1] * mu_one
+        m10, m11 = result[place, 4 * n + 2] * mu_zero, result[place, 4 * n + 3] * mu_one
+        result[place, 4 * n], result[place, 4 * n + 1] = m00, m01
+        result[place, 4 * n + 2], result[place, 4 * n + 3] = m10, m11
+        mu_zero, mu_one = m00 + m01, m10 + m11
+        mass = mu_zero + mu_one
+        if mass != 0.0:
+            mu_zero /= mass
+            mu_one /= mass
+    return mu_zero, mu_one
