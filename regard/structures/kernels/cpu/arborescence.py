@@ -1,10 +1,13 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The best spanning tree on the processor: Chu-Liu and Edmonds' algorithm by contraction, O(N³), exact with a single
+"""The best spanning tree on the processor: Chu-Liu and Edmonds' algorithm by contraction, O(N²), exact with a single
 root.
 
 Every word takes its best head. If these form a cycle, the cycle becomes one node: an arc into it through v is worth
 what it gains over v's head in the cycle. Once there is no cycle left the cycles are opened again, each where the arc
 chosen for it enters.
+
+Worth is a pair, compared in order: how many roots it costs, then the score. With any number of roots the first is 0;
+for a single root it is 1 for an arc from the root symbol, so that the best tree is one with the fewest roots.
 """
 
 from __future__ import annotations
@@ -23,19 +26,22 @@ Array = NDArray[Any]
 
 
 @kernel
-def _best_heads(score: Array, alive: Array, count: int, head: Array) -> bool:
-    """head[v] for every live node but the root; False where one has none."""
-    for v in range(1, count):
-        if not alive[v]:
-            continue
-        best = -np.inf
-        for u in range(count):
-            if alive[u] and u != v and score[u, v] > best:
-                best = score[u, v]
-                head[v] = u
-        if best == -np.inf:
-            return False
-    return True
+def _better(cost: int, score: float, than_cost: int, than_score: float) -> bool:
+    """Whether an arc is possible and worth more than another, or than none at −inf."""
+    if score == -np.inf or than_score == -np.inf:
+        return score > than_score
+    return cost < than_cost or (cost == than_cost and score > than_score)
+
+
+@kernel
+def _take_head(score: Array, cost: Array, alive: Array, count: int, v: int, head: Array) -> bool:
+    """head[v] among the live nodes; False where v has none."""
+    best, least = -np.inf, 0
+    for u in range(count):
+        if alive[u] and u != v and _better(cost[u, v], score[u, v], least, best):
+            best, least = score[u, v], cost[u, v]
+            head[v] = u
+    return best > -np.inf
 
 
 @kernel
@@ -56,7 +62,7 @@ def _find_cycle(head: Array, alive: Array, count: int, mark: Array) -> int:
 
 @kernel
 def _contract(
-    score: Array, origin: Array, alive: Array, head: Array, parent: Array, v: int, new: int
+    score: Array, cost: Array, origin: Array, alive: Array, head: Array, parent: Array, v: int, new: int
 ) -> None:
     """Make the cycle through v the node `new`; origin[u, w] = (h, m), the arc of the sentence that u → w stands for."""
     u = v
@@ -72,45 +78,66 @@ def _contract(
             continue
         u = v
         while True:
-            entering = score[w, u] - score[head[u], u]
-            if score[w, u] > -np.inf and entering > score[w, new]:
-                score[w, new] = entering
-                origin[w, new] = origin[w, u]
-            if w > 0 and score[u, w] > score[new, w]:
-                score[new, w] = score[u, w]
-                origin[new, w] = origin[u, w]
+            gain, extra = score[w, u] - score[head[u], u], cost[w, u] - cost[head[u], u]
+            if _better(extra, gain, cost[w, new], score[w, new]):
+                score[w, new], cost[w, new] = gain, extra
+                origin[w, new, 0], origin[w, new, 1] = origin[w, u, 0], origin[w, u, 1]
+            if w > 0 and _better(cost[u, w], score[u, w], cost[new, w], score[new, w]):
+                score[new, w], cost[new, w] = score[u, w], cost[u, w]
+                origin[new, w, 0], origin[new, w, 1] = origin[u, w, 0], origin[u, w, 1]
             u = head[u]
             if u == v:
                 break
     score[new, new] = -np.inf
     alive[new] = True
+    # Who had the best head in the cycle has it there still.
+    for w in range(1, new):
+        if alive[w] and parent[head[w]] == new:
+            head[w] = new
 
 
 @kernel
-def edmonds(arcs: Array, n: int, heads: Array) -> float:
-    """Heads of the best tree over words 1 .. n with any number of roots, and its score; −inf and no heads if there
-    is none.
-    """
+def best_tree(arcs: Array, n: int, single_root: bool, heads: Array) -> float:
+    """Heads of the best tree over words 1 .. n and its score; −inf and no heads if there is none."""
     most = 2 * n + 1
-    score, origin = np.full((most, most), -np.inf), np.zeros((most, most, 2), np.int64)
+    score, cost = np.full((most, most), -np.inf), np.zeros((most, most), np.int64)
+    origin = np.zeros((most, most, 2), np.int64)
     alive, head = np.zeros(most, np.bool_), np.zeros(most, np.int64)
     parent, mark = np.full(most, -1, np.int64), np.zeros(most, np.int64)
     for h in range(n + 1):
         alive[h] = True
         for m in range(1, n + 1):
             origin[h, m, 0], origin[h, m, 1] = h, m
+            cost[h, m] = 1 if single_root and h == 0 else 0
             if h != m:
                 score[h, m] = arcs[h, m]
     count = n + 1
-    while True:
-        if not _best_heads(score, alive, count, head):
+    for v in range(1, count):
+        if not _take_head(score, cost, alive, count, v, head):
             return -np.inf
-        v = _find_cycle(head, alive, count, mark)
-        if v == 0:
-            break
-        _contract(score, origin, alive, head, parent, v, count)
+    cycle = _find_cycle(head, alive, count, mark)
+    while cycle != 0:
+        _contract(score, cost, origin, alive, head, parent, cycle, count)
         count += 1
-    chosen = np.full((most, 2), -1, np.int64)
+        if not _take_head(score, cost, alive, count, count - 1, head):
+            return -np.inf
+        cycle = _find_cycle(head, alive, count, mark)
+    return _open(arcs, n, single_root, origin, head, parent, count, heads)
+
+
+@kernel
+def _open(
+    arcs: Array,
+    n: int,
+    single_root: bool,
+    origin: Array,
+    head: Array,
+    parent: Array,
+    count: int,
+    heads: Array,
+) -> float:
+    """Write the heads that the contracted graph of `count` nodes stands for; −inf if too many are roots."""
+    chosen = np.full((count, 2), -1, np.int64)
     for v in range(count - 1, 0, -1):
         if chosen[v, 0] < 0:
             chosen[v] = origin[head[v], v]
@@ -121,33 +148,12 @@ def edmonds(arcs: Array, n: int, heads: Array) -> float:
             while parent[member] != v:
                 member = parent[member]
             chosen[member] = chosen[v]
-    total = 0.0
+    total, roots = 0.0, 0
     for m in range(1, n + 1):
         heads[m] = chosen[m, 0]
+        roots += chosen[m, 0] == 0
         total += arcs[chosen[m, 0], m]
-    return total
-
-
-@kernel
-def best_tree(arcs: Array, n: int, single_root: bool, heads: Array) -> float:
-    """As `edmonds`; with a single root, the best over the words that may be it, unless the best tree has one anyway."""
-    best = edmonds(arcs, n, heads)
-    if not single_root or n == 0 or best == -np.inf or (heads[1 : n + 1] == 0).sum() == 1:
-        return best
-    trial, these = arcs.copy(), heads.copy()
-    best = -np.inf
-    for root in range(1, n + 1):
-        if arcs[0, root] == -np.inf:
-            continue
-        trial[0, 1 : n + 1] = -np.inf
-        trial[:, root] = -np.inf
-        trial[0, root] = arcs[0, root]
-        value = edmonds(trial, n, these)
-        trial[:, root] = arcs[:, root]
-        if value > best:
-            best = value
-            heads[1 : n + 1] = these[1 : n + 1]
-    return best
+    return -np.inf if single_root and roots > 1 else total
 
 
 @kernel
