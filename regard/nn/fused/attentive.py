@@ -10,6 +10,7 @@ one matrix product at the end.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from regard.nn.fused.forth import Kept, Panels, forward
 from regard.nn.fused.looks import memories, reading_backward
 from regard.nn.fused.parts import shares, side_by_side
 from regard.nn.fused.product import panels
+from regard.nn.fused.room import room
 from regard.nn.packing import Packing
 
 
@@ -48,7 +50,7 @@ class PackedAttentive(torch.autograd.Function):
     ) -> tuple[Tensor | None, Tensor, Tensor]:
         recurrent, bias, read, query, vector, output = weights
         assert recurrent is not None and bias is not None and vector is not None
-        count, size, new = len(projected), first.shape[1], projected.new_empty
+        count, size, new = len(projected), first.shape[1], partial(room, projected)
         current = combined is not None
         combined = new(count, 0) if combined is None else combined
         width = combined.shape[1]
@@ -90,15 +92,15 @@ class PackedAttentive(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         d_states, d_reads, d_weights = gradients
-        kept, new, zeros = ctx.kept, d_reads.new_empty, d_reads.new_zeros
+        kept, new, zeros = ctx.kept, partial(room, d_reads), d_reads.new_zeros
         gates = len(ctx.saved_tensors[0])
         buffers = (
             new(len(ctx.source), kept.previous.shape[1]),
             new(len(d_reads), gates),
             new(len(d_reads), gates),
-            new(kept.queries.shape),
-            new(kept.vectors.shape),
-            new(kept.both.shape),
+            new(*kept.queries.shape),
+            new(*kept.vectors.shape),
+            new(*kept.both.shape),
             zeros(ctx.memories.keys.shape),
             zeros(len(ctx.source), kept.queries.shape[1]),
         )

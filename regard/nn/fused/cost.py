@@ -17,6 +17,7 @@ from torch import Tensor
 from regard.nn.fused.mathematics import exponential
 from regard.nn.fused.parts import shares, side_by_side
 from regard.nn.fused.product import multiply, panels
+from regard.nn.fused.room import room
 from regard.nn.fused.tile import WIDTH
 from regard.structures.kernels.cpu.compilation import compiled
 
@@ -113,12 +114,13 @@ class PackedCost(torch.autograd.Function):
         ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         rows, (count, vocabulary) = rows.contiguous(), (len(rows), len(weight))
-        chunk = min(count, max(256, 2**21 // vocabulary))
+        chunk = max(1, min(count, max(256, 2**21 // vocabulary)))
         parts = shares(chunk)
         # A panel wider than needed, lest all rows begin at the same place of the cache.
-        logits = rows.new_zeros(chunk, vocabulary + -vocabulary % DEPTH + WIDTH)
+        logits = room(rows, chunk, vocabulary + -vocabulary % DEPTH + WIDTH)
+        logits[:, vocabulary:] = 0
         costs, likelihoods = rows.new_empty(count), rows.new_empty(count)
-        d_rows, d_weight = torch.empty_like(rows), torch.zeros_like(weight)
+        d_rows, d_weight = torch.empty_like(rows), room(weight, *weight.shape).zero_()
         d_bias = bias.new_zeros(parts, vocabulary)
         factors = panels(weight), _blocks(weight), bias.detach().contiguous().numpy()
         for low in range(0, count, chunk):

@@ -7,6 +7,7 @@ state alone; each weight's gradient is one matrix product over all N positions a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch import Tensor
 from regard.nn.fused.gates import advance, retreat
 from regard.nn.fused.parts import shares, side_by_side
 from regard.nn.fused.product import multiply, panels
+from regard.nn.fused.room import room
 from regard.nn.packing import Packing
 from regard.structures.kernels.cpu.compilation import compiled
 
@@ -120,7 +122,7 @@ class PackedGRU(torch.autograd.Function):
         ctx: Any, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor, packing: Packing
     ) -> tuple[Tensor, Tensor]:
         directions, _, size = weight.shape
-        count, rows, new = len(projected), len(first), projected.new_empty
+        count, rows, new = len(projected), len(first), partial(room, projected)
         outputs, last = new(count, directions * size), new(rows, directions * size)
         previous, kept = new(directions, count, size), new(directions, count, 4 * size)
         ctx.starts, ctx.parts = (
@@ -149,8 +151,8 @@ class PackedGRU(torch.autograd.Function):
         weight, previous, kept = ctx.saved_tensors
         directions, count, size = previous.shape
         d_first = d_last.clone(memory_format=torch.contiguous_format)
-        d_inputs = previous.new_empty(count, directions * 3 * size)
-        d_recurrent = previous.new_empty(directions, count, 3 * size)
+        d_inputs = room(previous, count, directions * 3 * size)
+        d_recurrent = room(previous, directions, count, 3 * size)
         side_by_side(
             _run_backward,
             ctx.parts,
