@@ -101,6 +101,12 @@ def figure(scores: dict[str, dict[str, dict[str, float]]], wanted: str) -> float
     return scores[split][metric]["value"]
 
 
+def by_chance(scores: dict[str, dict[str, dict[str, float]]], wanted: str) -> float | None:
+    """What one gets for nothing, where that is known."""
+    split, _, metric = wanted.partition(".")
+    return scores[split][metric].get("chance")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -120,8 +126,8 @@ def main() -> int:
     found = {name: train(name, options.folder, fresh=options.fresh, console=console) for name in needed}
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for head in ("system", "figure", "reached", "bar", ""):
-        table.add_column(head, justify="right" if head in ("reached", "bar") else "left")
+    for head in ("system", "figure", "reached", "bar", "chance", ""):
+        table.add_column(head, justify="right" if head in ("reached", "bar", "chance") else "left")
     rows, missed = [], 0
     for name in names:
         for bar in BARS.get(name, []):
@@ -130,21 +136,24 @@ def main() -> int:
             if bar.behind:
                 value -= figure(found[bar.behind], bar.figure)
                 label = f"{bar.figure} ahead of {bar.behind}"
+            chance = None if bar.behind else by_chance(found[name], bar.figure)
             met = bar.met_by(value, bar.value)
             missed += not met
-            rows.append({"system": name, "figure": label, "value": value, "bar": bar.value, "met": met})
+            row = {"system": name, "figure": label, "value": value, "bar": bar.value, "met": met}
+            rows.append({**row, "chance": chance})
             table.add_row(
                 name,
                 label,
                 f"{value:.4g}",
                 f"{bar.value:g}",
+                "" if chance is None else f"{chance:.4g}",
                 "[green]ok[/green]" if met else "[red]MISSED[/red]",
             )
         if not BARS.get(name):
             shown = ", ".join(
                 f"{key} {value['value']:.4g}" for key, value in found[name].get("test", {}).items()
             )
-            table.add_row(name, "test", shown, "", "")
+            table.add_row(name, "test", shown, "", "", "")
     console.print(table)
     if options.json:
         write_text(

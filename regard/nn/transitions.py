@@ -7,17 +7,24 @@ from torch import Tensor, nn
 
 from regard.nn.products import pair_products
 
+STAYING = 1e4
+"""Against staying; finite, since a story of one sentence leaves no other choice."""
+
 
 class Transitions(nn.Module):
     """θ_k(i, j) = (P_k m_i + G_k u) · (R_k m_j + e_k[j − i]),   k = 1 … K−1.
 
     After fact i, under the question u, fact j is looked for by what it says (R_k m_j: the same person, …) and by where
     it stands from i (e_k[j − i], clipped to ±`reach`: right before it, later, the same one again).
+
+    stay   False: consecutive facts are different sentences, θ_k(i, i) is as good as −∞
     """
 
-    def __init__(self, steps: int, query_size: int, key_size: int, *, size: int, reach: int = 32) -> None:
+    def __init__(
+        self, steps: int, query_size: int, key_size: int, *, size: int, reach: int = 32, stay: bool = True
+    ) -> None:
         super().__init__()
-        self.steps, self.size, self.reach = steps, size, reach
+        self.steps, self.size, self.reach, self.stay = steps, size, reach, stay
         self.first = nn.ModuleList(nn.Linear(key_size, size, bias=False) for _ in range(steps))
         self.question = nn.ModuleList(nn.Linear(query_size, size, bias=False) for _ in range(steps))
         self.second = nn.ModuleList(nn.Linear(key_size, size, bias=False) for _ in range(steps))
@@ -36,4 +43,6 @@ class Transitions(nn.Module):
         by_distance = wanted @ self.distances[step, apart + self.reach].T  # (B, S, 2S−1)
         index = (places - places[:, None] + count - 1).expand(len(found), -1, -1)  # [i, j] → j − i + S − 1
         scores: Tensor = pair_products(wanted, found) + by_distance.gather(2, index)
-        return scores
+        if self.stay:
+            return scores
+        return scores - STAYING * torch.eye(count, device=scores.device)

@@ -98,12 +98,16 @@ class FactsDecoderSpec(DecoderPart):
     """The input that asks; the only one that is no story when absent."""
     read: Literal["last", "sum", "all"] = "last"
     """What the answer is written from: what the last hop read, the sum with the question, or all of them."""
+    stay: bool = True
+    """Of `select: facts`: whether two consecutive facts may be the same sentence."""
     rank: Size = 24
     """Of `select: facts`: features in which two consecutive facts are compared."""
     reach: Count = 32
     """Of `select: facts`: the largest distance between two consecutive facts that is told from larger ones."""
     move_cost: NotNegative = 0.0
     """Of `select: facts`: what an expected move from one sentence to another costs where the answer is right."""
+    move_after: Annotated[int, Field(ge=0)] = 0
+    """Updates without that cost; in as many more it rises to `move_cost`."""
     linear_start: Annotated[int, Field(ge=0)] = 0
     """Of `select: softmax`: updates at the start of training without the softmax."""
 

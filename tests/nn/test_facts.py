@@ -29,10 +29,13 @@ def bag() -> BagEncoder:
 def made(select: str, tables: int = 1, **options: object) -> tuple[StoryEncoder, BagEncoder, FactsDecoder]:
     torch.manual_seed(1)
     story = StoryEncoder([bag() for _ in range(tables + 1)], ages=2)
+    torch.nn.init.normal_(story.ages)
     attention = Attention(SIZE, SIZE, score="dot", select=Facts() if select == "facts" else select)
     decoder = FactsDecoder(
         3, attention, story="story", question="question", reach=1, tables=tables, **{"hops": 2, **options}
     )
+    if select == "facts":
+        torch.nn.init.normal_(decoder.transitions.distances)
     return story, bag(), decoder
 
 
@@ -173,16 +176,27 @@ def test_moves_cost_where_the_answer_is_right_and_only_in_training() -> None:
     assert "moves" not in decoder.loss(seen, TARGET).parts
 
 
+def test_moves_are_free_at_first() -> None:
+    story, question, decoder = made("facts", move_cost=2.0, move_after=2)
+    seen = memories(story, question)
+    for share in (0.0, 0.0, 1.0, 2.0, 2.0):
+        loss = decoder.loss(seen, TARGET)
+        expected = loss.parts["likelihood"] + share * loss.parts["moves"]
+        torch.testing.assert_close(loss.total.detach(), expected)
+
+
 def test_linear_start_is_scores_without_softmax_for_so_many_updates() -> None:
     story, question, decoder = made("softmax", linear_start=1, read="sum")
     seen = memories(story, question)
     first = decoder(seen)[1].weights[0, 0]
     torch.testing.assert_close(first, seen["story"].keys[0] @ seen["question"].summary[0])
+    decoder.loss(seen, TARGET)
     torch.testing.assert_close(decoder(seen)[1].weights[0].sum(-1), torch.ones(2))
 
 
 def test_time_noise_makes_sentences_older_in_training_alone() -> None:
     story = StoryEncoder([bag(), bag()], ages=9, time_noise=0.999999)
+    torch.nn.init.normal_(story.ages)
     noisy = story(STORY)
     calm = story.eval()(STORY)
     torch.testing.assert_close(noisy.keys[0, 2] - calm.keys[0, 2], story.ages[0, 1] - story.ages[0, 0])

@@ -58,10 +58,12 @@ def _facts(
         hops=decoder.hops,
         read=decoder.read,
         rank=decoder.rank,
+        stay=decoder.stay,
         reach=decoder.reach,
         tables=encoder.hops,
         dropout=decoder.dropout,
         move_cost=decoder.move_cost,
+        move_after=decoder.move_after,
         guide=decoder.attention.guide,
         linear_start=decoder.linear_start,
     )

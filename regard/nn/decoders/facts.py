@@ -60,9 +60,11 @@ class FactsDecoder(nn.Module):
         sum    r = u_{K+1}, for the chain u + Σ_k o_k
         all    r = relu(W [u; o_1; …; o_K] + b)
 
-    rank, reach    of the transitions: features consecutive facts are compared in, distances told apart
+    rank, reach, stay   of the transitions: features consecutive facts are compared in, distances told apart, and
+                   whether two consecutive facts may be the same sentence
     move_cost      λ of a loss λ · p(y)⁴ · E[#{k: z_k ≠ z_{k+1}}] of the chain: with more hops than facts, stay
                    rather than roam, once the answer y is known
+    move_after     updates without that cost; in as many more it rises to λ
     guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
     linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
     """
@@ -79,25 +81,29 @@ class FactsDecoder(nn.Module):
         hops: int = 3,
         read: Read = "last",
         rank: int = 24,
+        stay: bool = True,
         reach: int = 32,
         tables: int = 1,
         dropout: float = 0.0,
         move_cost: float = 0.0,
+        move_after: int = 0,
         guide: float = 0.0,
         linear_start: int = 0,
     ) -> None:
         super().__init__()
         self.attention, self.story, self.question = attention, story, question
         self.hops, self.read, self.tables = hops, read, tables
-        self.move_cost, self.guide, self.linear_start = move_cost, guide, linear_start
+        self.move_cost, self.move_after = move_cost, move_after
+        self.guide, self.linear_start = guide, linear_start
         size, width = attention.query_size, attention.value_size
         self.joint = isinstance(attention.select, Facts)
         if self.joint:
             self.queries = nn.Linear(size, hops * size, bias=False)
-            self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach)
+            self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
         else:
             self.carry = nn.Linear(size, width, bias=False)
-        if linear_start:
+        if linear_start or move_after:
+            # a buffer, so that a resumed run goes on where it stood
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.mix = nn.Linear(size + hops * width, 2 * width) if read == "all" else None
         self.output = nn.Linear(2 * width if read == "all" else width, classes)
@@ -163,16 +169,21 @@ class FactsDecoder(nn.Module):
         )  # (B, K, D)
 
     def _is_linear(self) -> bool:
-        if not self.linear_start or not self.training:
-            return False
-        self.updates += 1
-        return bool(self.updates <= self.linear_start)
+        return bool(self.linear_start and self.training and self.updates < self.linear_start)
+
+    def _moves_cost(self) -> float:
+        """λ as it stands after the updates so far."""
+        if not self.move_after:
+            return self.move_cost
+        return self.move_cost * min(max(int(self.updates) / self.move_after - 1.0, 0.0), 1.0)
 
     def loss(
         self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
     ) -> Loss:
         """target (B) int64; truth: the supporting facts by the story's name, used with `guide` alone."""
         logits, looks = self(memories)
+        if self.training and (self.linear_start or self.move_after):
+            self.updates += 1
         total = nn.functional.cross_entropy(logits, target, reduction="sum")
         parts = {"likelihood": total.detach()}
         if self.guide and truth is not None:
@@ -184,7 +195,7 @@ class FactsDecoder(nn.Module):
             right = torch.softmax(logits.detach(), -1).gather(1, target[:, None]).squeeze(1)  # (B)
             moves = (looks.moves * right**4).sum()
             parts["moves"] = moves.detach()
-            total = total + self.move_cost * moves
+            total = total + self._moves_cost() * moves
         return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
 
     def _wanted(self, truth: Tokens, weights: Tensor) -> Tensor:

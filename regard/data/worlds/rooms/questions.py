@@ -18,14 +18,11 @@ class Question:
 
 
 def questions(events: Sequence[Event]) -> Iterator[Question]:
-    """All questions of the three kinds, in no particular order.
+    """All questions of the two kinds, in no particular order.
 
     where is the OBJECT                   the last line about it, and the move that brought its carrier there
-    where was PERSON before the ROOM      the move to the room, and the move before it
-    where was the OBJECT before the ROOM  the line in which its carrier took it, and the same two moves of the carrier
+    where was the OBJECT before the ROOM  the line in which its carrier took it, the move there, the move before
     """
-    for person in dict.fromkeys(event.who for event in events):
-        yield from _person_before(events, person)
     for thing in dict.fromkeys(event.what for event in events if event.deed != "move"):
         yield from _object(events, thing)
 
@@ -42,12 +39,6 @@ def _steps(events: Sequence[Event], moves: Sequence[int]) -> Iterator[tuple[int,
             yield moves[place], moves[place - 1]
 
 
-def _person_before(events: Sequence[Event], who: str) -> Iterator[Question]:
-    for later, earlier in _steps(events, _moves(events, who)):
-        text = f"where was {who} before the {events[later].what}"
-        yield Question(text, events[earlier].what, (later, earlier))
-
-
 def _object(events: Sequence[Event], thing: str) -> Iterator[Question]:
     last = max(line for line, event in enumerate(events) if event.deed != "move" and event.what == thing)
     who, held = events[last].who, events[last].deed == "take"
@@ -60,7 +51,9 @@ def _object(events: Sequence[Event], thing: str) -> Iterator[Question]:
     if sum(move > last for move in moves) < 2:
         # With one move since the taking, the room before it is the room of the taking, whatever is asked.
         return
+    others = {event.what for event in events if event.deed == "move" and event.who != who}
     for later, earlier in _steps(events, moves):
-        if later > last:
+        # A room that others entered too: the question alone does not tell whose move is meant.
+        if later > last and events[later].what in others:
             text = f"where was the {thing} before the {events[later].what}"
             yield Question(text, events[earlier].what, (last, later, earlier))

@@ -54,6 +54,12 @@ class RoomsWorld:
                 f"stories have {self.shortest} to {self.longest} lines, expected at least 4 and no less than shortest.",
                 where=self.name,
             )
+        if self.facts != 2 and self.longest < 6:
+            raise RegardError(
+                f"stories have at most {self.longest} lines, too few for three facts.",
+                where=self.name,
+                fix="Set longest to 6 or more, or facts to 2.",
+            )
         if self.facts not in (0, 2, 3):
             raise RegardError(
                 f"facts is {self.facts}, expected 2, 3 or 0 for both.", where=self.name, fix="Leave it out."
