@@ -140,3 +140,18 @@ def test_an_encoder_with_parents_keeps_its_values_beside_them() -> None:
     assert isinstance(memory.arcs, Arcs)
     chosen = memory.select(torch.tensor([2, 0]))
     assert torch.equal(chosen.arcs.heads(), memory.arcs.heads()[[2, 0]])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize("select", ["softmax", "projective", "spanning"])
+def test_cuda_gives_the_numbers_of_the_processor(select: str) -> None:
+    parents, x = layer(select).float(), values().float()
+    found = []
+    for device in ("cpu", "cuda"):
+        parents.to(device).zero_grad()
+        soft, arcs = parents(x.to(device), LENGTHS.to(device))
+        (soft * x.flip(0).to(device)).sum().backward()
+        seen = [soft, arcs.marginals, arcs.heads(), *(one.grad for one in parents.parameters())]
+        found.append([one.detach().cpu().clone() for one in seen])
+    for here, there in zip(*found, strict=True):
+        torch.testing.assert_close(there, here, rtol=1e-3, atol=1e-4)
