@@ -11,24 +11,11 @@ import torch
 from torch import Tensor
 
 from regard.structures import kernels
-from regard.structures.base import Backend, Structure
-from regard.structures.potentials import (
-    Lengths,
-    apply_mask,
-    as_floats,
-    as_lengths,
-    check_axes,
-    expand_batch,
-    flatten_batch,
-    joint_batch,
-    restore_batch,
-    shape_of,
-)
+from regard.structures.arcs import DependencyTree
+from regard.structures.potentials import flatten_batch, restore_batch
 from regard.structures.ragged import before_end, pick
 from regard.structures.semirings import NEGATIVE_INFINITY, Semiring, logsumexp, softmax_weights
 from regard.structures.spans import SpanChart
-
-_LABELS = " If the last axis is labels, pass labelled=True."
 
 
 def eisner(semiring: Semiring, arcs: Tensor, single_root: bool) -> Tensor:
@@ -71,7 +58,7 @@ def _before(chart: SpanChart) -> Tensor:
     return chart.by_end[..., 1:].flip(-1)
 
 
-class ProjectiveTree(Structure):
+class ProjectiveTree(DependencyTree):
     """A projective dependency tree over N words and the root symbol at position 0.
 
     arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
@@ -83,36 +70,6 @@ class ProjectiveTree(Structure):
 
     A value and `marginals` have the shape of arcs: p(h is the head of m).
     """
-
-    def __init__(
-        self,
-        arcs: Tensor,
-        single_root: bool = True,
-        *,
-        labelled: bool = False,
-        lengths: Lengths = None,
-        mask: Tensor | None = None,
-        backend: Backend = "auto",
-    ) -> None:
-        arcs, own, self.lengths = prepare_arcs(arcs, labelled, lengths, mask)
-        self.single_root, self.labelled = single_root, labelled
-        batch = joint_batch(arcs=arcs.shape[: arcs.dim() - own], lengths=shape_of(self.lengths))
-        super().__init__(
-            [expand_batch(arcs, batch, own)],
-            batch,
-            (own,),
-            lengths=(self.lengths,),
-            options=(single_root, labelled),
-            backend=backend,
-        )
-
-    @property
-    def potentials(self) -> tuple[Tensor, ...]:
-        return (possible_arcs(self._given[0], self.labelled),)
-
-    def heads(self, value: Tensor) -> Tensor:
-        """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
-        return heads_of(self._as_parts("value", value), self.labelled)
 
     def score(self, value: Tensor) -> Tensor:
         (arcs,) = self.potentials
@@ -209,33 +166,3 @@ def is_projective(arcs: Tensor, words: Tensor, single_root: bool) -> Tensor:
     nested = (~arcs | (ruled == high - low - 1)).flatten(-2).all(-1)
     tree: Tensor = one_head & connected & nested
     return tree & (arcs[..., 0, :].sum(-1) <= 1) if single_root else tree
-
-
-def prepare_arcs(
-    arcs: Tensor, labelled: bool, lengths: Lengths, mask: Tensor | None
-) -> tuple[Tensor, int, Tensor | None]:
-    """Arcs in one precision, masked, their number of axes, and lengths."""
-    (arcs,) = as_floats(arcs=arcs)
-    own = 3 if labelled else 2
-    size = arcs.shape[-own] if arcs.dim() >= own else None
-    check_axes("arcs", arcs, ["N+1", "N+1", "C"][:own], [size, size, None][:own], _LABELS)
-    if size == 0:
-        raise ValueError(
-            "arcs must have a row and a column for the root symbol: (N+1, N+1), at least (1, 1)."
-        )
-    arcs = apply_mask(arcs, mask, own)
-    return arcs, own, as_lengths(lengths, arcs.shape[-own] - 1, arcs.device)
-
-
-def possible_arcs(arcs: Tensor, labelled: bool) -> Tensor:
-    """The arcs with those that can be in no tree, into the root symbol and onto itself, at −inf."""
-    positions = torch.arange(arcs.shape[-2 - labelled], device=arcs.device)
-    possible = (positions.unsqueeze(-1) != positions) & (positions > 0)
-    return torch.where(possible.unsqueeze(-1) if labelled else possible, arcs, NEGATIVE_INFINITY)
-
-
-def heads_of(tree: Tensor, labelled: bool) -> Tensor:
-    """Heads (..., N), −1 for a word without one, of a Boolean tree."""
-    arcs = tree.any(-1) if labelled else tree
-    words = arcs[..., :, 1:]  # (..., N+1, N)
-    return torch.where(words.any(-2), words.to(torch.uint8).argmax(-2), -1)

@@ -17,23 +17,16 @@ import torch
 from torch import Tensor
 
 from regard.structures import kernels
+from regard.structures.arcs import DependencyTree
 from regard.structures.base import Structure, gumbel_noise
-from regard.structures.dependency import heads_of, possible_arcs, prepare_arcs
 from regard.structures.kernels.kirchhoff import count_trees
 from regard.structures.kernels.spanning import doubts, full_lengths, invert, laplacian, weigh
-from regard.structures.potentials import (
-    Lengths,
-    expand_batch,
-    flatten_batch,
-    joint_batch,
-    restore_batch,
-    shape_of,
-)
-from regard.structures.program import Backend, Shape
+from regard.structures.potentials import flatten_batch, restore_batch
+from regard.structures.program import Shape
 from regard.structures.semirings import NEGATIVE_INFINITY, logsumexp, softmax_weights
 
 
-class SpanningTree(Structure):
+class SpanningTree(DependencyTree):
     """A dependency tree, projective or not, over N words and the root symbol at position 0.
 
     arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
@@ -46,36 +39,6 @@ class SpanningTree(Structure):
 
     A value and `marginals` have the shape of arcs: p(h is the head of m).
     """
-
-    def __init__(
-        self,
-        arcs: Tensor,
-        single_root: bool = True,
-        *,
-        labelled: bool = False,
-        lengths: Lengths = None,
-        mask: Tensor | None = None,
-        backend: Backend = "auto",
-    ) -> None:
-        arcs, own, self.lengths = prepare_arcs(arcs, labelled, lengths, mask)
-        self.single_root, self.labelled = single_root, labelled
-        batch = joint_batch(arcs=arcs.shape[: arcs.dim() - own], lengths=shape_of(self.lengths))
-        super().__init__(
-            [expand_batch(arcs, batch, own)],
-            batch,
-            (own,),
-            lengths=(self.lengths,),
-            options=(single_root, labelled),
-            backend=backend,
-        )
-
-    @property
-    def potentials(self) -> tuple[Tensor, ...]:
-        return (possible_arcs(self._given[0], self.labelled),)
-
-    def heads(self, value: Tensor) -> Tensor:
-        """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
-        return heads_of(self._as_parts("value", value), self.labelled)
 
     @property
     def log_partition(self) -> Tensor:

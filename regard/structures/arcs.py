@@ -1,0 +1,84 @@
+"""What dependency trees of both kinds are given: scores of arcs between N words and the root symbol at position 0."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.structures.base import Backend, Structure
+from regard.structures.potentials import (
+    Lengths,
+    apply_mask,
+    as_floats,
+    as_lengths,
+    check_axes,
+    expand_batch,
+    joint_batch,
+    shape_of,
+)
+from regard.structures.semirings import NEGATIVE_INFINITY
+
+_LABELS = " If the last axis is labels, pass labelled=True."
+
+
+class DependencyTree(Structure):
+    """A head for every word, without cycles; which trees there are, a subclass says.
+
+    arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
+    arcs[..., h, m, c]   the same with a label c on the arc; (..., N+1, N+1, C)
+    """
+
+    def __init__(
+        self,
+        arcs: Tensor,
+        single_root: bool = True,
+        *,
+        labelled: bool = False,
+        lengths: Lengths = None,
+        mask: Tensor | None = None,
+        backend: Backend = "auto",
+    ) -> None:
+        arcs, own, self.lengths = _prepare(arcs, labelled, lengths, mask)
+        self.single_root, self.labelled = single_root, labelled
+        batch = joint_batch(arcs=arcs.shape[: arcs.dim() - own], lengths=shape_of(self.lengths))
+        super().__init__(
+            [expand_batch(arcs, batch, own)],
+            batch,
+            (own,),
+            lengths=(self.lengths,),
+            options=(single_root, labelled),
+            backend=backend,
+        )
+
+    @property
+    def potentials(self) -> tuple[Tensor, ...]:
+        return (_possible(self._given[0], self.labelled),)
+
+    def heads(self, value: Tensor) -> Tensor:
+        """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
+        tree = self._as_parts("value", value)
+        words = (tree.any(-1) if self.labelled else tree)[..., :, 1:]  # (..., N+1, N)
+        return torch.where(words.any(-2), words.to(torch.uint8).argmax(-2), -1)
+
+
+def _prepare(
+    arcs: Tensor, labelled: bool, lengths: Lengths, mask: Tensor | None
+) -> tuple[Tensor, int, Tensor | None]:
+    """Arcs in one precision, masked, their number of axes, and lengths."""
+    (arcs,) = as_floats(arcs=arcs)
+    own = 3 if labelled else 2
+    size = arcs.shape[-own] if arcs.dim() >= own else None
+    check_axes("arcs", arcs, ["N+1", "N+1", "C"][:own], [size, size, None][:own], _LABELS)
+    if size == 0:
+        raise ValueError(
+            "arcs must have a row and a column for the root symbol: (N+1, N+1), at least (1, 1)."
+        )
+    arcs = apply_mask(arcs, mask, own)
+    return arcs, own, as_lengths(lengths, arcs.shape[-own] - 1, arcs.device)
+
+
+def _possible(arcs: Tensor, labelled: bool) -> Tensor:
+    """The arcs with those that can be in no tree, into the root symbol and onto itself, at −inf."""
+    positions = torch.arange(arcs.shape[-2 - labelled], device=arcs.device)
+    possible = (positions.unsqueeze(-1) != positions) & (positions > 0)
+    return torch.where(possible.unsqueeze(-1) if labelled else possible, arcs, NEGATIVE_INFINITY)
