@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.fused.choices import SEGMENTS, Choice, choose, choose_back
 from regard.nn.fused.cost import PackedCost
 from regard.nn.fused.recurrence import PackedGRU
 from regard.nn.packing import Packing
+from regard.nn.segments import Segments
 from regard.nn.targets import shifted
 
 from .conftest import SOURCE, TARGET, model
@@ -39,6 +42,11 @@ def close(first, second, tolerance):
         {"condition": ("every-step", "attention")},
         {"condition": ("start", "every-step", "attention"), "looking": "current"},
         {"tied": True, "looking": "current"},
+        {"score": "general"},
+        {"score": "general", "looking": "current"},
+        {"select": "sigmoid", "looking": "current"},
+        {"select": "segments"},
+        {"select": "segments", "score": "general", "looking": "current"},
     ],
     ids=str,
 )
@@ -151,3 +159,24 @@ def test_padded_positions_of_a_row_without_words_are_harmless():
     assert packed.flatten().tolist() == [0.0, 6.0, 1.0]
     assert packing.unpack(packed).flatten().tolist() == [0, 1, 0, 0, 0, 0, 6, 0, 0]
     assert packing.rows().tolist() == [0, 2, 0] and packing.before().tolist() == [0]
+
+
+@pytest.mark.parametrize("exists", [[1, 1, 1, 1, 0], [1, 0, 1, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0]])
+def test_segments_of_one_query_equal_the_selection(exists):
+    torch.manual_seed(0)
+    selection, mask = Segments().double(), torch.tensor(exists, dtype=torch.bool)
+    energies = (3 * torch.randn(5, dtype=torch.float64)).requires_grad_()
+    with torch.no_grad():
+        selection.transitions.copy_(torch.randn(2, 2))
+    weights = selection(energies[None, None], mask[None])
+    received = torch.randn(5, dtype=torch.float64)
+    expected = torch.autograd.grad((weights[0, 0] * received).sum(), [energies, selection.transitions])
+    choice = Choice(SEGMENTS, 2.0, selection.transitions.detach().exp().numpy())
+    found, d_energies, d_pairs = np.zeros(5), np.zeros(5), np.zeros((2, 2))
+    arguments = (energies.detach().numpy(), mask.numpy(), choice)
+    factor = choose(*arguments, np.zeros((2, 5)), found)
+    choose_back(*arguments, found, received.numpy(), np.zeros((4, 5)), d_energies, d_pairs)
+    np.testing.assert_allclose(found, weights[0, 0].detach().numpy(), atol=1e-12)
+    np.testing.assert_allclose(found * factor, selection.reading(weights)[0, 0].detach().numpy(), atol=1e-12)
+    np.testing.assert_allclose(d_energies, expected[0].numpy(), atol=1e-12)
+    np.testing.assert_allclose(d_pairs, expected[1].numpy(), atol=1e-12)

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
+import torch
 from torch import Tensor, nn
 
+from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.fused.reach import within_reach
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.scores import Additive
-from regard.nn.selections import Softmax
+from regard.nn.scores import Additive, General
+from regard.nn.segments import Segments
+from regard.nn.selections import Sigmoid, Softmax
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
+    from regard.nn.fused.choices import Choice
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """One GRU layer on the processor, attending to one memory with an additive score and a softmax."""
+    """One GRU layer on the processor, attending to one memory by a score and a selection that have kernels."""
     reading = decoder.reading
     if reading is None or len(reading.names) != 1 or len(decoder.stack.cells) != 1:
         return False
@@ -29,10 +33,27 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     attention = reading.attention(reading.names[0])
     return (
         type(decoder.stack.cell(0)) is GRUCell
-        and type(attention.score) is Additive
-        and type(attention.select) is Softmax
+        and type(attention.score) in (Additive, General)
+        and type(attention.select) in (Softmax, Sigmoid, Segments)
         and within_reach(memories[reading.names[0]].values, decoder.stack.cell(0).weight_hh)
     )
+
+
+def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
+    """The query's weight (A, H) and the vector (A) of an additive score; a general one has neither."""
+    score = attention.score
+    return (score.query.weight, score.vector) if isinstance(score, Additive) else (None, None)
+
+
+def choice_of(attention: Attention) -> Choice:
+    """The selection as the kernels know it."""
+    from regard.nn.fused.choices import SEGMENTS, SIGMOID, SOFTMAX, Choice
+
+    select = attention.select
+    transitions = getattr(select, "transitions", None)
+    pairs = torch.zeros(2, 2) if transitions is None else transitions.detach().exp()
+    kind = {Softmax: SOFTMAX, Sigmoid: SIGMOID, Segments: SEGMENTS}[type(select)]
+    return Choice(kind, float(getattr(select, "normalize", 0.0)), pairs.numpy())
 
 
 def unroll(
@@ -44,7 +65,6 @@ def unroll(
     reading = decoder.reading
     name = reading.names[0]  # type: ignore[union-attr]
     attention, memory = reading.attention(name), memories[name]  # type: ignore[union-attr]
-    score = cast(Additive, attention.score)
     weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
     word, low = decoder.embedding.size, decoder.embedding.size + decoder.summary_size
     state = decoder.start(memories)
@@ -64,6 +84,7 @@ def unroll(
     states, reads, weights = PackedAttentive.apply(
         packing,
         memory.mask,
+        choice_of(attention),
         projected,
         combined,
         state.layers[0].squeeze(1).index_select(0, packing.order),
@@ -72,9 +93,9 @@ def unroll(
         weight_hh,
         bias_hh,
         weight_ih[:, low:],
-        score.query.weight,
-        score.vector,
+        *score_weights(attention),
         output_weight,
+        getattr(attention.select, "transitions", None),
     )
     if decoder.feeds:
         return Unrolled(reads, {name: weights})

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor, nn
 
+from regard.nn.decoders.fused import choice_of, score_weights
 from regard.nn.memory import Memory
-from regard.nn.scores import Additive
 from regard.nn.stepping import State, Step
 
 if TYPE_CHECKING:
@@ -35,12 +35,13 @@ def lay_out(
     """What every step needs, once per search; None where dropout is at work."""
     if decoder.training and (decoder.dropout.p > 0 or decoder.embedding.dropout.p > 0):
         return None
-    from regard.nn.fused import looks, step
+    from regard.nn.fused import energies, step
     from regard.nn.fused.product import panels
 
     reading = decoder.reading
     name = reading.names[0]  # type: ignore[union-attr]
-    score = cast(Additive, reading.attention(name).score)  # type: ignore[union-attr]
+    attention = reading.attention(name)  # type: ignore[union-attr]
+    query, vector = score_weights(attention)
     weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
     word, low = decoder.embedding.size, decoder.embedding.size + decoder.summary_size
     said = decoder.combine if decoder.combine is not None else decoder.narrow
@@ -50,7 +51,7 @@ def lay_out(
         panels(weight_ih[:, low:]),
         panels(weight_hh),
         bias_hh.detach().numpy(),
-        panels(score.query.weight),
+        panels(nothing if query is None else query),
         panels(nothing if said is None else said.weight),
         (bias_ih.new_zeros(decoder.readout_size) if said is None or said.bias is None else said.bias)
         .detach()
@@ -59,7 +60,10 @@ def lay_out(
         decoder.output.bias.detach().numpy(),
     )
     memory = memories[name]
-    looked_at = looks.memories(keys[name], memory.values, memory.mask, score.vector)
+    vector = bias_ih.new_empty(0) if vector is None else vector
+    choice = choice_of(attention)
+    choice = choice._replace(pairs=choice.pairs.astype(vector.detach().numpy().dtype))
+    looked_at = energies.memories(keys[name], memory.values, memory.mask, vector, choice)
     return Prepared(name, layers, looked_at, bias_ih)
 
 

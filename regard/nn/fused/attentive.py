@@ -1,4 +1,4 @@
-"""A GRU decoder with additive attention over packed targets on the processor, teacher-forced.
+"""A GRU decoder with attention over packed targets on the processor, teacher-forced.
 
 looking from the previous state:   c = attend(h),  h' = gru(p + R c, h)                               reads: c
 looking from the current state:    h' = gru(p + R o, h),  c = attend(h'),  o' = tanh(Q + O [h'; c])   reads: o'
@@ -18,8 +18,10 @@ import torch
 from torch import Tensor
 
 from regard.nn.fused.back import Gradients, backward
+from regard.nn.fused.choices import SEGMENTS, SOFTMAX, Choice
+from regard.nn.fused.energies import memories
 from regard.nn.fused.forth import Kept, Panels, forward
-from regard.nn.fused.looks import memories, reading_backward
+from regard.nn.fused.looks import reading_backward
 from regard.nn.fused.parts import shares, side_by_side
 from regard.nn.fused.product import panels
 from regard.nn.fused.room import room
@@ -32,8 +34,9 @@ class PackedAttentive(torch.autograd.Function):
     projected   (N, 3H)   combined (N, O) or None, which chooses where to look from
     first       (B, H)    rows longest first
     keys        (B, S, A), values (B, S, D) and mask (B, S), rows in their own order
-    weights     U (3H, H) and its bias (3H), R (3H, D or O), the score's query weight (A, H) and vector (A),
-                O (O, H + D) or None
+    choice      how energies become weights, its pairs still to be made from the transitions
+    weights     U (3H, H) and its bias (3H), R (3H, D or O), the additive score's query weight (A, H) and vector (A) or
+                None twice for the general one, O (O, H + D) or None, the transitions (2, 2) of segments or None
     """
 
     @staticmethod
@@ -41,6 +44,7 @@ class PackedAttentive(torch.autograd.Function):
         ctx: Any,
         packing: Packing,
         mask: Tensor,
+        choice: Choice,
         projected: Tensor,
         combined: Tensor | None,
         first: Tensor,
@@ -48,8 +52,10 @@ class PackedAttentive(torch.autograd.Function):
         values: Tensor,
         *weights: Tensor | None,
     ) -> tuple[Tensor | None, Tensor, Tensor]:
-        recurrent, bias, read, query, vector, output = weights
-        assert recurrent is not None and bias is not None and vector is not None
+        recurrent, bias, read, query, vector, output, transitions = weights
+        assert recurrent is not None and bias is not None
+        vector = projected.new_empty(0) if vector is None else vector
+        pairs = projected.new_zeros(2, 2) if transitions is None else transitions.detach().exp()
         count, size, new = len(projected), first.shape[1], partial(room, projected)
         current = combined is not None
         combined = new(count, 0) if combined is None else combined
@@ -59,16 +65,17 @@ class PackedAttentive(torch.autograd.Function):
             new(count, size + values.shape[2]),
             new(count, size),
             new(count, 4 * size),
-            new(count, len(vector)),
+            new(count, keys.shape[2]),
             new(count, values.shape[1]),
             new(count, width),
             fed,
+            new(count, 0 if choice.kind == SOFTMAX else values.shape[1]),
         )
         # Some of them are returned: kept as they are, they would keep their own graph alive.
         kept = Kept(*(buffer.detach().numpy() for buffer in buffers))
         ctx.current, ctx.kept, ctx.starts = current, kept, np.array(packing.starts)
         ctx.parts, ctx.source = shares(len(first)), packing.order.numpy()
-        ctx.memories = memories(keys, values, mask, vector)
+        ctx.memories = memories(keys, values, mask, vector, choice._replace(pairs=pairs.numpy()))
         side_by_side(
             forward,
             ctx.parts,
@@ -84,7 +91,7 @@ class PackedAttentive(torch.autograd.Function):
             kept,
         )
         ctx.save_for_backward(recurrent, read, query, output)
-        both, _, _, _, looks, vectors, _ = buffers
+        both, _, _, _, looks, vectors, *_ = buffers
         if current:
             return None, vectors, looks
         return both[:, :size].contiguous(), both[:, size:].contiguous(), looks
@@ -103,6 +110,7 @@ class PackedAttentive(torch.autograd.Function):
             new(*kept.both.shape),
             zeros(ctx.memories.keys.shape),
             zeros(len(ctx.source), kept.queries.shape[1]),
+            zeros(len(ctx.source), 2, 2),
         )
         found = Gradients(*(buffer.numpy() for buffer in buffers))
         side_by_side(
@@ -139,14 +147,17 @@ def _gathered(
     d_both: Tensor,
     d_keys: Tensor,
     d_vector: Tensor,
+    d_pairs: Tensor,
 ) -> tuple[Tensor | None, ...]:
     """In the order of `forward`'s arguments: each weight's gradient from what the steps have left."""
-    both, previous, _, _, _, _, fed = (torch.from_numpy(array) for array in ctx.kept)
+    both, previous, _, _, _, _, fed, _ = (torch.from_numpy(array) for array in ctx.kept)
     size = previous.shape[1]
     d_values = d_both.new_zeros(ctx.memories.values.shape)
     reading_backward(ctx.kept.weights, d_both.numpy(), size, ctx.starts, ctx.source, d_values.numpy())
     asked_from = both[:, :size] if ctx.current else previous
+    additive = len(ctx.memories.vector) > 0
     return (
+        None,
         None,
         None,
         d_inputs,
@@ -157,7 +168,8 @@ def _gathered(
         d_recurrent.t() @ previous,
         d_recurrent.sum(0),
         d_inputs.t() @ (fed if ctx.current else both[:, size:]),
-        d_queries.t() @ asked_from,
-        d_vector.sum(0),
+        d_queries.t() @ asked_from if additive else None,
+        d_vector.sum(0) if additive else None,
         d_combined.t() @ both if ctx.current else None,
+        d_pairs.sum(0) if ctx.memories.choice.kind == SEGMENTS else None,
     )

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from regard.nn.fused.energies import Memories
 from regard.nn.fused.forth import Kept, Panels, copy
 from regard.nn.fused.gates import retreat
-from regard.nn.fused.looks import Memories, look_back
+from regard.nn.fused.looks import look_back
 from regard.nn.fused.product import multiply
 from regard.structures.kernels.cpu.compilation import compiled
 
@@ -20,8 +21,8 @@ _fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
 class Gradients(NamedTuple):
     """Of the first state (B, H); of what enters the gates from the input and from the state (N, 3H), the queries
-    (N, A), what enters the vectors' tanh (N, O), and [h; c] (N, H + D); of the keys (B, S, A) and of the score's
-    vector, by row (B, A). The last two must be zero to begin with."""
+    (N, A), what enters the vectors' tanh (N, O), and [h; c] (N, H + D); of the keys (B, S, A), of the score's vector,
+    by row (B, A), and of the pairs of segments, by row (B, 2, 2). The last three must be zero to begin with."""
 
     first: Array
     inputs: Array
@@ -31,6 +32,7 @@ class Gradients(NamedTuple):
     both: Array
     keys: Array
     vector: Array
+    pairs: Array
 
 
 @_fast  # type: ignore[untyped-decorator]
@@ -41,19 +43,28 @@ def _unbend(d_fed: Array, d_read: Array, vector: Array, out: Array) -> None:
         out[j] = (d_fed[j] + d_read[j]) * (one - vector[j] * vector[j])
 
 
+@_fast  # type: ignore[untyped-decorator]
+def _gather(more: Array, total: Array) -> None:
+    for j in range(len(total)):
+        total[j] += more[j]
+
+
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _look_back_all(
     alive: int, first: int, low: int, parts: int, d_weights: Array, memories: Memories, source: Array,
-    panels: Panels, scratch: Array, local: Array, kept: Kept, d: Gradients, d_state: Array,
+    panels: Panels, scratch: Array, chain: Array, local: Array, kept: Kept, d: Gradients, d_state: Array,
 ) -> None:  # fmt: skip
     size = d_state.shape[1]
     for i in range(alive):
         place, row = low + i * parts, source[first + i * parts]
         look_back(
-            d.both[place, size:], d_weights[place], kept.weights[place], kept.queries[place], memories, row,
-            scratch, local, d.queries[place], d.keys[row], d.vector[row],
+            d.both[place, size:], d_weights[place], kept.weights[place], kept.energies[place], kept.queries[place],
+            memories, row, scratch, chain, local, d.queries[place], d.keys[row], d.vector[row], d.pairs[row],
         )  # fmt: skip
-    multiply(alive, (d.queries, low, parts, 0), panels.query, (d_state, 0, 1, 0), True)
+        if len(memories.vector) == 0:
+            _gather(d.queries[place], d_state[i])
+    if len(memories.vector) > 0:
+        multiply(alive, (d.queries, low, parts, 0), panels.query, (d_state, 0, 1, 0), True)
 
 
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -81,6 +92,7 @@ def _backward(
     d_fed = np.zeros((rows, kept.vectors.shape[1]), mine.dtype)
     scratch = np.empty((3, kept.queries.shape[1]), mine.dtype)
     local = np.empty(kept.weights.shape[1], mine.dtype)
+    chain = np.empty((6, kept.weights.shape[1]), mine.dtype)
     for t in range(len(starts) - 2, -1, -1):
         low = starts[t] + c
         alive = (starts[t + 1] - low + parts - 1) // parts
@@ -90,7 +102,20 @@ def _backward(
                 _unbend(d_fed[i], d_reads[place], kept.vectors[place], d.combined[place])
             multiply(alive, (d.combined, low, parts, 0), panels.output, (d.both, low, parts, 0), False)
             _look_back_all(
-                alive, c, low, parts, d_weights, memories, source, panels, scratch, local, kept, d, mine
+                alive,
+                c,
+                low,
+                parts,
+                d_weights,
+                memories,
+                source,
+                panels,
+                scratch,
+                chain,
+                local,
+                kept,
+                d,
+                mine,
             )
             _retreat_all(alive, low, parts, d.both, kept, d, mine)
             multiply(alive, (d.inputs, low, parts, 0), panels.read, (d_fed, 0, 1, 0), False)
@@ -100,7 +125,20 @@ def _backward(
                 copy(d_reads[low + i * parts], d.both[low + i * parts, size:])
             multiply(alive, (d.inputs, low, parts, 0), panels.read, (d.both, low, parts, size), True)
             _look_back_all(
-                alive, c, low, parts, d_weights, memories, source, panels, scratch, local, kept, d, mine
+                alive,
+                c,
+                low,
+                parts,
+                d_weights,
+                memories,
+                source,
+                panels,
+                scratch,
+                chain,
+                local,
+                kept,
+                d,
+                mine,
             )
         multiply(alive, (d.recurrent, low, parts, 0), panels.recurrent, (mine, 0, 1, 0), True)
     for i in range(rows):

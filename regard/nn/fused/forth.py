@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from regard.nn.fused.energies import Memories
 from regard.nn.fused.gates import advance
-from regard.nn.fused.looks import Memories, look
+from regard.nn.fused.looks import look
 from regard.nn.fused.mathematics import hyperbolic
 from regard.nn.fused.product import multiply
 from regard.structures.kernels.cpu.compilation import compiled
@@ -28,7 +29,8 @@ class Panels(NamedTuple):
 
 class Kept(NamedTuple):
     """Of all N packed positions: [h; c] side by side, h before the step, the gates, the queries, the weights; and the
-    vectors o with what was fed into the step, of no width where nothing is fed back."""
+    vectors o with what was fed into the step, of no width where nothing is fed back. The energies, of no width where
+    a softmax makes weights of them."""
 
     both: Array
     previous: Array
@@ -37,6 +39,7 @@ class Kept(NamedTuple):
     weights: Array
     vectors: Array
     fed: Array
+    energies: Array
 
 
 @_fast  # type: ignore[untyped-decorator]
@@ -72,15 +75,18 @@ def _advance_all(
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _look_all(
     alive: int, first: int, low: int, parts: int, memories: Memories, source: Array, panels: Panels,
-    state: Array, scratch: Array, kept: Kept,
+    state: Array, scratch: Array, chain: Array, kept: Kept,
 ) -> None:  # fmt: skip
-    multiply(alive, (state, 0, 1, 0), panels.query, (kept.queries, low, parts, 0), False)
     size = state.shape[1]
+    if len(memories.vector) > 0:
+        multiply(alive, (state, 0, 1, 0), panels.query, (kept.queries, low, parts, 0), False)
     for i in range(alive):
         place = low + i * parts
+        if len(memories.vector) == 0:
+            copy(state[i], kept.queries[place])
         look(
-            kept.queries[place], memories, source[first + i * parts], scratch,
-            kept.both[place, size:], kept.weights[place],
+            kept.queries[place], memories, source[first + i * parts], scratch, chain,
+            kept.both[place, size:], kept.weights[place], kept.energies[place],
         )  # fmt: skip
 
 
@@ -110,17 +116,18 @@ def _forward(
     scratches = np.empty((2, len(mine), 3 * size), state.dtype)
     inputs, recurrent = scratches[0], scratches[1]
     scratch = np.empty((2, kept.queries.shape[1]), state.dtype)
+    chain = np.empty((2, kept.weights.shape[1]), state.dtype)
     for t in range(steps):
         low, high = starts[t] + c, starts[t + 1]
         alive = (high - low + parts - 1) // parts
         if current:
             read = (kept.fed, low, parts, 0)
             _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
-            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, kept)
+            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, chain, kept)
             following, end = (high + c, starts[t + 2]) if t + 1 < steps else (0, 0)
             _combine_all(alive, low, parts, combined, panels, following, end, kept)
         else:
-            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, kept)
+            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, chain, kept)
             read = (kept.both, low, parts, size)
             _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
 

@@ -1,189 +1,65 @@
-"""Additive attention with a softmax, one query of one row: score, select and read, and back.
+"""Attention, one query of one row: score, select and read, and back.
 
-    e_s = v · tanh(q + k_s),  α = softmax(e),  c = Σ_s α_s h_s
-
-tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the keys' exponentials are made once, so an energy costs a
-product and half a division, two positions sharing one: 1/x = y/(xy) and 1/y = x/(xy). The way back computes the u's
-again. Where |q| or |k| is so large that the products could overflow, u comes from tanh itself.
+e = energies(q, k),  α = softmax(e),  c = Σ_s α_s h_s;  selections other than a softmax are in `choices`
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import torch
 from numba import njit, prange
-from torch import Tensor
 
-from regard.nn.fused.mathematics import exponential, hyperbolic
+from regard.nn.fused.choices import SMALLEST, SOFTMAX, choose, choose_back, factor_of
+from regard.nn.fused.energies import Memories, add, add_two, compare, compare_back, dot
+from regard.nn.fused.mathematics import exponential
 from regard.structures.kernels.cpu.compilation import compiled
 
 Array = Any
-LARGEST = 11.0  # (e^{2·11} e^{2·11})² is within single precision
 _fast = njit(fastmath=True, error_model="numpy", nogil=True)
 
 
-class Memories(NamedTuple):
-    """What B rows may look at, as the kernels want it.
-
-    keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B) says whether a key is too large for that
-    values   (B, S, D)
-    vector   (A) the score's
-    places   (B, S) the positions that exist, in order, then nothing of interest; `counts` (B) how many they are
-    """
-
-    keys: Array
-    grown: Array
-    extreme: Array
-    values: Array
-    vector: Array
-    places: Array
-    counts: Array
-
-    def select(self, rows: Array) -> Memories:
-        """Those of some rows."""
-        chosen = {name: getattr(self, name)[rows] for name in self._fields if name != "vector"}
-        return self._replace(**chosen)
-
-
-def memories(keys: Tensor, values: Tensor, mask: Tensor, vector: Tensor) -> Memories:
-    keys = keys.detach().contiguous()
-    extreme = (keys.abs() > LARGEST).flatten(1).any(1)
-    return Memories(
-        keys.numpy(),
-        torch.exp(2 * keys.clamp(-LARGEST, LARGEST)).numpy(),
-        extreme.numpy(),
-        values.detach().contiguous().numpy(),
-        vector.detach().contiguous().numpy(),
-        (~mask).to(torch.uint8).sort(dim=1, stable=True).indices.contiguous().numpy(),
-        mask.sum(1).numpy(),
-    )
-
-
-# Rows are functions of their own, so that the compiler sees that their numbers lie side by side.
+@_fast  # type: ignore[untyped-decorator]
+def _scale(row: Array, factor: float) -> None:
+    for a in range(len(row)):
+        row[a] *= factor
 
 
 @_fast  # type: ignore[untyped-decorator]
-def _grow(query: Array, out: Array) -> Any:
-    """e^{2q}; whether some q is too large for it."""
-    largest = query.dtype.type(0)
-    for a in range(len(query)):
-        largest = max(largest, abs(query[a]))
-        out[a] = exponential(query[a] + query[a])
-    return largest > LARGEST
+def _settle(vector: Array, compared: Array, energies: Array) -> None:
+    """The energies themselves, which a softmax need not know."""
+    total = compared.dtype.type(0)
+    for a in range(len(vector)):
+        total += vector[a]
+    for s in range(len(energies)):
+        energies[s] = total - 2 * compared[s]
 
 
 @_fast  # type: ignore[untyped-decorator]
-def _slow_shares(query: Array, key: Array, out: Array) -> None:
-    half = query.dtype.type(0.5)
-    for a in range(len(query)):
-        out[a] = half - half * hyperbolic(query[a] + key[a])
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _shares(query: Array, key: Array, out: Array) -> None:
-    one = query.dtype.type(1)
-    for a in range(len(query)):
-        out[a] = one / (one + query[a] * key[a])
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _dot(first: Array, second: Array) -> Any:
-    total = first.dtype.type(0)
-    for a in range(len(first)):
-        total += first[a] * second[a]
-    return total
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _two_energies(query: Array, key: Array, other: Array, vector: Array) -> Any:
-    """v · u of two positions."""
-    one, total, second = query.dtype.type(1), query.dtype.type(0), query.dtype.type(0)
-    for a in range(len(query)):
-        x, y = one + query[a] * key[a], one + query[a] * other[a]
-        part = vector[a] / (x * y)
-        total += part * y
-        second += part * x
-    return total, second
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _add(total: Array, factor: Any, other: Array) -> None:
-    for a in range(len(total)):
-        total[a] += factor * other[a]
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _add_two(total: Array, factor: Any, one: Array, second: Any, other: Array) -> None:
-    for a in range(len(total)):
-        total[a] += factor * one[a] + second * other[a]
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _spread(
-    d_energy: Any, shares: Array, vector: Array, d_query: Array, d_key: Array, d_vector: Array
-) -> None:
-    """With y = de · u (1 − u): dq gathers y, dk gets 4 v y, dv gathers de · u; factors 4 v and −2 come at the end."""
-    four = shares.dtype.type(4)
-    for a in range(len(shares)):
-        weighted = d_energy * shares[a]
-        change = weighted - weighted * shares[a]
-        d_query[a] += change
-        d_vector[a] += weighted
-        d_key[a] += four * vector[a] * change
-
-
-@_fast  # type: ignore[untyped-decorator]
-def _spread_two(
-    d_energy: Any, d_second: Any, query: Array, key: Array, other: Array, vector: Array,
-    d_query: Array, d_key: Array, d_other: Array, d_vector: Array,
+def look(
+    query: Array, memories: Memories, row: int, scratch: Array, chain: Array,
+    context: Array, weights: Array, energies: Array,
 ) -> None:  # fmt: skip
-    """As `_spread`, for two positions, and with their shares."""
-    one, four = query.dtype.type(1), query.dtype.type(4)
-    for a in range(len(query)):
-        x, y = one + query[a] * key[a], one + query[a] * other[a]
-        inverse = one / (x * y)
-        share, share_of_other = inverse * y, inverse * x
-        weighted, weighted_other = d_energy * share, d_second * share_of_other
-        change = weighted - weighted * share
-        change_of_other = weighted_other - weighted_other * share_of_other
-        d_query[a] += change + change_of_other
-        d_vector[a] += weighted + weighted_other
-        d_key[a] += four * vector[a] * change
-        d_other[a] += four * vector[a] * change_of_other
+    """query (A) of memory number `row` → context (D), weights (S) and, but for a softmax, energies (S).
 
-
-@_fast  # type: ignore[untyped-decorator]
-def look(query: Array, memories: Memories, row: int, scratch: Array, context: Array, weights: Array) -> None:
-    """query (A) of memory number `row` → context (D) and weights (S); scratch (2, A)."""
-    grown, shares = scratch[0], scratch[1]
-    slow = _grow(query, grown) or memories.extreme[row]
-    places, count, vector = memories.places[row], memories.counts[row], memories.vector
-    keys = memories.grown[row]
-    weights[:] = 0
-    j = 0
-    while j + 1 < count and not slow:
-        one, other = places[j], places[j + 1]
-        weights[one], weights[other] = _two_energies(grown, keys[one], keys[other], vector)
-        j += 2
-    while j < count:
-        place = places[j]
-        if slow:
-            _slow_shares(query, memories.keys[row, place], shares)
-        else:
-            _shares(grown, keys[place], shares)
-        weights[place] = _dot(vector, shares)
-        j += 1
-    _select(places, count, weights)
+    scratch (2, A), chain (2, S).
+    """
+    places, count = memories.places[row], memories.counts[row]
+    compare(query, memories, row, scratch, weights)
+    factor = 1.0
+    if memories.choice.kind == SOFTMAX:
+        _select(places, count, weights)
+    else:
+        _settle(memories.vector, weights, energies)
+        factor = choose(energies, memories.exists[row], memories.choice, chain, weights)
     context[:] = 0
     for j in range(0, count - 1, 2):
         one, other = places[j], places[j + 1]
-        _add_two(
-            context, weights[one], memories.values[row, one], weights[other], memories.values[row, other]
-        )
+        add_two(context, weights[one], memories.values[row, one], weights[other], memories.values[row, other])
     if count % 2:
         place = places[count - 1]
-        _add(context, weights[place], memories.values[row, place])
+        add(context, weights[place], memories.values[row, place])
+    if factor != 1.0:
+        _scale(context, factor)
 
 
 @_fast  # type: ignore[untyped-decorator]
@@ -205,48 +81,70 @@ def _select(places: Array, count: int, weights: Array) -> None:
 
 
 @_fast  # type: ignore[untyped-decorator]
-def look_back(
-    d_context: Array, d_weights: Array, weights: Array, query: Array, memories: Memories, row: int,
-    scratch: Array, local: Array, d_query: Array, d_keys: Array, d_vector: Array,
-) -> None:  # fmt: skip
-    """d_query (A) is written; d_keys (S, A) and d_vector (A) are added to; scratch (3, A), local (S).
-
-    dα_s = dc · h_s + d_weights_s;  de = α ⊙ (dα − Σ α dα), so Σ de = 0 and dv = Σ de (1 − 2u) = −2 Σ de u;
-    de/dq = 4 v u (1 − u).
-    """
-    grown, shares, gathered = scratch[0], scratch[1], scratch[2]
-    slow = _grow(query, grown) or memories.extreme[row]
-    places, count, vector = memories.places[row], memories.counts[row], memories.vector
-    keys = memories.grown[row]
-    mean = query.dtype.type(0)
+def _select_back(
+    d_context: Array, d_weights: Array, weights: Array, memories: Memories, row: int, local: Array
+) -> None:
+    """dα_s = dc · h_s + d_weights_s;  de = α ⊙ (dα − Σ α dα), by the places that exist."""
+    places, count = memories.places[row], memories.counts[row]
+    mean = weights.dtype.type(0)
     for j in range(count):
         place = places[j]
-        local[j] = d_weights[place] + _dot(d_context, memories.values[row, place])
+        local[j] = d_weights[place] + dot(d_context, memories.values[row, place])
         mean += weights[place] * local[j]
     for j in range(count):
         local[j] = weights[places[j]] * (local[j] - mean)
-    d_query[:] = 0
-    gathered[:] = 0
-    j = 0
-    while j + 1 < count and not slow:
-        one, other = places[j], places[j + 1]
-        _spread_two(
-            local[j], local[j + 1], grown, keys[one], keys[other], vector,
-            d_query, d_keys[one], d_keys[other], gathered,
-        )  # fmt: skip
-        j += 2
-    while j < count:
+
+
+@_fast  # type: ignore[untyped-decorator]
+def _choose_back(
+    d_context: Array, d_weights: Array, weights: Array, energies: Array, memories: Memories, row: int,
+    chain: Array, local: Array, d_pairs: Array,
+) -> None:  # fmt: skip
+    """As `_select_back`, for the other choices; d_context becomes what the plain sum Σ p h receives. chain (6, S)."""
+    places, count = memories.places[row], memories.counts[row]
+    received, d_energies = chain[4], chain[5]
+    mean, total = 0.0, 0.0
+    received[:] = 0
+    for j in range(count):
         place = places[j]
-        if slow:
-            _slow_shares(query, memories.keys[row, place], shares)
-        else:
-            _shares(grown, keys[place], shares)
-        _spread(local[j], shares, vector, d_query, d_keys[place], gathered)
-        j += 1
-    four = query.dtype.type(4)
-    for a in range(len(query)):
-        d_query[a] *= four * vector[a]
-    _add(d_vector, query.dtype.type(-2), gathered)
+        received[place] = dot(d_context, memories.values[row, place])
+        mean += received[place] * weights[place]
+        total += weights[place]
+    factor = factor_of(total, memories.choice.normalize)
+    mean = mean / max(total, SMALLEST) if memories.choice.normalize != 0 else 0.0
+    for s in range(len(received)):
+        received[s] = factor * (received[s] - mean) + d_weights[s]
+    choose_back(
+        energies, memories.exists[row], memories.choice, weights, received, chain, d_energies, d_pairs
+    )
+    for j in range(count):
+        local[j] = d_energies[places[j]]
+    if factor != 1.0:
+        _scale(d_context, factor)
+
+
+@_fast  # type: ignore[untyped-decorator]
+def look_back(
+    d_context: Array, d_weights: Array, weights: Array, energies: Array, query: Array, memories: Memories,
+    row: int, scratch: Array, chain: Array, local: Array,
+    d_query: Array, d_keys: Array, d_vector: Array, d_pairs: Array,
+) -> None:  # fmt: skip
+    """d_query (A) is written; d_keys (S, A), d_vector (A) and d_pairs (2, 2) are added to; d_context (D) is changed.
+
+    scratch (3, A), chain (6, S), local (S).
+    """
+    if memories.choice.kind == SOFTMAX:
+        _select_back(d_context, d_weights, weights, memories, row, local)
+    else:
+        _choose_back(d_context, d_weights, weights, energies, memories, row, chain, local, d_pairs)
+    d_query[:] = 0
+    if len(memories.vector) == 0:
+        for j in range(memories.counts[row]):
+            place = memories.places[row, j]
+            add(d_query, local[j], memories.keys[row, place])
+            add(d_keys[place], local[j], query)
+    else:
+        compare_back(query, memories, row, scratch, local, d_query, d_keys, d_vector)
 
 
 def _reading(
@@ -262,7 +160,7 @@ def _reading(
                 received = d_context[place, column : column + width]
                 for s in range(positions):
                     if weights[place, s] != 0:
-                        _add(d_values[row, s], weights[place, s], received)
+                        add(d_values[row, s], weights[place, s], received)
 
 
 reading_backward = compiled(_reading, parallel=True, fastmath=True, nogil=True, error_model="numpy")

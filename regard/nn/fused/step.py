@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from regard.nn.fused.energies import Memories
 from regard.nn.fused.forth import bend, copy
 from regard.nn.fused.gates import advance
-from regard.nn.fused.looks import Memories, look
+from regard.nn.fused.looks import look
 from regard.nn.fused.parts import shares, side_by_side
 from regard.nn.fused.product import multiply
 from regard.structures.kernels.cpu.compilation import compiled
@@ -63,12 +64,25 @@ def _look_all(first: int, end: int, layers: Layers, memories: Memories, rows: Ro
         memories.values.shape[2],
         len(rows.state) // len(memories.keys),
     )
-    queries = np.empty((end - first, len(memories.vector)), rows.state.dtype)
-    scratch = np.empty((2, len(memories.vector)), rows.state.dtype)
-    multiply(end - first, (rows.state, first, 1, 0), layers.query, (queries, 0, 1, 0), False)
+    queries = np.empty((end - first, memories.keys.shape[2]), rows.state.dtype)
+    scratch = np.empty((2, queries.shape[1]), rows.state.dtype)
+    chain = np.empty((3, rows.weights.shape[1]), rows.state.dtype)
+    if len(memories.vector) > 0:
+        multiply(end - first, (rows.state, first, 1, 0), layers.query, (queries, 0, 1, 0), False)
     for i in range(first, end):
+        if len(memories.vector) == 0:
+            copy(rows.state[i], queries[i - first])
         context = rows.seen[i, size : size + width]
-        look(queries[i - first], memories, i // hypotheses, scratch, context, rows.weights[i])
+        look(
+            queries[i - first],
+            memories,
+            i // hypotheses,
+            scratch,
+            chain[:2],
+            context,
+            rows.weights[i],
+            chain[2],
+        )
 
 
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
