@@ -28,6 +28,7 @@ from regard.structures.paired_semirings import (
 )
 from regard.structures.potentials import joint_batch
 from regard.structures.program import Backend, Program, Shape
+from regard.structures.recording import recorded
 from regard.structures.semirings import (
     NEGATIVE_INFINITY,
     CountingSemiring,
@@ -93,6 +94,7 @@ class Structure(Program):
         mode = self._fast_mode() if self.backend == "auto" else None
         return self._run(MaxSemiring()) if mode is None else self.score(mode)
 
+    @recorded
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
         """The k best, best first: values (k, *batch_shape, *event_shape) and scores (k, *batch_shape).
 

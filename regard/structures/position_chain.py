@@ -27,6 +27,7 @@ from regard.structures.potentials import (
 )
 from regard.structures.ragged import advance, before_end, or_empty
 from regard.structures.recompute import recomputed
+from regard.structures.recording import recorded
 from regard.structures.scaled import OutOfRange, ScaledTransitions
 from regard.structures.semirings import NEGATIVE_INFINITY, LogSemiring, MaxSemiring, Semiring
 
@@ -140,6 +141,7 @@ class PositionChain(Structure):
         except OutOfRange:
             return None
 
+    @recorded
     def _fast_marginals(self) -> Tensor | None:
         if not self._can_scale():
             return None

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, constraints
 
+from regard.structures.recording import recorded
 from regard.structures.semirings import LogSemiring, Semiring
 
 Backend = Literal["auto", "reference"]
@@ -83,12 +84,14 @@ class Program(Distribution):
         before, after = self.potentials[:index], self.potentials[index + 1 :]
         return lambda potential: self._run(semiring, [*before, potential, *after])
 
+    @recorded
     def _marginals_of(self, index: int) -> Tensor:
         """The gradient of the log-partition in one potential."""
         inside = self._with_respect_to(index, LogSemiring())
         gradient: Tensor = torch.func.grad(lambda potential: inside(potential).sum())(self.potentials[index])
         return gradient
 
+    @recorded
     def _indicator(self, semiring: Semiring, sample_shape: Shape = ()) -> Tensor:
         """The value that a path-tracing semiring's gradient marks, one for each entry of `sample_shape`."""
         inside = self._with_respect_to(self.value_index, semiring)

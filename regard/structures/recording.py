@@ -1,0 +1,36 @@
+"""Queries that are gradients, asked for in inference mode, where torch records none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def recorded(method: Method) -> Method:
+    """Answer a query outside inference mode, in which torch before 2.13 says that every gradient is zero."""
+
+    @wraps(method)
+    def answer(structure: Any, *arguments: Any, **options: Any) -> Any:
+        if not torch.is_inference_mode_enabled():
+            return method(structure, *arguments, **options)
+        with torch.inference_mode(False):
+            twin = object.__new__(type(structure))
+            twin.__dict__.update({name: _ordinary(value) for name, value in structure.__dict__.items()})
+            return method(twin, *arguments, **options)
+
+    return answer  # type: ignore[return-value]
+
+
+def _ordinary(value: Any) -> Any:
+    """Tensors made in inference mode cannot be recorded: their copies can."""
+    if isinstance(value, Tensor):
+        return value.clone() if value.is_inference() else value
+    if type(value) is tuple:
+        return tuple(map(_ordinary, value))
+    return value
