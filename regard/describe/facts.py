@@ -63,7 +63,8 @@ def _facts(decoder: FactsDecoderSpec) -> Answer:
     if joint:
         lines = [
             f"p(z_1 … z_K) ∝ exp(Σ_k e_k[z_k] + Σ_k θ_k[z_k, z_{{k+1}}])   e_ki = {score}   "
-            "θ_k[i, j] = (P_k m_i + G_k u)·(R_k m_j + d_k[j − i])",
+            "θ_k[i, j] = (P_k m_i + G_k u)·(R_k m_j + d_k[j − i])"
+            + (" + s_k [i = j]" if decoder.stay else "   θ_k[i, i] = −∞"),
             "α_ki = p(z_k = i)   o_k = Σ_i α_ki c_i",
         ]
         end = ENDS[decoder.read].replace("u_{K+1}", "u + Σ_k o_k")

@@ -103,6 +103,7 @@ def chain_scores(decoder: FactsDecoder, query: Tensor, keys: Tensor) -> dict[tup
             wanted = moves.first[k].weight @ keys[i] + moves.question[k].weight @ query
             distance = moves.distances[k, max(-1, min(1, j - i)) + 1]
             total = total + wanted @ (moves.second[k].weight @ keys[j] + distance)
+            total = total + (moves.staying[k] if i == j else 0.0)
         scores[choice] = total
     return scores
 

@@ -18,11 +18,16 @@ class Question:
 
 
 def questions(events: Sequence[Event]) -> Iterator[Question]:
-    """All questions of the two kinds, in no particular order.
+    """All questions of the three kinds, in no particular order.
 
     where is the OBJECT                   the last line about it, and the move that brought its carrier there
+    where was PERSON before the ROOM      the move there, the move before
     where was the OBJECT before the ROOM  the line in which its carrier took it, the move there, the move before
     """
+    for person in dict.fromkeys(event.who for event in events):
+        for later, earlier in _steps(events, _moves(events, person)):
+            text = f"where was {person} before the {events[later].what}"
+            yield Question(text, events[earlier].what, (later, earlier))
     for thing in dict.fromkeys(event.what for event in events if event.deed != "move"):
         yield from _object(events, thing)
 

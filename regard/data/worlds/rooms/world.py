@@ -93,7 +93,9 @@ class RoomsWorld:
         possible = [question for question in questions(events) if len(question.facts) == facts]
         if not possible:
             return None
-        asked = generator.choice(possible)
+        # Of two kinds of the same number of facts, the one with fewer questions is not to be the rarer one.
+        kind = generator.choice(sorted({question.text.split()[1] for question in possible}))
+        asked = generator.choice([question for question in possible if question.text.split()[1] == kind])
         return {
             "story": " ".join(f"{event.told(generator)}." for event in events),
             "question": asked.text,
