@@ -9,8 +9,9 @@ Needs the peers: `pip install --no-deps --target local/peers torch-struct pytorc
 
 "forward" is the marginals; "forward+backward" also pulls a given random gradient back through them. Ours and theirs
 alternate in one process. Times are wall times between synchronisations, the least of as many tries for either side
-(fewer of what takes longer than 50 ms, which varies little): what else a machine does only ever adds to them. (Medians are in the JSON; on a shared machine they vary from run to
-run by half.) The ratio of CPU times is printed beside and decides nothing. Peak memory is beyond the inputs.
+(fewer of what takes longer than 50 ms, which varies little): what else a machine does only ever adds to them. Medians
+are in the JSON; on a shared machine they vary from run to run by half. The ratio of CPU times is printed beside and
+decides nothing. Peak memory is what a call takes beyond its inputs.
 """
 
 from __future__ import annotations
