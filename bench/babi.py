@@ -82,25 +82,22 @@ class Start:
 
 
 def train(start: Start) -> dict[str, Any]:
-    """The scores of one start, from its folder where it was made before."""
+    """Make one start; its scores."""
     import torch
 
     from regard.experiment import Experiment
 
     torch.set_num_threads(1)
-    metrics = read_metrics(start.folder)
-    if "scores" not in metrics:
-        with contextlib.redirect_stdout(io.StringIO()):
-            Experiment.start(
-                str(RECIPE),
-                run=start.folder,
-                overrides=start.overrides(),
-                device="cpu",
-                overwrite=True,
-                quiet=True,
-            ).train()
-        metrics = read_metrics(start.folder)
-    return metrics
+    with contextlib.redirect_stdout(io.StringIO()):
+        Experiment.start(
+            str(RECIPE),
+            run=start.folder,
+            overrides=start.overrides(),
+            device="cpu",
+            overwrite=True,
+            quiet=True,
+        ).train()
+    return read_metrics(start.folder)
 
 
 def unpacked(data: Path, folder: Path) -> Path:
@@ -148,7 +145,13 @@ def run(
 ) -> dict[tuple[int, str], dict[int, dict[str, Any]]]:
     """{(task, system): {seed: metrics}} of all starts that were made in time."""
     found: dict[tuple[int, str], dict[int, dict[str, Any]]] = {}
-    waiting, until = list(starts), time.monotonic() + seconds
+    waiting, until = [], time.monotonic() + seconds
+    for start in starts:
+        metrics = read_metrics(start.folder)
+        if "scores" in metrics:
+            found.setdefault((start.task, start.system), {})[start.seed] = metrics
+        else:
+            waiting.append(start)
     running: dict[Future[dict[str, Any]], Start] = {}
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         while running or (waiting and time.monotonic() < until):
