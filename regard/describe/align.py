@@ -10,10 +10,10 @@ from regard.spec import AlignDecoderSpec
 def _align(decoder: AlignDecoderSpec) -> Answer:
     texts = f"{decoder.over[0]} and {decoder.over[1]}" if decoder.over else "the two texts"
     seen = "[{0}; {1}]" if decoder.compare == "concatenation" else "[{0}; {1}; |{0} − {1}|; {0} ⊙ {1}]"
-    notes = f"F, G, H of two relu layers of {decoder.size} units"
+    notes = f"D = {decoder.size}, F a matrix, G and H of two relu layers"
     return [
         f"a_i, b_j the positions of {texts}",
-        "attend: e_ij = F(a_i)·F(b_j)   β_i = Σ_j softmax_j(e_ij) b_j   α_j = Σ_i softmax_i(e_ij) a_i",
+        "attend: e_ij = F a_i·F b_j / √D   β_i = Σ_j softmax_j(e_ij) b_j   α_j = Σ_i softmax_i(e_ij) a_i",
         f"compare: v_i = G({seen.format('a_i', 'β_i')})   w_j = G({seen.format('b_j', 'α_j')})",
         "aggregate: p(y) = softmax(V H([Σ_i v_i; Σ_j w_j]) + c)",
         notes + (f", dropout {decoder.dropout}" if decoder.dropout else ""),

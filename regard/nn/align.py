@@ -2,7 +2,7 @@
 
 For memories a (B, S, D) and b (B, T, D):
 
-    attend      e_ij = F(a_i) · F(b_j)
+    attend      e_ij = F a_i · F b_j / √size
                 β_i  = Σ_j softmax_j(e_ij) b_j          what of b belongs to a_i
                 α_j  = Σ_i softmax_i(e_ij) a_i          what of a belongs to b_j
     compare     v_i  = G([a_i; β_i]),   w_j = G([b_j; α_j])
@@ -10,9 +10,9 @@ For memories a (B, S, D) and b (B, T, D):
                 matter of one layer, whatever the vectors (Mou 2016; Chen 2017)
     aggregate   y    = H([Σ_i v_i; Σ_j w_j])
 
-F, G and H are feed-forward networks of two layers; F and G see the values times √D, so that embeddings of norm one have
-features of about one. No word sees another of its own text: what a position knows of its surroundings is what its
-encoder put there, nothing, or a soft parent.
+F is a matrix, so that what is the same is aligned before anything is learned (Parikh's F is a network); G and H are
+networks of two layers. All see the values times `gain`, so that their features are of about one. No word sees another
+of its own text: what a position knows of its surroundings is what its encoder put there, nothing, or a soft parent.
 """
 
 from __future__ import annotations
@@ -58,7 +58,13 @@ class Align(nn.Module):
     """Two memories of one width → features (B, 2·size) of how they stand to each other."""
 
     def __init__(
-        self, value_size: int, *, size: int, dropout: float = 0.0, compare: Comparison = "differences"
+        self,
+        value_size: int,
+        *,
+        size: int,
+        dropout: float = 0.0,
+        compare: Comparison = "differences",
+        gain: float = 1.0,
     ) -> None:
         super().__init__()
         if compare not in ("concatenation", "differences"):
@@ -66,7 +72,7 @@ class Align(nn.Module):
                 f"There is no comparison {compare!r}.", fix="Choose concatenation or differences."
             )
         self.differences = compare == "differences"
-        self.scale = value_size**0.5
+        self.gain = gain
         self.attention = nn.Sequential(nn.Dropout(dropout), nn.Linear(value_size, size, bias=False))
         self.temperature = size**-0.5
         self.comparison = feed_forward((4 if self.differences else 2) * value_size, size, dropout=dropout)
@@ -93,7 +99,7 @@ class Align(nn.Module):
         return (compared * mask.unsqueeze(-1)).sum(1)
 
     def forward(self, first: Memory, second: Memory) -> tuple[Tensor, Aligned]:
-        first, second = (replace(memory, values=memory.values * self.scale) for memory in (first, second))
+        first, second = (replace(memory, values=memory.values * self.gain) for memory in (first, second))
         aligned = self.attend(first, second)
         left = self.compare(first.values, aligned.first @ second.values)
         right = self.compare(second.values, aligned.second @ first.values)

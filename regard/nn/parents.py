@@ -12,7 +12,7 @@
 
     soft parent of m = Σ_h p(h → m) x_h
 
-The recurrent network sees the values times √D, so that embeddings of norm one have features of about one.
+The recurrent network sees the values times `gain`, so that their features are of about one (√D for embeddings).
 
 The values stay what they were, so that words meet their heads and nothing else of their surroundings: the recurrent
 network decides who the parent is, not what is known of it.
@@ -68,6 +68,7 @@ class Parents(nn.Module):
 
     size      of the recurrent network that reads the values, in each direction
     hidden    features in which head and modifier are compared; twice the size when absent
+    gain      what the values are multiplied with before they are read
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Parents(nn.Module):
         size: int = 64,
         hidden: int | None = None,
         dropout: float = 0.0,
+        gain: float = 1.0,
     ) -> None:
         super().__init__()
         if select not in SELECTIONS:
@@ -87,8 +89,8 @@ class Parents(nn.Module):
                 f"There is no selection of parents {select!r}.", fix=f"Choose one of {', '.join(SELECTIONS)}."
             )
         self.select: ParentSelection = select
-        self.root = nn.Parameter(torch.randn(value_size) * value_size**-0.5)
-        self.scale = value_size**0.5
+        self.root = nn.Parameter(torch.randn(value_size) / gain)
+        self.gain = gain
         self.dropout = nn.Dropout(dropout)
         self.reader: RecurrentLayer | None = None
         self.scores: ArcScores | None = None
@@ -123,7 +125,7 @@ class Parents(nn.Module):
             raise RegardError("These parents are given; there is nothing to find.")
         packing = Packing.of(lengths + 1, rooted.shape[1], None if counts is None else counts + 1)
         states = packing.unpack(
-            reader(packing.pack(self.dropout(rooted * self.scale)), packing)[0]
+            reader(packing.pack(self.dropout(rooted * self.gain)), packing)[0]
         )  # (B, N+1, 2·size)
         scores = score(self.dropout(states))
         if self.select == "softmax":

@@ -94,6 +94,8 @@ class MeanEncoderSpec(PositionsSpec):
     """The embeddings themselves as memory, their mean as summary."""
 
     type: Literal["mean"]
+    scaled: bool = False
+    """Times √embedding, so that features are of about one, like those of a recurrent state."""
 
 
 class BagEncoderSpec(EmbeddingSpec):

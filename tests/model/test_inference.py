@@ -126,7 +126,7 @@ def test_the_board_writes_the_equations() -> None:
     found = answers(spec("projective"))
     assert any("memory [h_j; Σ_r p(r → j) h_r]" in line for line in found["encoder"])
     assert any("read by the encoder of first" in line for line in found["encoder"])
-    assert any("attend: e_ij = F(a_i)·F(b_j)" in line for line in found["decoder"])
+    assert any("attend: e_ij = F a_i·F b_j / √D" in line for line in found["decoder"])
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,8 @@ def memory(*rows: list[list[float]]) -> Memory:
 
 
 def by_hand(compare: str) -> Align:
-    """F the identity, G the sum of its inputs; scale 1 to keep the numbers plain."""
+    """F the identity, G the sum of its inputs."""
     align = Align(2, size=1, compare=compare)
-    align.scale = 1.0
     align.attention = nn.Identity()
     align.comparison = nn.Linear(8 if compare == "differences" else 4, 1)
     with torch.no_grad():

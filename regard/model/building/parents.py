@@ -23,5 +23,6 @@ def with_parents(encoder: Any, spec: EncoderSpec) -> Any:
             size=parents.size,
             hidden=parents.hidden,
             dropout=parents.dropout,
+            gain=encoder.gain,
         ),
     )

@@ -41,4 +41,5 @@ def _convolutional(
 
 @build_encoder.register(MeanEncoderSpec)
 def _mean(encoder: MeanEncoderSpec, column: Column, *, read_files: bool = True) -> MeanEncoder:
-    return MeanEncoder(build_word_embedding(encoder, text_column(column), read_files=read_files))
+    embedding = build_word_embedding(encoder, text_column(column), read_files=read_files)
+    return MeanEncoder(embedding, scaled=encoder.scaled)

@@ -48,7 +48,8 @@ class AlignDecoder(nn.Module):
                 f"Texts to align need memories of one width; {self.names[0]} has {first}, {self.names[1]} {second}.",
                 fix=f"Share the encoder:  {self.names[1]}: {{type: shared, of: {self.names[0]}}}.",
             )
-        self.align = Align(first, size=size, dropout=dropout, compare=compare)
+        gain = getattr(sources[self.names[0]], "gain", 1.0)
+        self.align = Align(first, size=size, dropout=dropout, compare=compare, gain=gain)
         self.hidden = feed_forward(2 * size, size, dropout=dropout)
         self.output = nn.Linear(size, classes)
         self.register_buffer("class_weights", class_weights, persistent=False)

@@ -17,13 +17,19 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 
 class MeanEncoder(Encoder):
-    """values h_s = e(x_s), summary Σ_s h_s / n."""
+    """values h_s = e(x_s), summary Σ_s h_s / n; with `scaled`, h_s = √D e(x_s).
 
-    def __init__(self, embedding: Reading) -> None:
+    Embeddings have norm one. Scaled, their features are of about one, as those of a recurrent state beside them are.
+    """
+
+    def __init__(self, embedding: Reading, *, scaled: bool = False) -> None:
         super().__init__()
         self.embedding = embedding
         self.value_size = self.summary_size = embedding.size
+        root = embedding.size**0.5
+        self.scale: float = root if scaled else 1.0
+        self.gain = 1.0 if scaled else root
 
     def forward(self, tokens: Tokens) -> Memory:
-        values = self.embedding.read(tokens)
+        values = self.embedding.read(tokens) * self.scale
         return Memory(values, tokens.mask, masked_mean(values, tokens.mask))

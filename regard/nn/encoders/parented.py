@@ -24,6 +24,8 @@ class ParentedEncoder(Encoder):
         super().__init__()
         self.encoder, self.parents = encoder, parents
         self.value_size, self.summary_size = 2 * encoder.value_size, encoder.summary_size
+        # A mixture of heads is shorter than a head.
+        self.gain = encoder.gain * 2**0.5
 
     @property
     def embedding(self) -> Embedding:
