@@ -19,6 +19,7 @@ SELECTIONS = {
     "uniform": "α_ki = 1/S",
 }
 ENDS = {"last": "r = o_K", "sum": "r = u_{K+1}", "all": "r = relu(W [u; o_1; …; o_K] + b)"}
+MEAN = "α_ki = Σ_L p(L) p(z_k = i | the last L hops)   p(L) = softmax(N u + b)"
 POSITION = "l_jd = (1 − j/n) − (d/D)(1 − 2j/n)"
 
 
@@ -64,8 +65,13 @@ def _facts(decoder: FactsDecoderSpec) -> Answer:
         lines = [
             f"p(z_1 … z_K) ∝ exp(Σ_k e_k[z_k] + Σ_k θ_k[z_k, z_{{k+1}}])   e_ki = {score}   "
             "θ_k[i, j] = (P_k m_i + G_k u)·(R_k m_j + d_k[j − i])"
-            + (" + s_k [i = j]" if decoder.stay else "   θ_k[i, i] = −∞"),
-            "α_ki = p(z_k = i)   o_k = Σ_i α_ki c_i",
+            + ("" if decoder.stay else "   θ_k[i, i] = −∞"),
+            (
+                "α_ki = Σ_L p(L) p(z_k = i | the last L hops)   p(L) = softmax(N u + b)"
+                if decoder.fewer
+                else "α_ki = p(z_k = i)"
+            )
+            + "   o_k = Σ_i α_ki c_i",
         ]
         end = ENDS[decoder.read].replace("u_{K+1}", "u + Σ_k o_k")
     else:
@@ -80,8 +86,8 @@ def _facts(decoder: FactsDecoderSpec) -> Answer:
 @loss_line.register(FactsDecoderSpec)
 def _loss(decoder: FactsDecoderSpec) -> str:
     line = "−log p(y | story, question)"
-    if decoder.move_cost and decoder.attention.select == "facts":
-        line += f"   + {decoder.move_cost:g} · p(y)⁴ · Σ_k p(z_k ≠ z_{{k+1}})"
+    if decoder.hop_cost and decoder.attention.select == "facts":
+        line += f"   + {decoder.hop_cost:g} · p(y)⁴ · E[number of facts]"
     if decoder.attention.guide:
         line += f"   + {decoder.attention.guide:g} · (−Σ_k log α_k[z_k]), z the true facts"
     return line

@@ -1,7 +1,8 @@
 """Were the right facts found? The sentences a model chose against those that lead to the answer.
 
-A hop that stays where the one before it was adds nothing: of the choices 3 3 0 the facts are 3 0, so that a model may
-have more hops than a question has facts. With as many hops as facts this is equality, position by position.
+A hop that stays where the one before it was adds nothing, nor one that chose none (−1): of the choices 3 3 0 and −1 3 0
+the facts are 3 0, so that a model may have more hops than a question has facts. With as many hops as facts this is
+equality, position by position.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from regard.metrics.result import Score
 
 
 def distinct_hops(chosen: Sequence[int]) -> list[int]:
-    """The choices without immediate repeats."""
-    return [place for place, _ in groupby(chosen)]
+    """The choices without immediate repeats, and without the hops that chose nothing (−1)."""
+    return [place for place, _ in groupby(chosen) if place >= 0]
 
 
 def fact_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> Score:
@@ -34,7 +35,7 @@ def fact_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]
 def fact_set_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> Score:
     """The share of questions of which all facts were found, in any order, and nothing else."""
     _check(chosen, truth)
-    right = sum(set(c) == set(t) for c, t in zip(chosen, truth, strict=True))
+    right = sum(set(distinct_hops(c)) == set(t) for c, t in zip(chosen, truth, strict=True))
     return Score(
         "fact_set_accuracy", right / len(truth), len(truth), True, "all supporting facts, in any order"
     )

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from regard.nn.products import pair_products
 
-STAYING, NEVER = 3.0, -1e4
-"""What staying scores to begin with, and where it is not allowed: finite, for a story of one sentence."""
+NEVER = -1e4
+"""What staying scores where it is not allowed: finite, for a story of one sentence."""
 
 
 class Transitions(nn.Module):
@@ -16,8 +16,6 @@ class Transitions(nn.Module):
 
     After fact i, under the question u, fact j is looked for by what it says (R_k m_j: the same person, …) and by where
     it stands from i (e_k[j − i], clipped to ±`reach`: right before it, later, the same one again).
-
-    Staying at the same sentence scores s_k more, learned from 3 on: a hop moves when it has a reason to.
 
     stay   False: consecutive facts are different sentences, θ_k(i, i) is as good as −∞
     """
@@ -31,8 +29,6 @@ class Transitions(nn.Module):
         self.question = nn.ModuleList(nn.Linear(query_size, size, bias=False) for _ in range(steps))
         self.second = nn.ModuleList(nn.Linear(key_size, size, bias=False) for _ in range(steps))
         self.distances = nn.Parameter(torch.randn(steps, 2 * reach + 1, size) * 0.1)
-        if stay:
-            self.staying = nn.Parameter(torch.full((steps,), STAYING))
 
     def forward(self, query: Tensor, keys: list[Tensor]) -> Tensor:
         """query u (B, Q), the keys (B, S, D) of each hop → (B, K−1, S, S)."""
@@ -47,5 +43,4 @@ class Transitions(nn.Module):
         by_distance = wanted @ self.distances[step, apart + self.reach].T  # (B, S, 2S−1)
         index = (places - places[:, None] + count - 1).expand(len(found), -1, -1)  # [i, j] → j − i + S − 1
         scores: Tensor = pair_products(wanted, found) + by_distance.gather(2, index)
-        staying = self.staying[step] if self.stay else NEVER
-        return scores + staying * torch.eye(count, device=scores.device)
+        return scores if self.stay else scores + NEVER * torch.eye(count, device=scores.device)

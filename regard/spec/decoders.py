@@ -104,10 +104,10 @@ class FactsDecoderSpec(DecoderPart):
     """Of `select: facts`: features in which two consecutive facts are compared."""
     reach: Count = 32
     """Of `select: facts`: the largest distance between two consecutive facts that is told from larger ones."""
-    move_cost: NotNegative = 0.0
-    """Of `select: facts`: what an expected move from one sentence to another costs where the answer is right."""
-    move_after: Annotated[int, Field(ge=0)] = 0
-    """Updates without that cost; in as many more it rises to `move_cost`."""
+    fewer: bool = False
+    """Of `select: facts`: whether a question may need fewer facts than there are hops."""
+    hop_cost: NotNegative = 0.0
+    """With `fewer`: what an expected fact costs where the answer is right."""
     linear_start: Annotated[int, Field(ge=0)] = 0
     """Of `select: softmax`: updates at the start of training without the softmax."""
 

@@ -14,6 +14,7 @@ def test_order_counts_and_staying_does_not() -> None:
     assert fact_accuracy(chosen, truth).value == 3 / 6
     assert fact_set_accuracy(chosen, truth).value == 5 / 6
     assert distinct_hops([3, 3, 0, 3]) == [3, 0, 3]
+    assert fact_accuracy([[-1, 3, 0], [-1, -1, 0]], [[3, 0], [3, 0]]).value == 1 / 2
 
 
 def test_random_facts_is_one_ordered_choice_of_all() -> None:

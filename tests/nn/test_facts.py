@@ -103,7 +103,6 @@ def chain_scores(decoder: FactsDecoder, query: Tensor, keys: Tensor) -> dict[tup
             wanted = moves.first[k].weight @ keys[i] + moves.question[k].weight @ query
             distance = moves.distances[k, max(-1, min(1, j - i)) + 1]
             total = total + wanted @ (moves.second[k].weight @ keys[j] + distance)
-            total = total + (moves.staying[k] if i == j else 0.0)
         scores[choice] = total
     return scores
 
@@ -119,8 +118,6 @@ def test_the_joint_choice_by_enumeration(hops: int) -> None:
         expected = sum(p for choice, p in likely.items() if choice[hop] == place)
         torch.testing.assert_close(looks.weights[0, hop, place], expected)
     assert tuple(looks.facts[0].tolist()) == max(likely, key=lambda choice: likely[choice].item())
-    expected = sum(p * sum(i != j for i, j in pairwise(c)) for c, p in likely.items())
-    torch.testing.assert_close(looks.moves[0], expected)
     read = looks.weights[0, -1] @ seen["story"].values[0]
     torch.testing.assert_close(logits[0], decoder.output.weight @ read + decoder.output.bias)
     assert looks.weights[1, :, 0].tolist() == [1.0] * hops  # a story of one sentence
@@ -166,24 +163,48 @@ def test_the_guide_is_the_likelihood_of_the_true_facts() -> None:
     torch.testing.assert_close(loss.total.detach(), loss.parts["likelihood"] + 0.5 * expected.detach())
 
 
-def test_moves_cost_where_the_answer_is_right_and_only_in_training() -> None:
-    story, question, decoder = made("facts", move_cost=2.0)
+def test_the_question_says_how_many_facts_it_needs() -> None:
+    story, question, decoder = made("facts", hops=3, fewer=True)
+    whole, short = made("facts", hops=3)[2], made("facts", hops=2)[2]
+    with torch.no_grad():
+        for parts in ("first", "second", "question"):
+            for k in range(2):
+                mine = getattr(decoder.transitions, parts)[k].weight
+                getattr(whole.transitions, parts)[k].weight.copy_(mine)
+                if k == 1:
+                    getattr(short.transitions, parts)[0].weight.copy_(mine)
+        whole.transitions.distances.copy_(decoder.transitions.distances)
+        short.transitions.distances.copy_(decoder.transitions.distances[1:])
+        whole.queries.weight.copy_(decoder.queries.weight)
+        short.queries.weight.copy_(decoder.queries.weight[SIZE:])
+    seen = memories(story, question)
+    two, three = torch.softmax(decoder.counts(seen["question"].summary), -1)[0]
+    looks, of_three, of_two = (one(seen, best=True)[1] for one in (decoder, whole, short))
+    torch.testing.assert_close(looks.weights[0, 0], three * of_three.weights[0, 0])
+    expected = three * of_three.weights[0, 1:] + two * of_two.weights[0]
+    torch.testing.assert_close(looks.weights[0, 1:], expected)
+    likeliest = of_three.facts[0].tolist() if three > two else [-1, *of_two.facts[0].tolist()]
+    assert looks.facts[0].tolist() == likeliest
+
+
+def test_facts_cost_where_the_answer_is_right_and_only_in_training() -> None:
+    story, question, decoder = made("facts", hops=3, fewer=True, hop_cost=2.0)
     seen = memories(story, question)
     loss = decoder.loss(seen, TARGET)
-    logits, looks = decoder(seen)
+    logits, _ = decoder(seen)
     right = torch.softmax(logits, -1)[torch.arange(2), TARGET]
-    torch.testing.assert_close(loss.parts["moves"], (looks.moves * right**4).sum().detach())
+    counts = 2 + torch.softmax(decoder.counts(seen["question"].summary), -1)[:, 1]
+    torch.testing.assert_close(loss.parts["hops"], (counts * right**4).sum().detach())
+    torch.testing.assert_close(loss.total.detach(), loss.parts["likelihood"] + 2 * loss.parts["hops"])
     decoder.eval()
-    assert "moves" not in decoder.loss(seen, TARGET).parts
+    assert "hops" not in decoder.loss(seen, TARGET).parts
 
 
-def test_moves_are_free_at_first() -> None:
-    story, question, decoder = made("facts", move_cost=2.0, move_after=2)
-    seen = memories(story, question)
-    for share in (0.0, 0.0, 1.0, 2.0, 2.0):
-        loss = decoder.loss(seen, TARGET)
-        expected = loss.parts["likelihood"] + share * loss.parts["moves"]
-        torch.testing.assert_close(loss.total.detach(), expected)
+def test_consecutive_facts_are_different_where_staying_is_not_allowed() -> None:
+    story, question, decoder = made("facts", hops=2, stay=False)
+    looks = decoder(memories(story, question), best=True)[1]
+    assert looks.facts[0, 0] != looks.facts[0, 1]
+    assert looks.facts[1].tolist() == [0, 0]  # of one sentence, nothing else can be
 
 
 def test_linear_start_is_scores_without_softmax_for_so_many_updates() -> None:

@@ -62,8 +62,8 @@ def _facts(
         reach=decoder.reach,
         tables=encoder.hops,
         dropout=decoder.dropout,
-        move_cost=decoder.move_cost,
-        move_after=decoder.move_after,
+        fewer=decoder.fewer,
+        hop_cost=decoder.hop_cost,
         guide=decoder.attention.guide,
         linear_start=decoder.linear_start,
     )

@@ -19,6 +19,8 @@ from regard.nn.memory import Memory
 from regard.nn.products import weighted_sums
 from regard.nn.transitions import Transitions
 
+ALL = 2.0
+"""What it scores, to begin with, that a question needs as many facts as there are hops."""
 Read = Literal["last", "sum", "all"]
 
 
@@ -28,7 +30,8 @@ class Supported(Labels):
 
     attention   (B, 1, S) by name: how much each sentence gave to the answer
     hops        (B, K, S) p(z_k = s)
-    facts       (B, K) the chosen sentences: of a joint choice the most probable, else the largest weight of each hop
+    facts       (B, K) the chosen sentences: of a joint choice the most probable, else the largest weight of each hop;
+                −1 for a hop that passed without one
     """
 
     hops: Tensor
@@ -38,12 +41,11 @@ class Supported(Labels):
 
 @dataclass(frozen=True)
 class Looks:
-    """weights (B, K, S), what was read o_k (B, K, D), the state after the last hop (B, D), expected moves (B)."""
+    """weights (B, K, S), what was read o_k (B, K, D), the state after the last hop (B, D), chosen facts (B, K)."""
 
     weights: Tensor
     read: Tensor
     state: Tensor
-    moves: Tensor
     facts: Tensor | None = None
 
 
@@ -62,9 +64,10 @@ class FactsDecoder(nn.Module):
 
     rank, reach, stay   of the transitions: features consecutive facts are compared in, distances told apart, and
                    whether two consecutive facts may be the same sentence
-    move_cost      λ of a loss λ · p(y)⁴ · E[#{k: z_k ≠ z_{k+1}}] of the chain: with more hops than facts, stay
-                   rather than roam, once the answer y is known
-    move_after     updates without that cost; in as many more it rises to λ
+    fewer          the question says how many facts it needs: a chain over the last L hops, L = 2 … K, with
+                   p(L | u) = softmax(N u + b); weights are means over L
+    hop_cost       λ of a loss λ · p(y)⁴ · E[number of facts], with `fewer`: no more facts than the answer y needs, once
+                   it is known
     guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
     linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
     """
@@ -85,24 +88,28 @@ class FactsDecoder(nn.Module):
         reach: int = 32,
         tables: int = 1,
         dropout: float = 0.0,
-        move_cost: float = 0.0,
-        move_after: int = 0,
+        fewer: bool = False,
+        hop_cost: float = 0.0,
         guide: float = 0.0,
         linear_start: int = 0,
     ) -> None:
         super().__init__()
         self.attention, self.story, self.question = attention, story, question
         self.hops, self.read, self.tables = hops, read, tables
-        self.move_cost, self.move_after = move_cost, move_after
+        self.fewer, self.hop_cost = fewer, hop_cost
         self.guide, self.linear_start = guide, linear_start
         size, width = attention.query_size, attention.value_size
         self.joint = isinstance(attention.select, Facts)
         if self.joint:
             self.queries = nn.Linear(size, hops * size, bias=False)
+            if fewer:
+                self.counts = nn.Linear(size, hops - 1)
+                # All hops to begin with: which of them are not needed shows only when they are learned.
+                nn.init.constant_(self.counts.bias[-1:], ALL)
             self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
         else:
             self.carry = nn.Linear(size, width, bias=False)
-        if linear_start or move_after:
+        if linear_start:
             # a buffer, so that a resumed run goes on where it stood
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.mix = nn.Linear(size + hops * width, 2 * width) if read == "all" else None
@@ -135,15 +142,34 @@ class FactsDecoder(nn.Module):
         scores = torch.cat([score(asked[:, k : k + 1], score.keys(keys[k])) for k in range(self.hops)], 1)
         select = self.attention.select
         assert isinstance(select, Facts)
-        chain = select.chain(scores, mask, self.transitions(query, keys))
-        pairs = chain.marginals  # (B, K−1, S, S)
-        weights = (
-            torch.cat([pairs[:, :1].sum(-1), pairs.sum(-2)], 1) if self.hops > 1 else chain.node_marginals
-        )
-        moves = self.hops - 1 - pairs.diagonal(0, -2, -1).sum((-1, -2))
+        transitions = self.transitions(query, keys)
+        if not self.fewer:
+            chain = select.chain(scores, mask, transitions)
+            weights, facts = chain.node_marginals, chain.mode.argmax(-1) if best else None
+        else:
+            weights, facts = self._of_several_lengths(query, scores, mask, transitions, best)
         read = self._read(weights, values)
-        facts = chain.mode.argmax(-1) if best else None
-        return Looks(weights, read, query + read.sum(1), moves, facts)
+        return Looks(weights, read, query + read.sum(1), facts)
+
+    def _of_several_lengths(
+        self, query: Tensor, scores: Tensor, mask: Tensor, transitions: Tensor, best: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Σ_L p(L) p(z_k = i | L), where a chain of L facts is the last L hops; and the facts of the likeliest L."""
+        select = self.attention.select
+        assert isinstance(select, Facts)
+        likely = torch.softmax(self.counts(query), -1)  # (B, K−1), of 2 … K facts
+        weights, modes = torch.zeros_like(scores), []
+        for count in range(2, self.hops + 1):
+            unused = self.hops - count
+            chain = select.chain(scores[:, unused:], mask, transitions[:, unused:])
+            share = likely[:, count - 2, None, None]
+            weights = weights + nn.functional.pad(share * chain.node_marginals, (0, 0, unused, 0))
+            if best:
+                modes.append(nn.functional.pad(chain.mode.argmax(-1), (unused, 0), value=-1))  # (B, K)
+        if not best:
+            return weights, None
+        chosen = likely.argmax(-1)[:, None, None].expand(-1, 1, self.hops)
+        return weights, torch.stack(modes, 1).gather(1, chosen).squeeze(1)
 
     def _one_by_one(
         self, query: Tensor, keys: list[Tensor], values: list[Tensor], mask: Tensor, best: bool
@@ -161,7 +187,7 @@ class FactsDecoder(nn.Module):
             state = self.carry(state) + read[-1]
         together = torch.cat(weights, 1)
         facts = together.masked_fill(~mask.unsqueeze(1), float("-inf")).argmax(-1) if best else None
-        return Looks(together, torch.stack(read, 1), state, state.new_zeros(len(state)), facts)
+        return Looks(together, torch.stack(read, 1), state, facts)
 
     def _read(self, weights: Tensor, values: list[Tensor]) -> Tensor:
         return torch.cat(
@@ -171,18 +197,12 @@ class FactsDecoder(nn.Module):
     def _is_linear(self) -> bool:
         return bool(self.linear_start and self.training and self.updates < self.linear_start)
 
-    def _moves_cost(self) -> float:
-        """λ as it stands after the updates so far."""
-        if not self.move_after:
-            return self.move_cost
-        return self.move_cost * min(max(int(self.updates) / self.move_after - 1.0, 0.0), 1.0)
-
     def loss(
         self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
     ) -> Loss:
         """target (B) int64; truth: the supporting facts by the story's name, used with `guide` alone."""
         logits, looks = self(memories)
-        if self.training and (self.linear_start or self.move_after):
+        if self.training and self.linear_start:
             self.updates += 1
         total = nn.functional.cross_entropy(logits, target, reduction="sum")
         parts = {"likelihood": total.detach()}
@@ -190,12 +210,12 @@ class FactsDecoder(nn.Module):
             guide = guide_total(self._wanted(truth[self.story], looks.weights), looks.weights)
             parts["guide"] = guide.detach()
             total = total + self.guide * guide
-        if self.move_cost and self.joint and self.training:
-            # Only as far as the answer is right: at first the chain has to find out that it must move at all.
+        if self.hop_cost and self.joint and self.training:
+            # Only as far as the answer is right: at first the chain has to find out what it needs.
             right = torch.softmax(logits.detach(), -1).gather(1, target[:, None]).squeeze(1)  # (B)
-            moves = (looks.moves * right**4).sum()
-            parts["moves"] = moves.detach()
-            total = total + self._moves_cost() * moves
+            count = (looks.weights.sum((1, 2)) * right**4).sum()
+            parts["hops"] = count.detach()
+            total = total + self.hop_cost * count
         return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
 
     def _wanted(self, truth: Tokens, weights: Tensor) -> Tensor:
