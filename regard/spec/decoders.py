@@ -108,6 +108,8 @@ class FactsDecoderSpec(DecoderPart):
     """Of `select: facts`: whether a question may need fewer facts than there are hops."""
     hop_cost: NotNegative = 0.0
     """With `fewer`: what an expected fact costs where the answer is right."""
+    hop_after: Annotated[int, Field(ge=0)] = 0
+    """Updates without that cost; in as many more it rises to `hop_cost`."""
     linear_start: Annotated[int, Field(ge=0)] = 0
     """Of `select: softmax`: updates at the start of training without the softmax."""
 

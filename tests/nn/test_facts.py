@@ -200,6 +200,15 @@ def test_facts_cost_where_the_answer_is_right_and_only_in_training() -> None:
     assert "hops" not in decoder.loss(seen, TARGET).parts
 
 
+def test_facts_are_free_at_first() -> None:
+    story, question, decoder = made("facts", hops=3, fewer=True, hop_cost=2.0, hop_after=2)
+    seen = memories(story, question)
+    for share in (0.0, 0.0, 1.0, 2.0, 2.0):
+        loss = decoder.loss(seen, TARGET)
+        expected = loss.parts["likelihood"] + share * loss.parts["hops"]
+        torch.testing.assert_close(loss.total.detach(), expected)
+
+
 def test_consecutive_facts_are_different_where_staying_is_not_allowed() -> None:
     story, question, decoder = made("facts", hops=2, stay=False)
     looks = decoder(memories(story, question), best=True)[1]

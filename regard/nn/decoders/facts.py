@@ -19,8 +19,6 @@ from regard.nn.memory import Memory
 from regard.nn.products import weighted_sums
 from regard.nn.transitions import Transitions
 
-ALL = 2.0
-"""What it scores, to begin with, that a question needs as many facts as there are hops."""
 Read = Literal["last", "sum", "all"]
 
 
@@ -68,6 +66,7 @@ class FactsDecoder(nn.Module):
                    p(L | u) = softmax(N u + b); weights are means over L
     hop_cost       λ of a loss λ · p(y)⁴ · E[number of facts], with `fewer`: no more facts than the answer y needs, once
                    it is known
+    hop_after      updates without that cost; in as many more it rises to λ: first all facts have to be found
     guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
     linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
     """
@@ -90,13 +89,14 @@ class FactsDecoder(nn.Module):
         dropout: float = 0.0,
         fewer: bool = False,
         hop_cost: float = 0.0,
+        hop_after: int = 0,
         guide: float = 0.0,
         linear_start: int = 0,
     ) -> None:
         super().__init__()
         self.attention, self.story, self.question = attention, story, question
         self.hops, self.read, self.tables = hops, read, tables
-        self.fewer, self.hop_cost = fewer, hop_cost
+        self.fewer, self.hop_cost, self.hop_after = fewer, hop_cost, hop_after
         self.guide, self.linear_start = guide, linear_start
         size, width = attention.query_size, attention.value_size
         self.joint = isinstance(attention.select, Facts)
@@ -104,12 +104,10 @@ class FactsDecoder(nn.Module):
             self.queries = nn.Linear(size, hops * size, bias=False)
             if fewer:
                 self.counts = nn.Linear(size, hops - 1)
-                # All hops to begin with: which of them are not needed shows only when they are learned.
-                nn.init.constant_(self.counts.bias[-1:], ALL)
             self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
         else:
             self.carry = nn.Linear(size, width, bias=False)
-        if linear_start:
+        if linear_start or hop_after:
             # a buffer, so that a resumed run goes on where it stood
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.mix = nn.Linear(size + hops * width, 2 * width) if read == "all" else None
@@ -197,12 +195,18 @@ class FactsDecoder(nn.Module):
     def _is_linear(self) -> bool:
         return bool(self.linear_start and self.training and self.updates < self.linear_start)
 
+    def _cost_of_a_fact(self) -> float:
+        """λ as it stands after the updates so far."""
+        if not self.hop_after:
+            return self.hop_cost
+        return self.hop_cost * min(max(int(self.updates) / self.hop_after - 1.0, 0.0), 1.0)
+
     def loss(
         self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
     ) -> Loss:
         """target (B) int64; truth: the supporting facts by the story's name, used with `guide` alone."""
         logits, looks = self(memories)
-        if self.training and self.linear_start:
+        if self.training and (self.linear_start or self.hop_after):
             self.updates += 1
         total = nn.functional.cross_entropy(logits, target, reduction="sum")
         parts = {"likelihood": total.detach()}
@@ -215,7 +219,7 @@ class FactsDecoder(nn.Module):
             right = torch.softmax(logits.detach(), -1).gather(1, target[:, None]).squeeze(1)  # (B)
             count = (looks.weights.sum((1, 2)) * right**4).sum()
             parts["hops"] = count.detach()
-            total = total + self.hop_cost * count
+            total = total + self._cost_of_a_fact() * count
         return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
 
     def _wanted(self, truth: Tokens, weights: Tensor) -> Tensor:
