@@ -19,7 +19,7 @@ SELECTIONS = {
     "uniform": "α_ki = 1/S",
 }
 ENDS = {"last": "r = o_K", "sum": "r = u_{K+1}", "all": "r = relu(W [u; o_1; …; o_K] + b)"}
-MEAN = "α_ki = Σ_L p(L) p(z_k = i | the last L hops)   p(L) = softmax(N u + b)"
+FEWER = "α_ki = p(z_k = i | the last L hops)   L = argmin_L (N u + b)_L + {:g} L"
 POSITION = "l_jd = (1 − j/n) − (d/D)(1 − 2j/n)"
 
 
@@ -86,8 +86,8 @@ def _facts(decoder: FactsDecoderSpec) -> Answer:
 @loss_line.register(FactsDecoderSpec)
 def _loss(decoder: FactsDecoderSpec) -> str:
     line = "−log p(y | story, question)"
-    if decoder.hop_cost and decoder.attention.select == "facts":
-        line += f"   + {decoder.hop_cost:g} · p(y)⁴ · E[number of facts]"
+    if decoder.fewer and decoder.attention.select == "facts":
+        line = f"mean over L = 2 … {decoder.hops} of c_L = −log p_L(y | story, question)   + Σ_L ((N u + b)_L − c_L)²"
     if decoder.attention.guide:
         line += f"   + {decoder.attention.guide:g} · (−Σ_k log α_k[z_k]), z the true facts"
     return line

@@ -106,10 +106,8 @@ class FactsDecoderSpec(DecoderPart):
     """Of `select: facts`: the largest distance between two consecutive facts that is told from larger ones."""
     fewer: bool = False
     """Of `select: facts`: whether a question may need fewer facts than there are hops."""
-    hop_cost: NotNegative = 0.0
-    """With `fewer`: what an expected fact costs where the answer is right."""
-    hop_after: Annotated[int, Field(ge=0)] = 0
-    """Updates without that cost; in as many more it rises to `hop_cost`."""
+    hop_cost: NotNegative = 0.2
+    """With `fewer`: what one more fact costs, in nats of the answer's expected loss."""
     linear_start: Annotated[int, Field(ge=0)] = 0
     """Of `select: softmax`: updates at the start of training without the softmax."""
 

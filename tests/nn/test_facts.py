@@ -165,6 +165,7 @@ def test_the_guide_is_the_likelihood_of_the_true_facts() -> None:
 
 def test_the_question_says_how_many_facts_it_needs() -> None:
     story, question, decoder = made("facts", hops=3, fewer=True)
+    decoder.eval()
     whole, short = made("facts", hops=3)[2], made("facts", hops=2)[2]
     with torch.no_grad():
         for parts in ("first", "second", "question"):
@@ -178,35 +179,40 @@ def test_the_question_says_how_many_facts_it_needs() -> None:
         whole.queries.weight.copy_(decoder.queries.weight)
         short.queries.weight.copy_(decoder.queries.weight[SIZE:])
     seen = memories(story, question)
-    two, three = torch.softmax(decoder.counts(seen["question"].summary), -1)[0]
-    looks, of_three, of_two = (one(seen, best=True)[1] for one in (decoder, whole, short))
-    torch.testing.assert_close(looks.weights[0, 0], three * of_three.weights[0, 0])
-    expected = three * of_three.weights[0, 1:] + two * of_two.weights[0]
-    torch.testing.assert_close(looks.weights[0, 1:], expected)
-    likeliest = of_three.facts[0].tolist() if three > two else [-1, *of_two.facts[0].tolist()]
-    assert looks.facts[0].tolist() == likeliest
+    of_three, of_two = (one(seen, best=True) for one in (whole, short))
+    with torch.no_grad():
+        decoder.costs.weight.zero_()
+        for expensive, (logits, looks) in ((0, of_three), (1, of_two)):
+            # a fact more costs hop_cost, 0.2: two facts are taken unless three are more than that better
+            decoder.costs.bias.copy_(torch.tensor([0.3, 0.0]) if expensive == 0 else torch.tensor([0.1, 0.0]))
+            found, mine = decoder(seen, best=True)
+            assert mine.facts[0].tolist() == [-1] * expensive + looks.facts[0].tolist()
+            torch.testing.assert_close(mine.weights[:, expensive:], looks.weights)
+            assert not mine.weights[:, :expensive].any()
+            decoder.output.load_state_dict((whole if expensive == 0 else short).output.state_dict())
+            torch.testing.assert_close(decoder(seen)[0], logits)
+            assert found.shape == logits.shape
 
 
-def test_facts_cost_where_the_answer_is_right_and_only_in_training() -> None:
-    story, question, decoder = made("facts", hops=3, fewer=True, hop_cost=2.0)
+def test_every_number_of_facts_learns_and_the_question_learns_what_each_costs() -> None:
+    story, question, decoder = made("facts", hops=3, fewer=True, hop_cost=0.0)
     seen = memories(story, question)
+    expected = decoder.costs(seen["question"].summary)
+    costs = []
+    for taken in ([-9.0, 0.0], [0.0, -9.0]):
+        weight, bias = decoder.costs.weight.clone(), decoder.costs.bias.clone()
+        with torch.no_grad():
+            decoder.costs.weight.zero_()
+            decoder.costs.bias.copy_(torch.tensor(taken))
+            costs.append(torch.nn.functional.cross_entropy(decoder(seen)[0], TARGET, reduction="none"))
+            decoder.costs.weight.copy_(weight)
+            decoder.costs.bias.copy_(bias)
+    both = torch.stack(costs, 1)  # (B, 2) of two and of three facts
     loss = decoder.loss(seen, TARGET)
-    logits, _ = decoder(seen)
-    right = torch.softmax(logits, -1)[torch.arange(2), TARGET]
-    counts = 2 + torch.softmax(decoder.counts(seen["question"].summary), -1)[:, 1]
-    torch.testing.assert_close(loss.parts["hops"], (counts * right**4).sum().detach())
-    torch.testing.assert_close(loss.total.detach(), loss.parts["likelihood"] + 2 * loss.parts["hops"])
-    decoder.eval()
-    assert "hops" not in decoder.loss(seen, TARGET).parts
-
-
-def test_facts_are_free_at_first() -> None:
-    story, question, decoder = made("facts", hops=3, fewer=True, hop_cost=2.0, hop_after=2)
-    seen = memories(story, question)
-    for share in (0.0, 0.0, 1.0, 2.0, 2.0):
-        loss = decoder.loss(seen, TARGET)
-        expected = loss.parts["likelihood"] + share * loss.parts["hops"]
-        torch.testing.assert_close(loss.total.detach(), expected)
+    misjudged = (expected - both).square().sum()
+    torch.testing.assert_close(loss.total, both.mean(1).sum() + misjudged)
+    taken = both.gather(1, expected.argmin(-1, keepdim=True)).sum()
+    torch.testing.assert_close(loss.parts["likelihood"], taken.detach())
 
 
 def test_consecutive_facts_are_different_where_staying_is_not_allowed() -> None:

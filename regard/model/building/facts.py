@@ -64,7 +64,6 @@ def _facts(
         dropout=decoder.dropout,
         fewer=decoder.fewer,
         hop_cost=decoder.hop_cost,
-        hop_after=decoder.hop_after,
         guide=decoder.attention.guide,
         linear_start=decoder.linear_start,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,6 +47,11 @@ class Looks:
     facts: Tensor | None = None
 
 
+def _chosen(several: Sequence[Tensor], which: Tensor) -> Tensor:
+    """Row b of several[which[b]]."""
+    return torch.stack(list(several))[which, torch.arange(len(which), device=which.device)]
+
+
 class FactsDecoder(nn.Module):
     """p(answer | story, question) = softmax(V r + b), r from K reads of the story's memory (m_i, c_i).
 
@@ -62,11 +67,9 @@ class FactsDecoder(nn.Module):
 
     rank, reach, stay   of the transitions: features consecutive facts are compared in, distances told apart, and
                    whether two consecutive facts may be the same sentence
-    fewer          the question says how many facts it needs: a chain over the last L hops, L = 2 … K, with
-                   p(L | u) = softmax(N u + b); weights are means over L
-    hop_cost       λ of a loss λ · p(y)⁴ · E[number of facts], with `fewer`: no more facts than the answer y needs, once
-                   it is known
-    hop_after      updates without that cost; in as many more it rises to λ: first all facts have to be found
+    fewer          the question says how many facts it needs. Every chain over the last L hops, L = 2 … K, learns to
+                   answer; N u + b learns what each of them costs, −log p_L(y); and the L with the least expected cost
+                   is taken, where each fact costs `hop_cost` more: no more facts than the answer needs
     guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
     linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
     """
@@ -88,26 +91,25 @@ class FactsDecoder(nn.Module):
         tables: int = 1,
         dropout: float = 0.0,
         fewer: bool = False,
-        hop_cost: float = 0.0,
-        hop_after: int = 0,
+        hop_cost: float = 0.2,
         guide: float = 0.0,
         linear_start: int = 0,
     ) -> None:
         super().__init__()
         self.attention, self.story, self.question = attention, story, question
         self.hops, self.read, self.tables = hops, read, tables
-        self.fewer, self.hop_cost, self.hop_after = fewer, hop_cost, hop_after
-        self.guide, self.linear_start = guide, linear_start
+        self.hop_cost, self.guide, self.linear_start = hop_cost, guide, linear_start
         size, width = attention.query_size, attention.value_size
         self.joint = isinstance(attention.select, Facts)
+        self.fewer = fewer and self.joint and hops > 2
         if self.joint:
             self.queries = nn.Linear(size, hops * size, bias=False)
-            if fewer:
-                self.counts = nn.Linear(size, hops - 1)
+            if self.fewer:
+                self.costs = nn.Linear(size, hops - 1)
             self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
         else:
             self.carry = nn.Linear(size, width, bias=False)
-        if linear_start or hop_after:
+        if linear_start:
             # a buffer, so that a resumed run goes on where it stood
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.mix = nn.Linear(size + hops * width, 2 * width) if read == "all" else None
@@ -116,62 +118,60 @@ class FactsDecoder(nn.Module):
 
     def forward(self, memories: Mapping[str, Memory], *, best: bool = False) -> tuple[Tensor, Looks]:
         """Logits (B, C), and what was looked at; `best` asks for the chosen facts too."""
+        query = memories[self.question].summary
+        several = self._looks(memories, best)
+        if len(several) == 1:
+            return self._answer(query, several[0]), several[0]
+        needed = self._needed(query)  # (B) which of `several`
+        logits = _chosen([self._answer(query, looks) for looks in several], needed)
+        weights, read, state = (
+            _chosen([getattr(looks, part) for looks in several], needed)
+            for part in ("weights", "read", "state")
+        )
+        facts = [looks.facts for looks in several if looks.facts is not None]
+        return logits, Looks(weights, read, state, _chosen(facts, needed) if best else None)
+
+    def _looks(self, memories: Mapping[str, Memory], best: bool) -> list[Looks]:
+        """Those of every number of facts, from 2 to K; with K facts alone, or with softmax hops, one."""
         story, query = memories[self.story], memories[self.question].summary
         whole = story.values if story.keys is None else story.keys
         keys, values = self._by_hop(whole), self._by_hop(story.values)
-        look = self._chain if self.joint else self._one_by_one
-        looks = look(query, keys, values, story.mask, best)
+        look = self._chains if self.joint else self._one_by_one
+        return look(query, keys, values, story.mask, best)
+
+    def _answer(self, query: Tensor, looks: Looks) -> Tensor:
         if self.read == "last":
             found = looks.read[:, -1]
         elif self.mix is None:
             found = looks.state
         else:
             found = torch.relu(self.mix(torch.cat([query, looks.read.flatten(1)], -1)))
-        return self.output(self.dropout(found)), looks
+        logits: Tensor = self.output(self.dropout(found))
+        return logits
 
     def _by_hop(self, memory: Tensor) -> list[Tensor]:
         return [memory] * self.hops if self.tables == 1 else list(memory.chunk(self.tables, -1))
 
-    def _chain(
+    def _chains(
         self, query: Tensor, keys: list[Tensor], values: list[Tensor], mask: Tensor, best: bool
-    ) -> Looks:
+    ) -> list[Looks]:
         asked = self.queries(query).view(len(query), self.hops, -1)  # (B, K, Q)
-        score = self.attention.score
+        score, select = self.attention.score, self.attention.select
+        assert isinstance(select, Facts)
         scores = torch.cat([score(asked[:, k : k + 1], score.keys(keys[k])) for k in range(self.hops)], 1)
-        select = self.attention.select
-        assert isinstance(select, Facts)
         transitions = self.transitions(query, keys)
-        if not self.fewer:
-            chain = select.chain(scores, mask, transitions)
-            weights, facts = chain.node_marginals, chain.mode.argmax(-1) if best else None
-        else:
-            weights, facts = self._of_several_lengths(query, scores, mask, transitions, best)
-        read = self._read(weights, values)
-        return Looks(weights, read, query + read.sum(1), facts)
-
-    def _of_several_lengths(
-        self, query: Tensor, scores: Tensor, mask: Tensor, transitions: Tensor, best: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Σ_L p(L) p(z_k = i | L), where a chain of L facts is the last L hops; and the facts of the likeliest L."""
-        select = self.attention.select
-        assert isinstance(select, Facts)
-        likely = torch.softmax(self.counts(query), -1)  # (B, K−1), of 2 … K facts
-        weights, modes = torch.zeros_like(scores), []
-        for count in range(2, self.hops + 1):
-            unused = self.hops - count
+        found = []
+        for unused in range(self.hops - 2 if self.fewer else 0, -1, -1):  # hops before the first fact
             chain = select.chain(scores[:, unused:], mask, transitions[:, unused:])
-            share = likely[:, count - 2, None, None]
-            weights = weights + nn.functional.pad(share * chain.node_marginals, (0, 0, unused, 0))
-            if best:
-                modes.append(nn.functional.pad(chain.mode.argmax(-1), (unused, 0), value=-1))  # (B, K)
-        if not best:
-            return weights, None
-        chosen = likely.argmax(-1)[:, None, None].expand(-1, 1, self.hops)
-        return weights, torch.stack(modes, 1).gather(1, chosen).squeeze(1)
+            weights = nn.functional.pad(chain.node_marginals, (0, 0, unused, 0))  # (B, K, S)
+            facts = nn.functional.pad(chain.mode.argmax(-1), (unused, 0), value=-1) if best else None
+            read = self._read(weights, values)
+            found.append(Looks(weights, read, query + read.sum(1), facts))
+        return found
 
     def _one_by_one(
         self, query: Tensor, keys: list[Tensor], values: list[Tensor], mask: Tensor, best: bool
-    ) -> Looks:
+    ) -> list[Looks]:
         linear = self._is_linear()
         weights, read, state = [], [], query
         for k in range(self.hops):
@@ -185,7 +185,7 @@ class FactsDecoder(nn.Module):
             state = self.carry(state) + read[-1]
         together = torch.cat(weights, 1)
         facts = together.masked_fill(~mask.unsqueeze(1), float("-inf")).argmax(-1) if best else None
-        return Looks(together, torch.stack(read, 1), state, facts)
+        return [Looks(together, torch.stack(read, 1), state, facts)]
 
     def _read(self, weights: Tensor, values: list[Tensor]) -> Tensor:
         return torch.cat(
@@ -195,32 +195,43 @@ class FactsDecoder(nn.Module):
     def _is_linear(self) -> bool:
         return bool(self.linear_start and self.training and self.updates < self.linear_start)
 
-    def _cost_of_a_fact(self) -> float:
-        """λ as it stands after the updates so far."""
-        if not self.hop_after:
-            return self.hop_cost
-        return self.hop_cost * min(max(int(self.updates) / self.hop_after - 1.0, 0.0), 1.0)
-
     def loss(
         self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
     ) -> Loss:
         """target (B) int64; truth: the supporting facts by the story's name, used with `guide` alone."""
-        logits, looks = self(memories)
-        if self.training and (self.linear_start or self.hop_after):
+        if self.training and self.linear_start:
             self.updates += 1
-        total = nn.functional.cross_entropy(logits, target, reduction="sum")
-        parts = {"likelihood": total.detach()}
+        query = memories[self.question].summary
+        several = self._looks(memories, False)
+        answers = [self._answer(query, looks) for looks in several]
+        costs = torch.stack(
+            [nn.functional.cross_entropy(one, target, reduction="none") for one in answers], 1
+        )
+        total = costs.mean(1).sum()  # over the numbers of facts, then over the rows
+        parts = {}
+        if self.fewer:
+            # The question learns what is to be expected; it is not to become easier to foresee.
+            misjudged = (self.costs(query.detach()) - costs.detach()).square().sum()
+            parts["misjudged"] = misjudged.detach()
+            total = total + misjudged
+        with torch.no_grad():
+            parts["likelihood"] = costs.sum() if len(several) == 1 else self._likelihood(query, costs)
         if self.guide and truth is not None:
-            guide = guide_total(self._wanted(truth[self.story], looks.weights), looks.weights)
+            weights = several[-1].weights
+            guide = guide_total(self._wanted(truth[self.story], weights), weights)
             parts["guide"] = guide.detach()
             total = total + self.guide * guide
-        if self.hop_cost and self.joint and self.training:
-            # Only as far as the answer is right: at first the chain has to find out what it needs.
-            right = torch.softmax(logits.detach(), -1).gather(1, target[:, None]).squeeze(1)  # (B)
-            count = (looks.weights.sum((1, 2)) * right**4).sum()
-            parts["hops"] = count.detach()
-            total = total + self._cost_of_a_fact() * count
         return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
+
+    def _needed(self, query: Tensor) -> Tensor:
+        """(B) how many facts more than two the question is expected to need."""
+        counts = torch.arange(self.hops - 1, device=query.device)
+        expected: Tensor = self.costs(query) + self.hop_cost * counts  # (B, K−1)
+        return expected.argmin(-1)
+
+    def _likelihood(self, query: Tensor, costs: Tensor) -> Tensor:
+        """−log p of the truth with as many facts as are taken."""
+        return costs.gather(1, self._needed(query)[:, None]).sum()
 
     def _wanted(self, truth: Tokens, weights: Tensor) -> Tensor:
         """(B, K, S): hop k is to look at the k-th fact; with fewer facts than hops the last one again."""
