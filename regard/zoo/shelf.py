@@ -30,10 +30,15 @@ def text(name: str) -> str:
 
 
 def find(name_or_path: str, overrides: Sequence[str] = ()) -> Spec:
-    """The spec of a zoo name, of a YAML file, or of a trained model's folder."""
+    """The spec of a zoo name, of a YAML file, or of a trained model's folder.
+
+    A name of the zoo is that, whatever else is called so here; the folder of that name is `./NAME`.
+    """
     from regard.spec import Spec
     from regard.spec.document import parse
 
+    if name_or_path in names():
+        return Spec.parse(parse(text(name_or_path), f"{name_or_path}.yaml"), overrides)
     path = Path(name_or_path)
     if path.is_dir() and (path / "spec.yaml").is_file():
         return Spec.load(path / "spec.yaml", overrides)

@@ -72,3 +72,13 @@ def test_every_spec_says_what_it_is_and_where_it_comes_from() -> None:
         spec = zoo.find(name)
         assert spec.name == name
         assert spec.description
+
+
+def test_a_folder_of_the_same_name_does_not_hide_a_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("copy").mkdir()
+    Path("copy/spec.yaml").write_text(zoo.text("reverse"), encoding="utf-8")
+    assert zoo.find("copy").name == "copy"
+    assert zoo.find("./copy").name == "reverse"
