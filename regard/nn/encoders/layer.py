@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 
-from regard.nn.cells import Activation, Cell, CellName, GRUCell, RNNCell, Update, make_cell
+from regard.nn.cells import Activation, Cell, CellName, GRUCell, Update, make_cell
 from regard.nn.fused.reach import within_reach
 from regard.nn.packing import Packing
+from regard.nn.recurrence import known_to_torch, run_cells
 
 First = Literal["learned", "zero"]
 
@@ -49,26 +49,13 @@ class RecurrentLayer(nn.Module):
         cell = self.cell(0)
         if isinstance(cell, GRUCell) and within_reach(inputs, cell.weight_hh):
             return self.by_kernels(inputs, packing)
-        if isinstance(cell, RNNCell) and cell.activation not in ("tanh", "relu"):
-            return self.by_cells(inputs, packing)
-        return self.by_torch(inputs, packing)
+        return (self.by_torch if known_to_torch(cell) else self.by_cells)(inputs, packing)
 
     def by_torch(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        cell, rows = self.cell(0), len(packing.order)
-        weights = [weight for one in self.cells for weight in cast(Cell, one).torch_weights()]
-        first = self.first.unsqueeze(1).expand(-1, rows, -1).contiguous()  # (directions, B, state)
-        common = (weights, True, 1, 0.0, self.training, len(self.cells) == 2)
-        with warnings.catch_warnings():
-            # cuDNN copies the weights into one piece at each call; they are small beside the work.
-            warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
-            if isinstance(cell, GRUCell):
-                outputs, last = torch.gru(inputs, packing.sizes, first, *common)
-            elif isinstance(cell, RNNCell):
-                run = torch.rnn_relu if cell.activation == "relu" else torch.rnn_tanh
-                outputs, last = run(inputs, packing.sizes, first, *common)
-            else:
-                states = [part.contiguous() for part in first.chunk(2, -1)]
-                outputs, last, _ = torch.lstm(inputs, packing.sizes, states, *common)
+        rows = len(packing.order)
+        first = self.first.unsqueeze(1).expand(-1, rows, -1)  # (directions, B, state)
+        cells = [self.cell(direction) for direction in range(len(self.cells))]
+        outputs, last = run_cells(cells, inputs, packing, first, training=self.training)
         last = last.index_select(1, packing.back)
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 
