@@ -184,26 +184,42 @@ def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where)
 
 
 def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Where) -> None:
-    place = ("decoder", name)
-    if decoder.condition is not None:
-        if not decoder.condition:
-            raise RegardError(
-                "the encoding reaches the decoder in no way.",
-                where=where(*place, "condition"),
-                fix="Choose from start, every-step, attention.",
-            )
-        if "attention" in decoder.condition and not decoder.attention:
-            raise RegardError(
-                "condition names attention, and there is no attention.",
-                where=where(*place, "condition"),
-                fix="Add  attention: {score: additive, select: softmax}.",
-            )
-        if decoder.attention and "attention" not in decoder.condition:
-            raise RegardError(
-                "there is an attention, and condition leaves it out.",
-                where=where(*place, "condition"),
-                fix="Add attention to condition, or remove the attention.",
-            )
+    _condition(decoder, where, ("decoder", name))
+    _attentions_together(spec, decoder, where, ("decoder", name))
+    dots = [attention for attention in decoder.attention if attention.score in ("dot", "scaled-dot")]
+    for attention in dots:
+        _same_width(spec, name, decoder, attention, where)
+    _tie(spec, name, decoder, where)
+
+
+def _condition(decoder: RecurrentDecoderSpec, where: Where, place: tuple[str, ...]) -> None:
+    """How the encoding reaches the decoder, and whether the attention agrees."""
+    if decoder.condition is None:
+        return
+    if not decoder.condition:
+        raise RegardError(
+            "the encoding reaches the decoder in no way.",
+            where=where(*place, "condition"),
+            fix="Choose from start, every-step, attention.",
+        )
+    if "attention" in decoder.condition and not decoder.attention:
+        raise RegardError(
+            "condition names attention, and there is no attention.",
+            where=where(*place, "condition"),
+            fix="Add  attention: {score: additive, select: softmax}.",
+        )
+    if decoder.attention and "attention" not in decoder.condition:
+        raise RegardError(
+            "there is an attention, and condition leaves it out.",
+            where=where(*place, "condition"),
+            fix="Add attention to condition, or remove the attention.",
+        )
+
+
+def _attentions_together(
+    spec: Spec, decoder: RecurrentDecoderSpec, where: Where, place: tuple[str, ...]
+) -> None:
+    """What several attentions of one decoder must agree on."""
     overs = [attention.over or next(iter(spec.encoder)) for attention in decoder.attention]
     if len(set(overs)) < len(overs):
         raise RegardError(
@@ -225,9 +241,10 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
                 where=where(*place, "attention", "feed"),
                 fix="Add  state: current, or drop feed.",
             )
-    dots = [attention for attention in decoder.attention if attention.score in ("dot", "scaled-dot")]
-    for attention in dots:
-        _same_width(spec, name, decoder, attention, where)
+
+
+def _tie(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Where) -> None:
+    place = ("decoder", name)
     if decoder.tie != "none" and decoder.vectors and decoder.freeze_vectors:
         raise RegardError(
             "tied output weights cannot be frozen.", where=where(*place, "tie"), fix="Drop freeze_vectors."

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from regard.data.batch import Tokens
-from regard.data.columns.column import Column
+from regard.data.columns.classed import ClassedColumn
 from regard.data.columns.label import unknown_class
 from regard.data.columns.spans import Scheme, first_fault, rewrite
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 
 
-class TagsColumn(Column):
+class TagsColumn(ClassedColumn):
     """Tags between spaces, as many as the column `of` has pieces.
 
     Tags are numbered from 0, sorted; there are no special ids, so padding (0) is told from the first tag by the
@@ -38,44 +37,26 @@ class TagsColumn(Column):
         scheme: Scheme | None = None,
         allowed: Scheme | None = None,
     ) -> None:
-        super().__init__(name, field=field, of=(of,))
+        super().__init__(name, of=of, field=field)
         self.scheme, self.allowed = scheme, allowed
-        self.counts: list[int] = []
-        self._set_tags([])
-
-    def _set_tags(self, tags: Sequence[str]) -> None:
-        self.classes = list(tags)
-        self._numbers = {tag: number for number, tag in enumerate(self.classes)}
-
-    @property
-    def size(self) -> int:
-        """Number of tags."""
-        return len(self.classes)
-
-    def learn(self, values: Iterable[str]) -> None:
-        counts: Counter[str] = Counter()
-        for value in values:
-            counts.update(self._cut(value))
-        self._set_tags(sorted(counts))
-        self.counts = [counts[tag] for tag in self.classes]
 
     def check_value(self, value: str | None) -> str | None:
         reason = super().check_value(value)
         if reason or value is None:
             return reason
-        tags = self._cut(value)
+        tags = self.classes_in(value)
         unknown = next((tag for tag in tags if tag not in self._numbers), None)
         if unknown is not None:
             return f"has {unknown_class(unknown, self.classes, 'tag')}"
         return None if self.allowed is None else first_fault(tags, self.allowed)
 
-    def _cut(self, value: str) -> list[str]:
+    def classes_in(self, value: str) -> list[str]:
         tags = value.split()
         return tags if self.scheme is None else rewrite(tags, self.scheme)
 
     def normalize(self, value: str) -> str:
         """The tags as `decode` can give them back."""
-        return " ".join(self._cut(value))
+        return " ".join(self.classes_in(value))
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         expected = len(beside[self.of[0]])
@@ -87,13 +68,10 @@ class TagsColumn(Column):
 
     def encode(self, value: str) -> Array:
         try:
-            return np.array([self._numbers[tag] for tag in self._cut(value)], dtype=np.int32)
+            return np.array([self._numbers[tag] for tag in self.classes_in(value)], dtype=np.int32)
         except KeyError as error:
             what = unknown_class(error.args[0], self.classes, "tag")
             raise RegardError(f"this is {what}.", where=self.name) from None
-
-    def decode(self, ids: Sequence[int]) -> str:
-        return " ".join(self.tokens(ids))
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         return value.split() if isinstance(value, str) else [self.classes[int(number)] for number in value]
@@ -105,10 +83,3 @@ class TagsColumn(Column):
 
     def options(self) -> dict[str, Any]:
         return {"field": self.field, "of": self.of[0], "scheme": self.scheme, "allowed": self.allowed}
-
-    def learned(self) -> dict[str, Any]:
-        return {"classes": self.classes, "counts": self.counts}
-
-    def relearn(self, learned: Mapping[str, Any]) -> None:
-        self._set_tags(learned["classes"])
-        self.counts = list(learned["counts"])

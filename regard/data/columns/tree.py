@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ import numpy as np
 import torch
 
 from regard.data.batch import Trees
-from regard.data.columns.column import Column
+from regard.data.columns.classed import ClassedColumn
 from regard.data.columns.projectivity import crossing, fault, projectivise
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
@@ -23,7 +22,7 @@ UNSEEN = -1
 """The number of a relation that training did not have."""
 
 
-class TreeColumn(Column):
+class TreeColumn(ClassedColumn):
     """Arcs such as "2:nsubj 0:root 2:obj": for each piece of the column `of` its head and, after a colon, the relation.
 
     Heads are counted from 1, 0 is the root symbol. Relations are optional, but all arcs have one or none has. The
@@ -44,26 +43,12 @@ class TreeColumn(Column):
         single_root: bool = True,
         nonprojective: Nonprojective = "keep",
     ) -> None:
-        super().__init__(name, field=field, of=(of,))
+        super().__init__(name, of=of, field=field)
         self.single_root, self.nonprojective = single_root, nonprojective
-        self.counts: list[int] = []
-        self._set_relations([])
 
-    def _set_relations(self, relations: Sequence[str]) -> None:
-        self.classes = list(relations)
-        self._numbers = {relation: number for number, relation in enumerate(self.classes)}
-
-    @property
-    def size(self) -> int:
-        """Number of relations; 0 where the arcs have none."""
-        return len(self.classes)
-
-    def learn(self, values: Iterable[str]) -> None:
-        counts: Counter[str] = Counter()
-        for value in values:
-            counts.update(relation for arc in value.split() if (relation := arc.partition(":")[2]))
-        self._set_relations(sorted(counts))
-        self.counts = [counts[relation] for relation in self.classes]
+    def classes_in(self, value: str) -> Iterable[str]:
+        """The relations; none where the arcs have none."""
+        return (relation for arc in value.split() if (relation := arc.partition(":")[2]))
 
     def check_value(self, value: str | None) -> str | None:
         reason = super().check_value(value)
@@ -99,9 +84,6 @@ class TreeColumn(Column):
         if self.nonprojective == "projectivise" and fault(heads, single_root=self.single_root) is None:
             heads = projectivise(heads)
         return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        return " ".join(self.tokens(ids))
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         if isinstance(value, str):
@@ -146,10 +128,3 @@ class TreeColumn(Column):
             "single_root": self.single_root,
             "nonprojective": self.nonprojective,
         }
-
-    def learned(self) -> dict[str, Any]:
-        return {"classes": self.classes, "counts": self.counts}
-
-    def relearn(self, learned: Mapping[str, Any]) -> None:
-        self._set_relations(learned["classes"])
-        self.counts = list(learned["counts"])

@@ -1,0 +1,47 @@
+"""Columns whose values are made of classes: what they learn is the classes, and how often each occurs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from regard.data.columns.column import Column
+
+
+class ClassedColumn(Column):
+    """Classes are numbered from 0, sorted. `classes_in` gives those of one value."""
+
+    def __init__(self, name: str, *, of: str, field: str | None = None) -> None:
+        super().__init__(name, field=field, of=(of,))
+        self.counts: list[int] = []
+        self._set_classes([])
+
+    def _set_classes(self, classes: Sequence[str]) -> None:
+        self.classes = list(classes)
+        self._numbers = {name: number for number, name in enumerate(self.classes)}
+
+    @property
+    def size(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    def classes_in(self, value: str) -> Iterable[str]:
+        raise NotImplementedError
+
+    def learn(self, values: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+        for value in values:
+            counts.update(self.classes_in(value))
+        self._set_classes(sorted(counts))
+        self.counts = [counts[name] for name in self.classes]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.tokens(ids))
+
+    def learned(self) -> dict[str, Any]:
+        return {"classes": self.classes, "counts": self.counts}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self._set_classes(learned["classes"])
+        self.counts = list(learned["counts"])
