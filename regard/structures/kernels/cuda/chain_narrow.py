@@ -11,8 +11,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from regard.structures.kernels.cuda.chain_sweeps import _finite, _ratio
-from regard.structures.kernels.cuda.two_states import length_of
+from regard.structures.kernels.cuda.arithmetic import finite, length_of, ratio
 
 
 @triton.jit
@@ -67,18 +66,18 @@ def marginals_kernel(
     message = tl.where(tl.arange(0, 2)[:, None] == 0, start[None, :], start[None, :])
     if init is not None:
         first = tl.load(init + b * C + i, mask=i < C, other=float("-inf"))
-        first = first - _finite(tl.max(first, 0))
+        first = first - finite(tl.max(first, 0))
         message = tl.where(tl.arange(0, 2)[:, None] == 0, first[None, :], message)
     _store_both(messages, 0, last, message, N, C, BLOCK)
     tile = _load_both(edges, 0, last - 1, last, C, BLOCK, float("-inf"))
     for n in range(last):
         m = last - 1 - n
         ahead = _load_both(edges, n + 1, m - 1, last, C, BLOCK, float("-inf"))
-        tile = tile - _finite(tl.max(tl.max(tile, 2), 1))[:, None, None]
+        tile = tile - finite(tl.max(tl.max(tile, 2), 1))[:, None, None]
         scores = message[:, :, None] + tile
-        best = _finite(tl.max(scores, 1))
+        best = finite(tl.max(scores, 1))
         message = best + tl.log(tl.sum(tl.exp(scores - best[:, None, :]), 1))
-        message = message - _finite(tl.max(message, 1))[:, None]
+        message = message - finite(tl.max(message, 1))[:, None]
         _store_both(messages, n + 1, m, message, N, C, BLOCK)
         tile = ahead
     tl.debug_barrier()  # what one thread stored another loads
@@ -88,18 +87,18 @@ def marginals_kernel(
         left, right, exists = _sides_at(k, N, C, BLOCK)
         present = k[:, None] < last
         edge = tl.load(edges + at, mask=inside & (k[:, None, None] < last), other=float("-inf"))
-        edge = edge - _finite(tl.max(tl.max(edge, 2), 1))[:, None, None]
+        edge = edge - finite(tl.max(tl.max(edge, 2), 1))[:, None, None]
         before = tl.load(messages + left, mask=exists & present, other=float("-inf"))
         after = tl.load(messages + right, mask=exists & present, other=float("-inf"))
         combined = before[:, :, None] + edge + after[:, None, :]
-        likely = tl.exp(combined - _finite(tl.max(tl.max(combined, 2), 1))[:, None, None])
+        likely = tl.exp(combined - finite(tl.max(tl.max(combined, 2), 1))[:, None, None])
         mass = tl.sum(tl.sum(likely, 2), 1)[:, None, None]
         mass = tl.where(mass > 0, mass, 1.0)
         tl.store(joints + at, likely / mass, mask=inside & (k[:, None, None] < N - 1))
     lives = (i < C) & (length > 0)
     score = tl.load(messages + i, mask=lives, other=float("-inf"))
     score += tl.load(messages + N * C + i, mask=lives, other=float("-inf"))
-    weights = tl.exp(score - _finite(tl.max(score, 0)))
+    weights = tl.exp(score - finite(tl.max(score, 0)))
     total = tl.sum(weights, 0)
     tl.store(states + b * C + i, weights / tl.where(total > 0, total, 1.0), mask=i < C)
 
@@ -131,7 +130,7 @@ def covariance_kernel(states, joints, lengths, g_states, g_edges, messages, out_
         gain = tl.where(tile > 0, tile * gain, 0.0)
         known = tl.sum(gain, 1)
         mean = tl.sum(known, 1)
-        message = _ratio(known + tl.sum(tile * message[:, :, None], 1), tl.sum(tile, 1)) - mean[:, None]
+        message = ratio(known + tl.sum(tile * message[:, :, None], 1), tl.sum(tile, 1)) - mean[:, None]
         _store_both(messages, n + 1, m, message, N, C, BLOCK)
         tile, gain = ahead, gain_ahead
     tl.debug_barrier()

@@ -28,12 +28,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from regard.structures.kernels.cuda.two_states import length_of
-
-
-@triton.jit
-def _finite(x):
-    return tl.where(x == float("-inf"), 0.0, x)
+from regard.structures.kernels.cuda.arithmetic import finite, length_of, ratio
 
 
 @triton.jit
@@ -57,7 +52,7 @@ def tops_kernel(edges, tops, ceilings, N, C, BLOCK: tl.constexpr, STEPS: tl.cons
         if n < N - 1:
             tile = _load_tile(edges + b * (N - 1) * C * C, n, N - 1, C, BLOCK, float("-inf"))
             columns = tl.max(tile, 0)
-            top = _finite(tl.max(columns, 0))
+            top = finite(tl.max(columns, 0))
             at = (b * (N - 1) + n) * C + i
             tl.store(tops + b * (N - 1) + n, top)
             tl.store(ceilings + at, columns - top, mask=i < C)
@@ -73,7 +68,7 @@ def _lower_and_higher(low, high, other_low, other_high):
 def _exactly(tile, message, AXIS: tl.constexpr):
     """log Σ exp(tile + message), the message given along the axis that is summed."""
     scores = tile + tl.expand_dims(message, 1 - AXIS)
-    best = _finite(tl.max(scores, AXIS))
+    best = finite(tl.max(scores, AXIS))
     return best + tl.log(tl.sum(tl.exp(scores - tl.expand_dims(best, AXIS)), AXIS))
 
 
@@ -83,7 +78,7 @@ def _look_over(tops, ceilings, n, last, tile, i, C):
     of the whole edge alone.
     """
     if tops is None:
-        top = _finite(tl.max(tl.max(tile, 1), 0))
+        top = finite(tl.max(tl.max(tile, 1), 0))
         bound = tl.zeros([1], tile.dtype)
     else:
         exists = (n >= 0) & (n < last)
@@ -97,9 +92,9 @@ def _pass_on(tile, message, ceilings, bound, AXIS: tl.constexpr):
     """The next message, and its largest entry; the largest of `message` is 0."""
     if ceilings is None:
         passed = _exactly(tile, message, AXIS)
-        top = _finite(tl.max(passed, 0))
+        top = finite(tl.max(passed, 0))
     else:
-        known = _finite(bound)
+        known = finite(bound)
         weights = tl.exp(tile - tl.expand_dims(known, AXIS)) * tl.expand_dims(tl.exp(message), 1 - AXIS)
         total = tl.sum(weights, AXIS)
         passed = known + tl.log(total)
@@ -107,7 +102,7 @@ def _pass_on(tile, message, ceilings, bound, AXIS: tl.constexpr):
         if low < 1e-30:
             passed = _exactly(tile, message, AXIS)
             top = tl.max(passed, 0)
-        top = _finite(top)
+        top = finite(top)
     return passed, top
 
 
@@ -126,7 +121,7 @@ def sweep_kernel(init, edges, tops, ceilings, lengths, alpha, beta, log_z, N, C,
         message = tl.where(i < C, 0.0, float("-inf")).to(edges.dtype.element_ty)
         if init is not None:
             message = tl.load(init + b * C + i, mask=i < C, other=float("-inf"))
-        top = _finite(tl.max(message, 0))
+        top = finite(tl.max(message, 0))
         message = message - top
         scale = top.to(tl.float64)
         if alpha is not None:
@@ -179,9 +174,9 @@ def marginals_kernel(
             right = tl.load(beta + (b * N + n + 1) * C + i, mask=(i < C) & lives, other=float("-inf"))
             at = (b * (N - 1) + n) * C * C + i[:, None] * C + i[None, :]
             edge = tl.load(edges + at, mask=inside & lives, other=float("-inf"))
-            edge -= _finite(tl.max(tl.max(edge, 1), 0))
+            edge -= finite(tl.max(tl.max(edge, 1), 0))
             scores = left[:, None] + edge + right[None, :]
-            top = _finite(tl.max(tl.max(scores, 1), 0))
+            top = finite(tl.max(tl.max(scores, 1), 0))
             weights = tl.exp(scores - top)
             total = tl.sum(tl.sum(weights, 1), 0)
             tl.store(joints + at, weights / tl.where(total > 0, total, 1.0), mask=inside)
@@ -189,14 +184,9 @@ def marginals_kernel(
         lives = (i < C) & (length > 0)
         score = tl.load(alpha + b * N * C + i, mask=lives, other=float("-inf"))
         score += tl.load(beta + b * N * C + i, mask=lives, other=float("-inf"))
-        weights = tl.exp(score - _finite(tl.max(score, 0)))
+        weights = tl.exp(score - finite(tl.max(score, 0)))
         total = tl.sum(weights, 0)
         tl.store(states + b * C + i, weights / tl.where(total > 0, total, 1.0), mask=i < C)
-
-
-@triton.jit
-def _ratio(value, weight):
-    return value / tl.where(weight > 0, weight, 1.0)
 
 
 @triton.jit(do_not_specialize=["N"])
@@ -215,10 +205,10 @@ def gains_kernel(joints, g_edges, gains, N, C, BLOCK: tl.constexpr, STEPS: tl.co
             mean = tl.sum(known, 0)
             mass = tl.sum(tile, 0)
             at = gains + (b * (N - 1) + n) * C + i
-            tl.store(at, _ratio(known, mass) - mean, mask=i < C)
+            tl.store(at, ratio(known, mass) - mean, mask=i < C)
             tl.store(at + rows, mass, mask=i < C)
             mass = tl.sum(tile, 1)
-            tl.store(at + 2 * rows, _ratio(tl.sum(gain, 1), mass) - mean, mask=i < C)
+            tl.store(at + 2 * rows, ratio(tl.sum(gain, 1), mass) - mean, mask=i < C)
             tl.store(at + 3 * rows, mass, mask=i < C)
 
 
@@ -231,7 +221,7 @@ def _load_gain(joints, g_edges, gains, n, rows, last, i, C, AXIS: tl.constexpr, 
         gain = tl.where(tile > 0, tile * gain, 0.0)
         known = tl.sum(gain, AXIS)
         mass = tl.sum(tile, AXIS)
-        known = _ratio(known, mass) - tl.sum(known, 0)
+        known = ratio(known, mass) - tl.sum(known, 0)
     else:
         exists = (i < C) & (n >= 0) & (n < last)
         known = tl.load(gains + n * C + i, mask=exists, other=0.0)
@@ -263,7 +253,7 @@ def carry_kernel(states, joints, lengths, g_states, g_edges, gains, before, afte
             ahead, known_ahead, mass_ahead = _load_gain(
                 joints, g_edges, gains, n + 1, rows, last, i, C, 0, BLOCK
             )
-            message = known + _ratio(tl.sum(tile * message[:, None], 0), mass)
+            message = known + ratio(tl.sum(tile * message[:, None], 0), mass)
             tl.store(before + (b * N + n + 1) * C + i, message, mask=i < C)
             tile, known, mass = ahead, known_ahead, mass_ahead
     else:
@@ -277,7 +267,7 @@ def carry_kernel(states, joints, lengths, g_states, g_edges, gains, before, afte
             ahead, known_ahead, mass_ahead = _load_gain(
                 joints, g_edges, gains, n - 1, rows, last, i, C, 1, BLOCK
             )
-            message = known + _ratio(tl.sum(tile * message[None, :], 1), mass)
+            message = known + ratio(tl.sum(tile * message[None, :], 1), mass)
             tl.store(after + (b * N + n) * C + i, message, mask=i < C)
             tile, known, mass = ahead, known_ahead, mass_ahead
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from regard.structures.kernels.cuda.arithmetic import length_of, ratio
+
 
 @triton.jit
 def _log_add(x, y):
@@ -60,14 +62,6 @@ def _then(a00, a01, a10, a11, a0, a1, b00, b01, b10, b11, b0, b1):
         b00 * a0 + b01 * a1 + b0,
         b10 * a0 + b11 * a1 + b1,
     )
-
-
-@triton.jit
-def length_of(lengths, b, N):
-    length = N
-    if lengths is not None:
-        length = tl.load(lengths + b).to(tl.int32)
-    return length
 
 
 @triton.jit
@@ -214,11 +208,6 @@ def _gains(joints, g_edges, n, known, SEGMENTS: tl.constexpr):
 
 
 @triton.jit
-def _ratio(value, weight):
-    return value / tl.where(weight > 0, weight, 1.0)
-
-
-@triton.jit
 def _first_gains(states, g_states, g_edges, SEGMENTS: tl.constexpr):
     """p(z_0 = 0), p(z_0 = 1) and their gains; of segments only state 1 has one, and p(z_0 = 0) is not asked for."""
     if SEGMENTS:
@@ -242,9 +231,9 @@ def _before(joints, g_edges, mu0, mu1, start0, start1, k, last, SEGMENTS: tl.con
     mean = (g00 + g01) + (g10 + g11)
     zero, one = m00 + m10, m01 + m11
     middle = mu0 * start0 + mu1 * start1
-    c0 = tl.where(k == 0, start0 - middle, _ratio(g00 + g10, zero) - mean)
-    c1 = tl.where(k == 0, start1 - middle, _ratio(g01 + g11, one) - mean)
-    row = (_ratio(m00, zero), _ratio(m10, zero), _ratio(m01, one), _ratio(m11, one), c0, c1)
+    c0 = tl.where(k == 0, start0 - middle, ratio(g00 + g10, zero) - mean)
+    c1 = tl.where(k == 0, start1 - middle, ratio(g01 + g11, one) - mean)
+    row = (ratio(m00, zero), ratio(m10, zero), ratio(m01, one), ratio(m11, one), c0, c1)
     _, _, _, _, left0, left1 = tl.associative_scan(row, 0, _then)
     return left0, left1
 
@@ -257,9 +246,9 @@ def _after(joints, g_edges, k, last, SEGMENTS: tl.constexpr):
     mean = (g00 + g01) + (g10 + g11)
     zero, one = m00 + m01, m10 + m11
     row = (
-        tl.where(known, _ratio(m00, zero), 1.0), tl.where(known, _ratio(m01, zero), 0.0),
-        tl.where(known, _ratio(m10, one), 0.0), tl.where(known, _ratio(m11, one), 1.0),
-        tl.where(known, _ratio(g00 + g01, zero) - mean, 0.0), tl.where(known, _ratio(g10 + g11, one) - mean, 0.0),
+        tl.where(known, ratio(m00, zero), 1.0), tl.where(known, ratio(m01, zero), 0.0),
+        tl.where(known, ratio(m10, one), 0.0), tl.where(known, ratio(m11, one), 1.0),
+        tl.where(known, ratio(g00 + g01, zero) - mean, 0.0), tl.where(known, ratio(g10 + g11, one) - mean, 0.0),
     )  # fmt: skip
     _, _, _, _, right0, right1 = tl.associative_scan(row, 0, _then, reverse=True)
     return right0, right1

@@ -1,0 +1,25 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+"""What the chain kernels share: numbers that stay finite, and the length of a chain."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def finite(x):
+    return tl.where(x == float("-inf"), 0.0, x)
+
+
+@triton.jit
+def ratio(value, weight):
+    return value / tl.where(weight > 0, weight, 1.0)
+
+
+@triton.jit
+def length_of(lengths, b, N):
+    length = N
+    if lengths is not None:
+        length = tl.load(lengths + b).to(tl.int32)
+    return length
