@@ -22,7 +22,6 @@ import json
 import platform
 import statistics
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -31,11 +30,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from structures_timing import launches, peak_memory, timed
 from torch import Tensor
 
-GIB = 2**30
 SLOW = 50.0  # milliseconds above which three repeats are enough
-Call = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -141,53 +139,6 @@ def theirs(case: Case, device: str) -> Side:
 
 def leaf(device: str, *shape: int) -> Tensor:
     return torch.randn(*shape, device=device).requires_grad_()
-
-
-def timed(call: Call, device: str) -> tuple[float, float]:
-    """Wall and CPU milliseconds."""
-    if device == "cuda":
-        torch.cuda.synchronize()
-    wall, cpu = time.perf_counter(), time.process_time()
-    call()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return 1e3 * (time.perf_counter() - wall), 1e3 * (time.process_time() - cpu)
-
-
-def status(key: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(key):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def peak_memory(call: Call, device: str) -> float:
-    """GiB that a call holds at its worst, beyond what was held before."""
-    gc.collect()
-    if device == "cuda":
-        torch.cuda.synchronize()
-        before = torch.cuda.memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
-        call()
-        torch.cuda.synchronize()
-        return (torch.cuda.max_memory_allocated() - before) / GIB
-    Path("/proc/self/clear_refs").write_text("5")
-    before = status("VmRSS")
-    call()
-    return max(0, status("VmHWM") - before) / GIB
-
-
-def launches(call: Call) -> int | None:
-    """Kernels that one call starts on the device; None where they cannot be counted."""
-    from torch.profiler import ProfilerActivity, profile
-
-    try:
-        with profile(activities=[ProfilerActivity.CUDA]) as record:
-            call()
-            torch.cuda.synchronize()
-    except RuntimeError:
-        return None
-    return sum(event.count for event in record.key_averages() if not event.key.startswith(("Mem", "cuda")))
 
 
 def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:

@@ -1,0 +1,60 @@
+"""What one call takes: time, memory, launches."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+GIB = 2**30
+Call = Callable[[], object]
+
+
+def timed(call: Call, device: str) -> tuple[float, float]:
+    """Wall and CPU milliseconds."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+    wall, cpu = time.perf_counter(), time.process_time()
+    call()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return 1e3 * (time.perf_counter() - wall), 1e3 * (time.process_time() - cpu)
+
+
+def status(key: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def peak_memory(call: Call, device: str) -> float:
+    """GiB that a call holds at its worst, beyond what was held before."""
+    gc.collect()
+    if device == "cuda":
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        call()
+        torch.cuda.synchronize()
+        return (torch.cuda.max_memory_allocated() - before) / GIB
+    Path("/proc/self/clear_refs").write_text("5")
+    before = status("VmRSS")
+    call()
+    return max(0, status("VmHWM") - before) / GIB
+
+
+def launches(call: Call) -> int | None:
+    """Kernels that one call starts on the device; None where they cannot be counted."""
+    from torch.profiler import ProfilerActivity, profile
+
+    try:
+        with profile(activities=[ProfilerActivity.CUDA]) as record:
+            call()
+            torch.cuda.synchronize()
+    except RuntimeError:
+        return None
+    return sum(event.count for event in record.key_averages() if not event.key.startswith(("Mem", "cuda")))
