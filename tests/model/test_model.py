@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,54 +12,10 @@ import pytest
 import torch
 
 import regard
-from regard import Model, RegardError, Spec
+from regard import Model, RegardError
 from regard.data import Batches, Dataset, Row
-from regard.model.columns import make_columns, teach_columns
 
-LETTERS = "abcdefgh"
-
-
-def words(count: int, seed: int = 0) -> list[str]:
-    generator = random.Random(seed)
-    return ["".join(generator.choices(LETTERS, k=generator.randint(2, 7))) for _ in range(count)]
-
-
-def rows(count: int = 40) -> list[Row]:
-    """A word, its letters backwards in capitals, the alignment, whether it holds an a, and the case of each letter."""
-    made = []
-    for word in words(count):
-        n = len(word)
-        made.append(
-            Row(
-                {
-                    "source": word,
-                    "target": " ".join(word[::-1].upper()),
-                    "alignment": " ".join(f"{n - 1 - t}-{t}" for t in range(n)),
-                    "topic": "yes" if "a" in word else "no",
-                    "tags": " ".join("V" if letter in "ae" else "C" for letter in word),
-                }
-            )
-        )
-    return made
-
-
-def spec(**parts: Any) -> Spec:
-    document: dict[str, Any] = {
-        "inputs": {"source": {"type": "text", "unit": "char"}},
-        "outputs": {"target": {"type": "text", "unit": "word"}},
-        "encoder": {"size": 8, "embedding": 6},
-        "attention": {"score": "additive"},
-        "decoder": {"size": 10, "embedding": 6},
-    }
-    document.update(parts)
-    return Spec.parse({key: value for key, value in document.items() if value is not None})
-
-
-def build(described: Spec, data: Sequence[Row] | None = None) -> Model:
-    torch.manual_seed(0)
-    columns = make_columns(described)
-    teach_columns(columns, described, lambda: data or rows())
-    return Model.build(described, columns).eval()
+from .small import build, rows, spec, words
 
 
 def loss_of(model: Model, data: Sequence[Row]) -> float:
@@ -287,37 +242,6 @@ def test_unknown_words_are_replaced_by_the_most_attended_source_word() -> None:
 def test_a_forced_prefix_begins_every_output() -> None:
     model = build(spec(search={"max_length": 8}))
     assert model.predict("abcd", prefix="H G").text.startswith("H G")
-
-
-def test_pretrained_vectors_are_used_and_kept(tmp_path: Path) -> None:
-    file = tmp_path / "vectors.txt"
-    file.write_text("2 6\na 1 2 3 4 5 6\nzebra 0 0 0 0 0 0\n", encoding="utf-8")
-    model = build(spec(encoder={"size": 8, "embedding": 6, "vectors": str(file), "freeze_vectors": True}))
-    column: Any = model.columns["source"]
-    encoder: Any = model.network.encoders["source"]
-    known = encoder.embedding.weight[column.vocabulary.id("a")]
-    assert known.tolist() == [1, 2, 3, 4, 5, 6]
-    assert not encoder.embedding.weight.requires_grad
-    file.unlink()  # a saved model does not need the file any more
-    model.save(tmp_path / "model")
-    loaded: Any = regard.load(tmp_path / "model", device="cpu").network.encoders["source"]
-    assert torch.equal(loaded.embedding.weight, encoder.embedding.weight)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a 1 2 3\n", "vectors.txt:1: expected 6 numbers after the unit, received 3"),
-        ("a 1 2 3 4 5 x\n", "not all cells after the unit are numbers"),
-        ("zebra 1 2 3 4 5 6\n", "none of the 8 units of source has a vector here"),
-    ],
-)
-def test_bad_vector_files_are_told_with_their_line(text: str, expected: str, tmp_path: Path) -> None:
-    file = tmp_path / "vectors.txt"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(RegardError) as caught:
-        build(spec(encoder={"size": 8, "embedding": 6, "vectors": str(file)}))
-    assert expected in str(caught.value)
 
 
 def test_scheduled_sampling_rises_with_the_batches_seen() -> None:

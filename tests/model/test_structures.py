@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from regard import Model
 from regard.data import BEGIN
 from regard.describe import answers
 from regard.metrics import parse_links
 from regard.prediction import Prediction
 
-from .test_model import Model, build, rows, spec
+from .small import build, rows, spec
 
 SEGMENTS = {"score": "general", "select": "segments", "state": "current"}
 TRUTH = {"alignment": {"type": "alignment"}}
