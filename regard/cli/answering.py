@@ -98,7 +98,17 @@ def parse_line(raw: bytes, where: str, model: Model) -> Any:
         if len(model.spec.inputs) == 1:
             return line
         raise RegardError(f"this is not JSON: {error}.", where=where) from None
-    return {name: str(value[name]) for name in model.spec.inputs if name in value} or line
+    found = {name: str(value[name]) for name in model.spec.inputs if name in value}
+    if not found and len(model.spec.inputs) == 1:
+        return line  # a text that happens to be JSON
+    missing = [name for name in model.spec.inputs if name not in found]
+    if missing:
+        raise RegardError(
+            f"the input {missing[0]!r} is missing; the line has {', '.join(value) or 'nothing'}.",
+            where=where,
+            fix=f"Every line needs {', '.join(model.spec.inputs)}.",
+        )
+    return found
 
 
 @contextmanager
