@@ -24,6 +24,7 @@ from regard.metrics import (
 )
 from regard.model import Model
 from regard.prediction import Prediction
+from regard.ranking import measure_rank, rank
 from regard.supporting import SUPPORTING, baselines, measure_facts
 
 USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",), "tree": ("uas", "las")}
@@ -81,7 +82,7 @@ def wanted_metrics(model: Model, names: Sequence[str] = ()) -> dict[str, list[st
         asked = [name for name in names or model.spec.metrics if name.rpartition(".")[0] in ("", output)]
         chosen[output] = [name.rpartition(".")[2] for name in asked] or list(USUAL[column.type])
     for name in {name for names in chosen.values() for name in names}:
-        if name not in (*LIKELIHOOD, *LOOKING, *SUPPORTING, *LATENT):
+        if name not in (*LIKELIHOOD, *LOOKING, *SUPPORTING, *LATENT) and rank(name) is None:
             metric(name)  # raises, with the nearest name, where there is none
     return chosen
 
@@ -106,7 +107,8 @@ def evaluate(
     model.eval()
     for output, metrics in chosen.items():
         prefix = f"{output}." if len(chosen) > 1 else ""
-        if any(name in METRICS for name in metrics):
+        answers: list[Prediction] = []
+        if any(name in METRICS or rank(name) for name in metrics):
             answers = answer_all(model, dataset, output, ensemble=ensemble)
             evaluation.predictions[output] = [answer.text for answer in answers]
             evaluation.references[output] = references(dataset, output)
@@ -124,6 +126,9 @@ def evaluate(
                 )
                 if score is not None:
                     evaluation.scores[prefix + name] = score
+            elif rank(name):
+                ranked = measure_rank(name, answers, evaluation.references[output])
+                evaluation.scores[prefix + name], evaluation.chance[prefix + name] = ranked
             elif name not in LOOKING:
                 evaluation.scores[prefix + name] = _measure(model, dataset, output, name, evaluation)
             elif seen is not None:

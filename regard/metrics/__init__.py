@@ -2,7 +2,9 @@
 
 from regard.metrics.alignment import alignment_error_rate, attention_error_rate, hard_links, parse_links
 from regard.metrics.baselines import chance, majority
+from regard.metrics.captions import caption_bleu, caption_words
 from regard.metrics.chunks import chunk_f1
+from regard.metrics.cider import cider
 from regard.metrics.classification import Classification, LabelScore, classification, macro_f1, top_k_accuracy
 from regard.metrics.edits import cer, per, wer
 from regard.metrics.facts import distinct_hops, fact_accuracy, fact_set_accuracy, random_facts
@@ -15,7 +17,7 @@ from regard.metrics.registry import METRICS, higher_is_better, metric
 from regard.metrics.result import Score
 from regard.metrics.segments import Threshold, best_threshold, segment_f1
 from regard.metrics.significance import Comparison, Interval, compare, confidence_interval
-from regard.metrics.translation import bleu, chrf
+from regard.metrics.translation import bleu, chrf, token_bleu
 from regard.metrics.trees import (
     exact_trees,
     las,
@@ -44,10 +46,13 @@ __all__ = [
     "bleu",
     "branching_baselines",
     "by_length",
+    "caption_bleu",
+    "caption_words",
     "cer",
     "chance",
     "chrf",
     "chunk_f1",
+    "cider",
     "classification",
     "compare",
     "confidence_interval",
@@ -71,6 +76,7 @@ __all__ = [
     "random_facts",
     "segment_f1",
     "tag_accuracy",
+    "token_bleu",
     "top_k_accuracy",
     "uas",
     "uas_no_punct",

@@ -7,13 +7,20 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from regard.errors import RegardError
-from regard.metrics import chunks, edits, matching, translation, trees
+from regard.metrics import captions, chunks, edits, matching, translation, trees
+from regard.metrics.cider import cider
 from regard.metrics.classification import macro_f1
 from regard.metrics.metric import Metric
 
 METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(
     {
         "bleu": translation.bleu,
+        "token_bleu": translation.token_bleu,
+        "bleu1": lambda: captions.caption_bleu(1),
+        "bleu2": lambda: captions.caption_bleu(2),
+        "bleu3": lambda: captions.caption_bleu(3),
+        "bleu4": lambda: captions.caption_bleu(4),
+        "cider": lambda: cider,
         "chrf": translation.chrf,
         "exact": lambda: matching.exact,
         "accuracy": lambda: matching.accuracy,

@@ -122,6 +122,13 @@ def test_latent_trees_are_measured_beside_what_one_gets_for_nothing() -> None:
     assert "latent_uas" not in evaluate(made(spec(None)), whole(made(spec(None)))).scores
 
 
+def test_the_true_label_among_the_first_two_of_two() -> None:
+    model = made(spec(None))
+    found = evaluate(model, whole(model), ["accuracy", "top1", "top2"])
+    assert found.scores["top1"].value == found.scores["accuracy"].value and found.scores["top2"].value == 1.0
+    assert (found.chance["top1"].value, found.chance["top2"].value) == (0.5, 1.0)
+
+
 def test_the_board_writes_the_equations() -> None:
     found = answers(spec("projective"))
     assert any("memory [h_j; Σ_r p(r → j) h_r]" in line for line in found["encoder"])
