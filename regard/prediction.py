@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
+from regard.seen import Seen, seen_from_dict
 from regard.structure_trace import TracedStructure, structure_from_dict
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Trace:
     scores      (T,) log-probability of each output piece; or empty
     hypotheses  the n-best list, best first, as pairs of text and total log-probability
     gates       further numbers per output piece, (T,) or (T, D), by name
+    seen        what a figure draws of inputs that are no texts: pictures, films, sounds
     structures  what was selected jointly (`Arcs`, `Segments`, `Hops`), by the name of the input it is over
     kind        what the output is: a text (one row per piece), a label (one row), tags (one for each position
                 of the input), or a tree (a head for each position of the input, as "2:nsubj" or "2")
@@ -71,6 +73,7 @@ class Trace:
     scores: Array = field(default_factory=_no_scores)
     hypotheses: Sequence[tuple[str, float]] = field(default_factory=list)
     gates: Mapping[str, Array] = field(default_factory=dict)
+    seen: Mapping[str, Seen] = field(default_factory=dict)
     structures: Mapping[str, TracedStructure] = field(default_factory=dict)
     kind: Kind = "text"
 
@@ -84,6 +87,7 @@ class Trace:
         put(self, "scores", np.asarray(self.scores, dtype=np.float64))
         put(self, "hypotheses", [(str(text), float(score)) for text, score in self.hypotheses])
         put(self, "layout", dict(self.layout))
+        put(self, "seen", dict(self.seen))
         put(self, "structures", dict(self.structures))
         self._check()
 
@@ -98,6 +102,8 @@ class Trace:
                         f"{kind} over {name!r} has shape {weights.shape}, expected {expected}: "
                         f"output pieces by input pieces."
                     )
+        for name in self.seen:
+            self._know("something seen", name)
         for name, structure in self.structures.items():
             self._know(structure.kind, name)
             structure.check_against(name, len(self.output), len(self.input[name]))
@@ -159,6 +165,7 @@ class Trace:
             "scores": [_to_json(score) for score in self.scores],
             "hypotheses": [[text, _to_json(score)] for text, score in self.hypotheses],
             "gates": lists(self.gates),
+            "seen": {name: one.to_dict() for name, one in self.seen.items()},
             "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
         }
 
@@ -184,6 +191,7 @@ class Trace:
             scores=np.array([_from_json(score) for score in values.get("scores", [])]),
             hypotheses=[(text, _from_json(score)) for text, score in values.get("hypotheses", [])],
             gates=_arrays(values.get("gates", {})),
+            seen={name: seen_from_dict(found) for name, found in values.get("seen", {}).items()},
             structures={
                 name: structure_from_dict(found) for name, found in values.get("structures", {}).items()
             },

@@ -18,6 +18,7 @@ from regard.data.columns import (
 )
 from regard.data.dataset import Dataset
 from regard.data.packages import package
+from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.readers import Row, read_rows, values
 from regard.data.rejections import Rejected, Rejections, write_rejected
 from regard.data.worlds import World, world
@@ -34,11 +35,15 @@ __all__ = [
     "Column",
     "Dataset",
     "FactsColumn",
+    "Films",
     "LabelColumn",
+    "Pictures",
+    "Places",
     "Rejected",
     "Rejections",
     "Row",
     "Sentences",
+    "Series",
     "SpelledTextColumn",
     "Spelling",
     "StoryColumn",

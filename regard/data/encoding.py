@@ -76,7 +76,8 @@ def encode_rows(
     places, costs = RaggedWriter(folder, "places", np.uint8), RaggedWriter(folder, "costs", np.int32)
     writers = [*encodings.values(), *texts.values(), places, costs]
     try:
-        for row in all_rows(rows):
+        for found in all_rows(rows):
+            row = locate(found, columns)
             outcome = examine(row, columns)
             if isinstance(outcome, str):
                 rejections.add(row, outcome)
@@ -96,6 +97,18 @@ def encode_rows(
     finally:
         for writer in writers:
             writer.close()
+
+
+def locate(row: Row, columns: Sequence[Column]) -> Row:
+    """The row, with what names a file made findable."""
+    kept = {
+        column.field: column.located(row[column.field], row.file)
+        for column in columns
+        if type(column).located is not Column.located and column.field in row
+    }
+    if not kept:
+        return row
+    return Row({**row, **kept}, file=row.file, line=row.line, problem=row.problem, source=row.source)
 
 
 def examine(row: Row, columns: Sequence[Column]) -> dict[str, Array] | str:

@@ -11,6 +11,7 @@ from regard.data.columns import (
     Column,
     FactsColumn,
     LabelColumn,
+    PlacesColumn,
     SpelledTextColumn,
     StoryColumn,
     TagsColumn,
@@ -22,6 +23,7 @@ from regard.spec import (
     AlignmentSpec,
     FactsSpec,
     LabelSpec,
+    PlacesSpec,
     Spec,
     StorySpec,
     TagsDecoderSpec,
@@ -29,6 +31,7 @@ from regard.spec import (
     TextSpec,
     TreeDecoderSpec,
     TreeSpec,
+    places_between,
     story_of,
 )
 
@@ -98,6 +101,11 @@ def _story(part: StorySpec, name: str, spec: Spec) -> Column:
 @make_column.register(FactsSpec)
 def _facts(part: FactsSpec, name: str, spec: Spec) -> Column:
     return FactsColumn(name, of=story_of(part, spec), field=part.field)
+
+
+@make_column.register(PlacesSpec)
+def _places(part: PlacesSpec, name: str, spec: Spec) -> Column:
+    return PlacesColumn(name, of=places_between(part, spec), field=part.field)
 
 
 def make_columns(spec: Spec) -> dict[str, Column]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -19,6 +18,7 @@ from regard.model.card import card
 from regard.model.columns import make_columns
 from regard.model.network import Network
 from regard.model.searching import make_search
+from regard.model.seeing import with_seen
 from regard.model.store import (
     CARD,
     COLUMNS,
@@ -183,10 +183,12 @@ class Model:
     ) -> list[Prediction]:
         """As `score`, for a batch that holds the targets; with `structures`, their traces hold those too."""
         batch = batch.to(self.device)
-        stepper = self._stepper(batch, output)
-        found = score_targets(stepper, batch[output])
-        answers = predictions(found, self.columns[output], self._asked(batch, output))
-        return self._structured(answers, found, batch, output, samples) if structures else answers
+        encoded = self.network.encode(batch)
+        found = score_targets(self._stepper(batch, output, encoded), batch[output])
+        answers = predictions(found, self.columns[output], self._asked(batch, output, encoded))
+        if not structures:
+            return answers
+        return self._structured(answers, found, batch, output, encoded, samples)
 
     @torch.inference_mode()
     def answer(
@@ -202,16 +204,26 @@ class Model:
         """Predictions for the rows of a batch."""
         name = self.output_name(output)
         batch = batch.to(self.device)
-        found = self._find(batch, name, prefix, ensemble)
-        answers = predictions(found, self.columns[name], self._asked(batch, name, trace=trace))
-        return answers if ensemble or not trace else self._structured(answers, found, batch, name, samples)
+        encoded = self.network.encode(batch)
+        found = self._find(batch, name, encoded, prefix, ensemble)
+        answers = predictions(found, self.columns[name], self._asked(batch, name, encoded, trace=trace))
+        if not trace:
+            return answers
+        answers = with_seen(answers, batch, self.columns, encoded)
+        return answers if ensemble else self._structured(answers, found, batch, name, encoded, samples)
 
     def _structured(
-        self, answers: list[Prediction], found: Any, batch: Batch, output: str, samples: int
+        self,
+        answers: list[Prediction],
+        found: Any,
+        batch: Batch,
+        output: str,
+        encoded: Mapping[str, Memory],
+        samples: int,
     ) -> list[Prediction]:
-        memories, seed = partial(self._memories, batch, output), self.spec.training.seed
+        memories, seed = self.network.memories(output, encoded), self.spec.training.seed
         seen = with_structures(
-            answers, found, self.network.decoders[output], memories, samples=samples, seed=seed
+            answers, found, self.network.decoders[output], lambda: memories, samples=samples, seed=seed
         )
         if not any(isinstance(encoder, ParentedEncoder) for encoder in self.network.encoders.values()):
             return seen
@@ -220,24 +232,34 @@ class Model:
             for name, column in {**self.spec.inputs, **self.spec.truth}.items()
             if isinstance(column, TreeSpec)
         }
-        return with_arcs(seen, memories(), batch, trees)
+        return with_arcs(seen, memories, batch, trees)
 
     def _find(
-        self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]
+        self,
+        batch: Batch,
+        output: str,
+        encoded: Mapping[str, Memory],
+        prefix: str | None,
+        ensemble: Sequence[tuple[Model, Batch]],
     ) -> Any:
         decoder: Any = self.network.decoders[output]
         if isinstance(decoder, RecurrentDecoder):
-            return self._search(batch, output, prefix, ensemble)
+            return self._search(batch, output, encoded, prefix, ensemble)
         if ensemble or prefix is not None:
             raise RegardError(
                 f"ensembles and prefixes are for texts; {output!r} is a {self.columns[output].type}."
             )
-        return decoder.predict(self._memories(batch, output))
+        return decoder.predict(self.network.memories(output, encoded))
 
     def _search(
-        self, batch: Batch, output: str, prefix: str | None, ensemble: Sequence[tuple[Model, Batch]]
+        self,
+        batch: Batch,
+        output: str,
+        encoded: Mapping[str, Memory],
+        prefix: str | None,
+        ensemble: Sequence[tuple[Model, Batch]],
     ) -> Hypotheses:
-        stepper = self._stepper(batch, output)
+        stepper = self._stepper(batch, output, encoded)
         for other, _ in ensemble:
             if other.columns[output].learned() != self.columns[output].learned():
                 raise RegardError(
@@ -245,7 +267,8 @@ class Model:
                     fix="Train the members on the same data with different seeds.",
                 )
         if ensemble:
-            members = [other._stepper(part.to(self.device), output) for other, part in ensemble]
+            parts = [(other, part.to(self.device)) for other, part in ensemble]
+            members = [other._stepper(part, output, other.network.encode(part)) for other, part in parts]
             stepper = Ensemble([stepper, *members])
         forced = self._prefix(prefix, len(batch), output) if prefix else None
         search = make_search(self.spec.search, batch.rows, seed=self.spec.training.seed, prefix=forced)
@@ -255,19 +278,19 @@ class Model:
         ids = torch.as_tensor(self._text_column(output).encode(prefix), dtype=torch.int64, device=self.device)
         return Tokens(ids.expand(rows, -1), torch.full((rows,), len(ids), device=self.device))
 
-    def _memories(self, batch: Batch, output: str) -> dict[str, Memory]:
-        return self.network.memories(output, self.network.encode(batch))
-
-    def _stepper(self, batch: Batch, output: str) -> Stepper:
+    def _stepper(self, batch: Batch, output: str, encoded: Mapping[str, Memory]) -> Stepper:
         decoder: Any = self.network.decoders[output]
-        return Stepper(decoder, self._memories(batch, output), truth=self.network.truth(output, batch))
+        truth = self.network.truth(output, batch, encoded)
+        return Stepper(decoder, self.network.memories(output, encoded), truth=truth)
 
-    def _asked(self, batch: Batch, output: str, *, trace: bool = True) -> Asked:
+    def _asked(
+        self, batch: Batch, output: str, encoded: Mapping[str, Memory], *, trace: bool = True
+    ) -> Asked:
         return Asked.of(
             batch,
             self.columns,
-            list(self.spec.encoder),
-            self.network.truths[output],
+            {name: self.network.reader(name) for name in self.spec.encoder},
+            self.network.truth(output, batch, encoded),
             output=output,
             trace=trace,
             replace_unknown=self.spec.search.replace_unknown,

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Batch
+from regard.data.batch import Batch, Tokens
+from regard.data.perceived import Places
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 
@@ -66,13 +67,24 @@ class Network(nn.Module):
             encoded[name] = self.encoders[reader](batch[name], **given)
         return encoded
 
+    def reader(self, name: str) -> Any:
+        """The encoder of an input, its own or another's."""
+        return self.encoders[self.readers[name]]
+
     def memories(self, output: str, encoded: Mapping[str, Memory]) -> dict[str, Memory]:
         """The memories one decoder is conditioned on."""
         return {name: encoded[name] for name in self.over[output]}
 
-    def truth(self, output: str, batch: Batch) -> dict[str, Tensor] | None:
-        """{input: (B, T, S)} where the true attention is in the batch."""
-        found = {name: batch[column] for name, column in self.truths[output].items() if column in batch}
+    def truth(self, output: str, batch: Batch, encoded: Mapping[str, Memory]) -> dict[str, Any] | None:
+        """{input: (B, T, S)} where the true attention is in the batch; places are laid on the memory."""
+        found = {}
+        for name, column in self.truths[output].items():
+            if column in batch:
+                known = batch[column]
+                if isinstance(known, Places):
+                    memory = encoded[name]
+                    known = known.on(memory.mask, memory.shape, _steps(batch, output, known))
+                found[name] = known
         return found or None
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
@@ -83,7 +95,7 @@ class Network(nn.Module):
         losses = {}
         decoder: Any
         for name, decoder in self.decoders.items():
-            truth = self.truth(name, batch)
+            truth = self.truth(name, batch, encoded)
             told = {} if truth is None else {"truth": truth}
             loss = decoder.loss(self.memories(name, encoded), batch[name], **told)
             losses[name] = replace(loss, weight=self.weights[name])
@@ -103,3 +115,11 @@ class Network(nn.Module):
             decoder: Any = self.decoders[name]
             decoder.sampling = plan.share * min(1.0, int(self.seen) / plan.steps)
         self.seen += 1
+
+
+def _steps(batch: Batch, output: str, places: Places) -> int:
+    """How many tokens the output has: as the batch tells, else as many as have places."""
+    if output not in batch:
+        return int(places.steps.max()) + 1 if places.steps.numel() else 0
+    target = batch[output]
+    return int(target.ids.shape[1]) if isinstance(target, Tokens) else 1

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from regard.spec.base import Count, Part
+from regard.spec.perception import AudioSpec, ImageSpec, PlacesSpec, SeriesSpec, VideoSpec
 
 
 class TextSpec(Part):
@@ -95,7 +96,23 @@ class FactsSpec(Part):
     field: str | None = None
 
 
-InputSpec = Annotated[TextSpec | StorySpec | TreeSpec, Field(discriminator="type")]
+InputSpec = Annotated[
+    TextSpec | StorySpec | TreeSpec | ImageSpec | VideoSpec | SeriesSpec | AudioSpec,
+    Field(discriminator="type"),
+]
 OutputSpec = Annotated[TextSpec | LabelSpec | TagsSpec | TreeSpec, Field(discriminator="type")]
-TruthSpec = Annotated[AlignmentSpec | FactsSpec | TreeSpec, Field(discriminator="type")]
-ColumnSpec = TextSpec | StorySpec | LabelSpec | TagsSpec | TreeSpec | AlignmentSpec | FactsSpec
+TruthSpec = Annotated[AlignmentSpec | FactsSpec | TreeSpec | PlacesSpec, Field(discriminator="type")]
+ColumnSpec = (
+    TextSpec
+    | StorySpec
+    | LabelSpec
+    | TagsSpec
+    | TreeSpec
+    | AlignmentSpec
+    | FactsSpec
+    | ImageSpec
+    | VideoSpec
+    | SeriesSpec
+    | AudioSpec
+    | PlacesSpec
+)

@@ -17,6 +17,7 @@ from regard.spec.decoders import (
     TreeDecoderSpec,
 )
 from regard.spec.messages import nearest
+from regard.spec.places import check_places
 from regard.spec.reading import check_align, check_reading, encoder_of
 from regard.spec.shorthand import DECODER_OF_COLUMN
 from regard.spec.stories import check_facts_decoder, check_facts_truth, check_story_encoders
@@ -42,6 +43,7 @@ def check(spec: Spec, where: Where) -> None:
     _characters(spec, where)
     check_story_encoders(spec, where)
     check_facts_truth(spec, where)
+    check_places(spec, where)
     check_reading(spec, where)
     for name, decoder in spec.decoder.items():
         wanted = WRITES[type(decoder)]
@@ -175,7 +177,8 @@ def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where)
                 where=where(*place, "truth"),
                 fix=nearest(attention.truth, list(spec.truth)),
             )
-        if isinstance(spec.decoder[decoder], LabelDecoderSpec):
+        aligned = all(isinstance(truth, AlignmentSpec) for truth in spec.truth.values())
+        if aligned and isinstance(spec.decoder[decoder], LabelDecoderSpec):
             raise RegardError(
                 f"{needs_truth} aligns the tokens of two texts, and a label has none.",
                 where=where(*place),

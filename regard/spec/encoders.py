@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from regard.spec.base import Count, Dropout, Part, Size
+from regard.spec.perception import ImageEncoderSpec, PyramidEncoderSpec, VideoEncoderSpec
 
 
 class EmbeddingSpec(Part):
@@ -140,6 +141,9 @@ EncoderSpec = Annotated[
     | MeanEncoderSpec
     | BagEncoderSpec
     | StoryEncoderSpec
+    | ImageEncoderSpec
+    | VideoEncoderSpec
+    | PyramidEncoderSpec
     | SharedEncoderSpec,
     Field(discriminator="type"),
 ]

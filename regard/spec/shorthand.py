@@ -16,6 +16,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.spec.document import Document, Place
 
+ENCODER_OF_COLUMN = {"image": "image", "video": "video", "audio": "pyramid", "series": "pyramid"}
 DECODER_OF_COLUMN = {"text": "recurrent", "label": "label", "tags": "tags", "tree": "tree"}
 
 MAPPINGS = {
@@ -33,8 +34,10 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     read = [name for name, column in inputs.items() if not _is_tree(column)]
     data["encoder"] = _per_name(data.get("encoder"), "encoder", read, document, written)
     data["decoder"] = _per_name(data.get("decoder"), "decoder", list(outputs), document, written)
-    for options in data["encoder"].values():
-        options.setdefault("type", "recurrent")
+    for name, options in data["encoder"].items():
+        column = inputs.get(name)
+        kind = column.get("type") if isinstance(column, Mapping) else None
+        options.setdefault("type", ENCODER_OF_COLUMN.get(str(kind), "recurrent"))
     for name, options in data["decoder"].items():
         column = outputs.get(name)
         kind = column.get("type") if isinstance(column, Mapping) else None

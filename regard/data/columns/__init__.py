@@ -4,6 +4,7 @@ from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.label import LabelColumn
+from regard.data.columns.places import PlacesColumn
 from regard.data.columns.restore import KINDS, column_from_state
 from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
@@ -19,6 +20,7 @@ __all__ = [
     "Column",
     "FactsColumn",
     "LabelColumn",
+    "PlacesColumn",
     "SpelledTextColumn",
     "StoryColumn",
     "TagsColumn",

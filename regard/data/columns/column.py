@@ -10,7 +10,11 @@ import numpy as np
 from torch import Tensor
 
 from regard.data.batch import Sentences, Tokens, Trees
+from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
+from regard.seen import Seen
+
+Collated = Tensor | Tokens | Sentences | Trees | Pictures | Films | Series | Places
 
 
 class Column(ABC):
@@ -57,9 +61,24 @@ class Column(ABC):
         """Why the encoding does not fit those of the columns it is `of`."""
         return None
 
+    def written(self, value: Any) -> str:
+        """The value as a row holds it, of whatever a Python program has at hand (a Path, bytes, an array)."""
+        return str(value)
+
+    def located(self, value: str, file: str) -> str:
+        """The value as it is kept: where it names a file, so that it is found whatever the working folder.
+
+        file   that of the row; what is named relatively is looked for beside it first
+        """
+        return value
+
     @abstractmethod
     def encode(self, value: str) -> Array:
-        """Numbers, int32: a sequence, or a scalar of shape ()."""
+        """Numbers, int32: a sequence, or a scalar of shape (). What is not `cached` may be any array."""
+
+    def varied(self, value: str, generator: np.random.Generator) -> Array:
+        """As `encode`, varied at random for training, where the column does such a thing."""
+        return self.encode(value)
 
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:
@@ -74,6 +93,10 @@ class Column(ABC):
         rows = zip(collated.ids.tolist(), collated.lengths.tolist(), strict=True)
         return [self.tokens(ids[:length]) for ids, length in rows]
 
+    def seen(self, collated: Any, row: int) -> Seen | None:
+        """What a figure draws of one row of a batch, where the value is no text."""
+        return None
+
     def cost(self, encoded: Array) -> int:
         """What a row costs in a batch; the cost of a batch is rows times the dearest of them."""
         return int(np.size(encoded))
@@ -83,12 +106,10 @@ class Column(ABC):
         return None
 
     @abstractmethod
-    def collate(
-        self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
-    ) -> Tensor | Tokens | Sentences | Trees:
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Collated:
         """Encodings side by side; `beside` holds the collated columns this one is `of`."""
 
-    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Tensor | Tokens | Sentences | Trees:
+    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Collated:
         """As `collate`, for a column that `reads_texts`."""
         return self.collate(encoded)
 

@@ -9,6 +9,7 @@ from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.label import LabelColumn
+from regard.data.columns.places import PlacesColumn
 from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
@@ -25,6 +26,7 @@ KINDS: Mapping[str, type[Column]] = {
         TagsColumn,
         AlignmentColumn,
         FactsColumn,
+        PlacesColumn,
         TreeColumn,
         SpelledTextColumn,
     )

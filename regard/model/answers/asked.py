@@ -38,15 +38,21 @@ class Asked:
         cls,
         batch: Batch,
         columns: Mapping[str, Column],
-        inputs: Sequence[str],
-        truths: Mapping[str, str],
+        encoders: Mapping[str, Any],
+        truth: Mapping[str, Any] | None,
         *,
         output: str | None = None,
         trace: bool = True,
         replace_unknown: bool = False,
     ) -> Asked:
-        pieces = {name: columns[name].readable(batch[name]) for name in inputs}
-        truth = {name: batch[column].to("cpu") for name, column in truths.items() if column in batch}
+        """encoders {input: what reads it}, which names the places of what is no text."""
+        pieces = {
+            name: encoder.positions(batch[name])
+            if hasattr(encoder, "positions")
+            else columns[name].readable(batch[name])
+            for name, encoder in encoders.items()
+        }
+        truth = {name: known.to("cpu") for name, known in (truth or {}).items()}
         target = batch[output].to("cpu") if output is not None and output in batch else None
         return cls(pieces, truth, trace, replace_unknown, target)
 

@@ -15,12 +15,14 @@ from regard.spec import (
     AlignmentSpec,
     BagEncoderSpec,
     FactsSpec,
+    PlacesSpec,
     PositionsSpec,
     RecurrentDecoderSpec,
     SharedEncoderSpec,
     Spec,
     TreeSpec,
     attentions,
+    places_between,
     story_of,
     trees_of,
 )
@@ -90,10 +92,12 @@ def truth_columns(spec: Spec, output: str) -> dict[str, str]:
     return found
 
 
-def _between(truth: AlignmentSpec | FactsSpec, spec: Spec) -> tuple[str, str]:
+def _between(truth: AlignmentSpec | FactsSpec | PlacesSpec, spec: Spec) -> tuple[str, str]:
     """The input and the output a truth column is about."""
     if isinstance(truth, FactsSpec):
         return story_of(truth, spec), next(iter(spec.outputs))
+    if isinstance(truth, PlacesSpec):
+        return places_between(truth, spec)
     return truth.of or (next(iter(spec.inputs)), next(iter(spec.outputs)))
 
 

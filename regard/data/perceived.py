@@ -1,0 +1,130 @@
+"""What pictures, films, sounds and the places in them become when they are put side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """pixels (B, C, H, W) uint8: every picture on the same canvas, so that there is nothing to mask."""
+
+    pixels: Tensor
+
+    def to(self, device: torch.device | str) -> Pictures:
+        return Pictures(self.pixels.to(device, non_blocking=True))
+
+
+@dataclass(frozen=True)
+class Films:
+    """A batch of films, padded at the end with black frames.
+
+    frames   (B, T, C, H, W) uint8
+    lengths  (B,) int64
+    counts   the lengths on the processor, where they are known there
+    """
+
+    frames: Tensor
+    lengths: Tensor
+    counts: Tensor | None = None
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, T) bool, True where there is a frame."""
+        return torch.arange(self.frames.shape[1], device=self.frames.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> Films:
+        counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
+        frames, lengths = (part.to(device, non_blocking=True) for part in (self.frames, self.lengths))
+        return Films(frames, lengths, counts)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A batch of sequences of vectors (the log-mel frames of a sound, the joints of a skeleton), padded with zeros.
+
+    values   (B, T, D) float32
+    lengths  (B,) int64
+    counts   the lengths on the processor, where they are known there
+    """
+
+    values: Tensor
+    lengths: Tensor
+    counts: Tensor | None = None
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, T) bool, True where there is a vector."""
+        return torch.arange(self.values.shape[1], device=self.values.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> Series:
+        counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
+        values, lengths = (part.to(device, non_blocking=True) for part in (self.values, self.lengths))
+        return Series(values, lengths, counts)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where in a picture, film or sound lies what a token of the output names.
+
+    steps   (B, P) int64, the token; −1 where there is no further place
+    boxes   (B, P, 4) left, top, right, bottom as fractions of width and height; or (B, P, 2) begin and end as
+            fractions of the duration
+    """
+
+    steps: Tensor
+    boxes: Tensor
+
+    def to(self, device: torch.device | str) -> Places:
+        return Places(self.steps.to(device, non_blocking=True), self.boxes.to(device, non_blocking=True))
+
+    def on(self, mask: Tensor, shape: tuple[int, ...] | None, steps: int) -> Tensor:
+        """(B, T, S): the places laid on the positions of a memory, for the first T = `steps` tokens.
+
+        mask    (B, S) the memory's
+        shape   rows and columns of its grid; None: its positions follow each other in time
+
+        A token's row spreads one evenly over the positions whose centre lies in one of its places; a place too small
+        to hold a centre counts for the position it covers most of. Rows of tokens without a place are zero.
+        """
+        cells = _grid_cells(shape, mask) if self.boxes.shape[-1] == 4 and shape else _time_cells(mask)
+        axes = range(cells.shape[-1] // 2)
+        half = cells.shape[-1] // 2
+        low, high = cells[..., :half].unsqueeze(1), cells[..., half:].unsqueeze(1)  # (B, 1, S, A)
+        first, last = self.boxes[..., None, :half], self.boxes[..., None, half:]  # (B, P, 1, A)
+        centre = (low + high) / 2
+        inside = ((centre >= first) & (centre < last)).all(-1) & mask.unsqueeze(1)  # (B, P, S)
+        covered = torch.ones_like(inside, dtype=self.boxes.dtype)
+        for axis in axes:
+            shared = torch.minimum(high[..., axis], last[..., axis]) - torch.maximum(
+                low[..., axis], first[..., axis]
+            )
+            covered = covered * shared.clamp(min=0)
+        covered = covered * mask.unsqueeze(1)
+        most = (covered == covered.amax(-1, keepdim=True)) & (covered > 0)
+        chosen = torch.where(inside.any(-1, keepdim=True), inside, most)  # (B, P, S)
+        known = (self.steps >= 0) & (self.steps < steps)
+        table = self.boxes.new_zeros(mask.shape[0], steps, mask.shape[1])
+        index = self.steps.clamp(0, max(steps - 1, 0)).unsqueeze(-1).expand_as(chosen)
+        table.scatter_add_(1, index, (chosen & known.unsqueeze(-1)).to(table.dtype))
+        table = table.clamp(max=1)
+        return table / table.sum(-1, keepdim=True).clamp(min=1)
+
+
+def _grid_cells(shape: tuple[int, ...], mask: Tensor) -> Tensor:
+    """(1, S, 4) left, top, right, bottom of the cells of a grid, row by row."""
+    rows, columns = shape
+    device = mask.device
+    top = torch.arange(rows, device=device).repeat_interleave(columns) / rows
+    left = torch.arange(columns, device=device).repeat(rows) / columns
+    return torch.stack([left, top, left + 1 / columns, top + 1 / rows], -1).unsqueeze(0)
+
+
+def _time_cells(mask: Tensor) -> Tensor:
+    """(B, S, 2) begin and end of the positions of each row, which share its duration."""
+    count = mask.sum(1).clamp(min=1)[:, None]  # (B, 1)
+    place = torch.arange(mask.shape[1], device=mask.device)[None]
+    return torch.stack([place / count, (place + 1) / count], -1)

@@ -1,0 +1,41 @@
+"""What the inputs of a batch looked like, as traces show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from regard.data.batch import Batch
+from regard.data.columns import Column
+from regard.nn.memory import Memory
+from regard.prediction import Prediction
+from regard.seen import SeenPicture
+
+
+def with_seen(
+    answers: Sequence[Prediction],
+    batch: Batch,
+    columns: Mapping[str, Column],
+    encoded: Mapping[str, Memory],
+) -> list[Prediction]:
+    """The answers, their traces holding the pictures, films and sounds they were made from, and how positions lie."""
+    shown = [name for name in encoded if type(columns[name]).seen is not Column.seen]
+    if not shown:
+        return list(answers)
+    collated = {name: batch[name].to("cpu") for name in shown}
+    found = []
+    for row, answer in enumerate(answers):
+        if answer.trace is None:
+            found.append(answer)
+            continue
+        seen = {}
+        for name in shown:
+            one = columns[name].seen(collated[name], row)
+            shape = encoded[name].shape
+            if isinstance(one, SeenPicture) and shape is not None:
+                one = replace(one, grid=(shape[0], shape[1]))
+            if one is not None:
+                seen[name] = one
+        layout = {**answer.trace.layout, **{name: encoded[name].layout for name in seen}}
+        found.append(replace(answer, trace=replace(answer.trace, seen=seen, layout=layout)))
+    return found

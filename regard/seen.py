@@ -1,0 +1,78 @@
+"""What a figure draws of an input that is no text: a picture, a film, a sound. Plain arrays, and JSON both ways."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import RegardError
+
+
+def _packed(array: NDArray[Any]) -> dict[str, Any]:
+    content = base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode("ascii")
+    return {"shape": list(array.shape), "dtype": str(array.dtype), "content": content}
+
+
+def _unpacked(values: Mapping[str, Any]) -> NDArray[Any]:
+    content = zlib.decompress(base64.b64decode(values["content"]))
+    return np.frombuffer(content, dtype=np.dtype(values["dtype"])).reshape(values["shape"])
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPicture:
+    """pixels (H, W, 3) uint8; grid: rows and columns of the positions that can be looked at."""
+
+    kind: ClassVar[str] = "picture"
+    pixels: NDArray[np.uint8]
+    grid: tuple[int, int] = (1, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "pixels": _packed(self.pixels), "grid": list(self.grid)}
+
+
+@dataclass(frozen=True, eq=False)
+class SeenFilm:
+    """frames (T, H, W, 3) uint8; each is a position that can be looked at."""
+
+    kind: ClassVar[str] = "film"
+    frames: NDArray[np.uint8]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "frames": _packed(self.frames)}
+
+
+@dataclass(frozen=True, eq=False)
+class SeenSeries:
+    """values (T, D): vectors in time, such as the log-mel frames of a sound; seconds: its length, 0 where unknown.
+
+    The positions that can be looked at share the duration evenly; there may be fewer of them than vectors.
+    """
+
+    kind: ClassVar[str] = "series"
+    values: NDArray[np.float32]
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "values": _packed(self.values), "seconds": self.seconds}
+
+
+Seen = SeenPicture | SeenFilm | SeenSeries
+
+
+def seen_from_dict(values: Mapping[str, Any]) -> Seen:
+    """The inverse of `to_dict`, of whichever kind."""
+    kind = values.get("kind")
+    if kind == SeenPicture.kind:
+        rows, columns = values["grid"]
+        return SeenPicture(_unpacked(values["pixels"]), (rows, columns))
+    if kind == SeenFilm.kind:
+        return SeenFilm(_unpacked(values["frames"]))
+    if kind == SeenSeries.kind:
+        return SeenSeries(_unpacked(values["values"]), values["seconds"])
+    raise RegardError(f"{kind!r} is nothing a trace can have seen; known are picture, film and series.")

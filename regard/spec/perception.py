@@ -1,0 +1,136 @@
+"""Pictures, films and sounds: columns that hold them, truth about them, encoders that read them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from regard.spec.base import Count, Dropout, Part, Positive, Share, Size
+
+Pixels = Annotated[int, Field(ge=4, le=4096)]
+
+
+class PictureAugmentSpec(Part):
+    """How a picture is varied in training, anew in each epoch."""
+
+    flip: bool = False
+    """Mirrored left to right, every other time."""
+    crop: Share = 0.0
+    """The largest share of the height and of the width that is cut away."""
+    colour: Share = 0.0
+    """The largest change of brightness, contrast and saturation, as a share."""
+
+
+class ImageSpec(Part):
+    """A picture: a path, or its bytes as a data URI."""
+
+    type: Literal["image"]
+    field: str | None = None
+    size: Pixels | tuple[Pixels, Pixels] = 64
+    """Height and width of the canvas it is brought to; one number for a square."""
+    colour: Literal["rgb", "grey"] = "rgb"
+    fit: Literal["crop", "stretch", "pad"] = "crop"
+    """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled to lie
+    within it, on a ground of the picture's own edge."""
+    augment: PictureAugmentSpec | None = None
+
+
+class VideoSpec(Part):
+    """A film: a folder of frames, an array of them, a film file, or a data URI."""
+
+    type: Literal["video"]
+    field: str | None = None
+    size: Pixels | tuple[Pixels, Pixels] = 64
+    colour: Literal["rgb", "grey"] = "rgb"
+    fit: Literal["crop", "stretch", "pad"] = "crop"
+    frames: Count = 32
+    """The most frames taken, evenly, of a film that has more."""
+    augment: PictureAugmentSpec | None = None
+
+
+class SeriesSpec(Part):
+    """A sequence of vectors: the joints of a skeleton, the readings of sensors."""
+
+    type: Literal["series"]
+    field: str | None = None
+    most: Count = 500
+    """The most vectors taken, evenly, of a sequence that has more."""
+
+
+class SoundAugmentSpec(Part):
+    """How a sound is varied in training (SpecAugment)."""
+
+    time_masks: Annotated[int, Field(ge=0)] = 0
+    time_width: Share = 0.1
+    """The widest mask, as a share of the duration."""
+    frequency_masks: Annotated[int, Field(ge=0)] = 0
+    frequency_width: Share = 0.15
+    """The widest mask, as a share of the mel bands."""
+
+
+class AudioSpec(Part):
+    """A sound, read as log-mel frames: a path, or its bytes as a data URI."""
+
+    type: Literal["audio"]
+    field: str | None = None
+    rate: Annotated[int, Field(ge=1000, le=192000)] = 16000
+    """Samples a second it is brought to."""
+    mels: Size = 40
+    window_ms: Positive = 25.0
+    hop_ms: Positive = 10.0
+    max_seconds: Positive = 30.0
+    augment: SoundAugmentSpec | None = None
+
+
+class PlacesSpec(Part):
+    """Where in a picture, film or sound lies what a token of the output names: `1:0.1,0.2,0.35,0.45`."""
+
+    type: Literal["places"]
+    of: tuple[str, str] | None = None
+    """(input, output); the only picture, film or sound, and the only output when absent."""
+    field: str | None = None
+
+
+PerceivedSpec = ImageSpec | VideoSpec | SeriesSpec | AudioSpec
+"""Columns that are perceived rather than read."""
+
+
+class ImageEncoderSpec(Part):
+    """A convolutional network: a grid of places to look at, and a summary."""
+
+    type: Literal["image"]
+    network: Annotated[str, Field(pattern=r"^(lenet|resnet|vgg|vgg16|timm:.+)$")] = "resnet"
+    """lenet (LeNet-5), resnet or vgg (small ones of our own), vgg16, or timm:NAME, a network of that library."""
+    size: Size = 128
+    """Features of a place, and of the summary."""
+    pretrained: bool = False
+    """Of timm: with the weights it was published with."""
+    freeze: bool = False
+    """Leave the network's weights as they are."""
+    dropout: Dropout = 0.0
+
+
+class VideoEncoderSpec(Part):
+    """h_t = cell(h_{t−1}, CNN(x_t)): a convolutional network for each frame, a recurrent one over time."""
+
+    type: Literal["video"]
+    network: Annotated[str, Field(pattern=r"^(lenet|resnet|vgg|vgg16|timm:.+)$")] = "resnet"
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    size: Size = 128
+    bidirectional: bool = True
+    motion: Literal["none", "local"] = "none"
+    """local: features of the change between neighbouring frames beside those of the frame (Yao 2015)."""
+    dropout: Dropout = 0.0
+
+
+class PyramidEncoderSpec(Part):
+    """Recurrent layers over a sound or a series, the upper ones reading pairs of neighbouring states (Chan 2015)."""
+
+    type: Literal["pyramid"]
+    cell: Literal["rnn", "gru", "lstm"] = "lstm"
+    size: Size = 128
+    layers: Count = 3
+    reductions: Annotated[int, Field(ge=0)] = 2
+    """How many of the upper layers halve the time."""
+    dropout: Dropout = 0.0
