@@ -151,7 +151,7 @@ def test_cuda_gives_the_numbers_of_the_processor(select: str) -> None:
         parents.to(device).zero_grad()
         with torch.backends.cudnn.flags(allow_tf32=False):  # else cuDNN multiplies with 10-bit mantissas
             soft, arcs = parents(x.to(device), LENGTHS.to(device))
-        (soft * x.flip(0).to(device)).sum().backward()
+            (soft * x.flip(0).to(device)).sum().backward()
         seen = [soft, arcs.marginals, arcs.heads(), *(one.grad for one in parents.parameters())]
         found.append([one.detach().cpu().clone() for one in seen])
     for here, there in zip(*found, strict=True):
