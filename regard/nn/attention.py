@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from regard.nn.memory import Memory
-from regard.nn.scores import make_score
+from regard.nn.scores import Score, make_score
 from regard.nn.selections import Given, Selection, make_selection
 
 
@@ -36,14 +36,16 @@ class Attention(nn.Module):
         query_size: int,
         value_size: int,
         *,
-        score: str = "additive",
+        score: Score | str = "additive",
         select: Selection | str = "softmax",
         size: int | None = None,
         key_size: int | None = None,
     ) -> None:
         super().__init__()
         self.query_size, self.value_size = query_size, value_size
-        self.score = make_score(score, query_size, key_size or value_size, size)
+        self.score = (
+            make_score(score, query_size, key_size or value_size, size) if isinstance(score, str) else score
+        )
         self.select = make_selection(select, query_size) if isinstance(select, str) else select
 
     def keys(self, memory: Memory) -> Tensor:
@@ -58,8 +60,9 @@ class Attention(nn.Module):
         *,
         truth: Tensor | None = None,
         step: int | None = None,
+        previous: Tensor | None = None,
     ) -> Look:
-        """query (B, T, Q); `truth` and `step` as in `Given`."""
-        scores = self.score(query, self.keys(memory) if keys is None else keys)
+        """query (B, T, Q); `truth` and `step` as in `Given`; `previous` (B, T, S) for a score that remembers."""
+        scores = self.score(query, self.keys(memory) if keys is None else keys, previous)
         weights = self.select(scores, memory.mask, Given(query, truth, step))
         return Look(self.select.reading(weights) @ memory.values, weights, scores)

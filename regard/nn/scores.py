@@ -5,6 +5,7 @@
     scaled-dot   q · h / √D
     general      q · W h                  (Luong 2015)
     linear       w · [q; h]
+    location     v · tanh(U q + W h + V f), f = F * α of the step before    (Chorowski 2015)
 
 What depends on the keys alone (W h) is computed once per sequence by `keys` and passed to every call.
 """
@@ -12,6 +13,7 @@ What depends on the keys alone (W h) is computed once per sequence by `keys` and
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +23,12 @@ from regard.nn.products import pair_products
 
 
 class Score(nn.Module):
-    """queries (B, T, Q) and prepared keys (B, S, A) → scores (B, T, S)."""
+    """queries (B, T, Q) and prepared keys (B, S, A) → scores (B, T, S).
+
+    A score that `remembers` also sees where the step before looked, `previous` (B, T, S).
+    """
+
+    remembers: ClassVar[bool] = False
 
     def __init__(self, query_size: int, key_size: int) -> None:
         super().__init__()
@@ -31,7 +38,7 @@ class Score(nn.Module):
         """What is computed once per sequence: (B, S, D) → (B, S, A)."""
         return keys
 
-    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         raise NotImplementedError
 
 
@@ -49,9 +56,43 @@ class Additive(Score):
         projected: Tensor = self.key(keys)
         return projected
 
-    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         energies = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
         return energies @ self.vector
+
+
+class Location(Additive):
+    """v · tanh(U q + W h_s + V f_s), f = F * α: content, and where the step before looked (Chorowski 2015).
+
+    F are `filters` of `width` positions around s, so that a position can tell whether the last look was on it, before
+    it or behind it: what sounds the same twice is told apart. Before the first step all of α is on the first position.
+    """
+
+    remembers = True
+
+    def __init__(
+        self, query_size: int, key_size: int, size: int | None = None, *, filters: int = 10, width: int = 15
+    ) -> None:
+        super().__init__(query_size, key_size, size)
+        if width % 2 == 0:
+            raise RegardError(
+                f"The filters of a location score have an odd width; received {width}.",
+                fix=f"Choose {width + 1}.",
+            )
+        bound = 1 / math.sqrt(width)
+        self.filters = nn.Parameter(torch.empty(width, filters).uniform_(-bound, bound))
+        self.place = nn.Linear(filters, self.size, bias=False)
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        if previous is None:
+            raise RegardError(
+                "A location score needs to know where the step before looked.",
+                fix="Use it in a decoder that goes step by step, or choose score additive.",
+            )
+        width = len(self.filters)
+        around = nn.functional.pad(previous, (width // 2, width // 2)).unfold(-1, width, 1)  # (B, T, S, width)
+        places = self.place(around @ self.filters)  # (B, T, S, A)
+        return torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1) + places) @ self.vector
 
 
 class Dot(Score):
@@ -66,7 +107,7 @@ class Dot(Score):
             )
         self.scale = 1 / math.sqrt(key_size) if scaled else 1.0
 
-    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         return pair_products(query * self.scale, keys)
 
 
@@ -81,7 +122,7 @@ class General(Score):
         projected: Tensor = self.key(keys)
         return projected
 
-    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         return query @ keys.transpose(1, 2)
 
 
@@ -96,21 +137,23 @@ class Linear(Score):
     def keys(self, keys: Tensor) -> Tensor:
         return keys @ self.vector[self.query_size :, None]  # (B, S, 1)
 
-    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         return query @ self.vector[: self.query_size, None] + keys.transpose(1, 2)
 
 
-SCORES = ("additive", "dot", "scaled-dot", "general", "linear")
+SCORES = ("additive", "dot", "scaled-dot", "general", "linear", "location")
 
 
 def make_score(name: str, query_size: int, key_size: int, size: int | None = None) -> Score:
-    """The score of that name; `size` belongs to additive alone."""
-    if size is not None and name != "additive":
+    """The score of that name; `size` belongs to additive and location alone."""
+    if size is not None and name not in ("additive", "location"):
         raise RegardError(
             f"Score {name!r} has no size of its own.", fix="Leave size out, or choose additive."
         )
     if name == "additive":
         return Additive(query_size, key_size, size)
+    if name == "location":
+        return Location(query_size, key_size, size)
     if name in ("dot", "scaled-dot"):
         return Dot(query_size, key_size, scaled=name == "scaled-dot")
     if name == "general":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -44,12 +44,14 @@ class State:
     layers     one (B, K, state) for each layer
     feed       (B, K, O) the last attentional vector, where it is fed back
     position   how many words have been read
+    looks      (B, K, S) where the last step looked, of the memories whose score remembers it
     """
 
     layers: tuple[Tensor, ...]
     feed: Tensor | None
     constants: Constants
     position: int = 0
+    looks: Mapping[str, Tensor] = field(default_factory=dict)
 
     def reorder(self, parents: Tensor) -> State:
         """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
@@ -64,6 +66,7 @@ class State:
             self,
             layers=tuple(follow(layer) for layer in self.layers),
             feed=None if self.feed is None else follow(self.feed),
+            looks={name: follow(weights) for name, weights in self.looks.items()},
         )
 
     def select(self, rows: Tensor) -> State:
@@ -72,6 +75,7 @@ class State:
             self,
             layers=tuple(layer.index_select(0, rows) for layer in self.layers),
             feed=None if self.feed is None else self.feed.index_select(0, rows),
+            looks={name: weights.index_select(0, rows) for name, weights in self.looks.items()},
             constants=self.constants.select(rows),
         )
 

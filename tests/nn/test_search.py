@@ -15,7 +15,15 @@ from regard.nn.search import Beam, Ensemble, Greedy, Limits, Sample, Stepper, sc
 
 from .conftest import SOURCE, model, tokens
 
-KINDS = [{}, {"looking": "current"}, {"cell": "lstm"}, {"condition": ("start",)}, {"score": "general"}]
+KINDS = [
+    {},
+    {"looking": "current"},
+    {"cell": "lstm"},
+    {"condition": ("start",)},
+    {"score": "general"},
+    {"score": "location"},
+    {"score": "location", "looking": "current", "feeding": False},
+]
 
 
 def stepper_of(source=SOURCE, **options):

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def knows(decoder: RecurrentDecoder) -> bool:
-    """Nothing that is read enters the recurrence, and torch has the cell."""
+    """Nothing that is read enters the recurrence, no look depends on the one before, and torch has the cell."""
+    if decoder.reading is not None and decoder.reading.remembering:
+        return False
     return known_to_torch(decoder.stack.cell(0)) and not decoder.feeds and not decoder.looks_before
 
 

@@ -149,7 +149,9 @@ class RecurrentDecoder(nn.Module):
         laid_out = None
         if not torch.is_grad_enabled() and fused.knows(self, memories):
             laid_out = fused_step.lay_out(self, memories, keys)
-        return State(layers, feed, Constants(keys, projected, truth_by_name(truth, attended), laid_out))
+        constants = Constants(keys, projected, truth_by_name(truth, attended), laid_out)
+        looks = self.reading.first_looks(memories) if self.reading else {}
+        return State(layers, feed, constants, looks=looks)
 
     def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
         """The previous words (B, K) of K hypotheses → logits of the next ones."""
@@ -179,15 +181,16 @@ class RecurrentDecoder(nn.Module):
         read_weight = self.stack.cell(0).weight_ih[:, self.embedding.size + self.summary_size :]
         if self.looks_before and self.reading:
             query = self.stack.top(state.layers)
-            context, looks = self.reading(query, memories, state.constants, state.position)
+            context, looks = self.reading(query, memories, state.constants, state.position, state.looks)
             projected = projected + nn.functional.linear(context, read_weight)
         elif state.feed is not None:
             projected = projected + nn.functional.linear(state.feed, read_weight)
         output, layers = self.stack(projected, state.layers)
         if self.looks_after and self.reading:
-            context, looks = self.reading(output, memories, state.constants, state.position)
+            context, looks = self.reading(output, memories, state.constants, state.position, state.looks)
             feed = self._combined(output, context, embedded) if self.feeds else None
-        advanced = replace(state, layers=layers, feed=feed, position=state.position + 1)
+        kept = {name: looks[name] for name in state.looks}
+        advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
         return advanced, output, context, looks
 
     def _combined(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
