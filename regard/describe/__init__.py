@@ -11,6 +11,7 @@ from regard.describe import (  # noqa: F401  they register themselves
     label,
     parents,
     recurrent,
+    sounds,
     tags,
     tree,
 )

@@ -10,6 +10,7 @@ SCORES = {
     "scaled-dot": "e_tj = {q}·h_j / √D",
     "general": "e_tj = {q}·W h_j",
     "linear": "e_tj = w·[{q}; h_j]",
+    "location": "f_t = F * α_{{t−1}}   e_tj = v·tanh(U {q} + W h_j + V f_tj)",
 }
 SELECTIONS = {
     "uniform": "α_tj = 1/S",

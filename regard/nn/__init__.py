@@ -17,6 +17,7 @@ from regard.nn.encoders import (
     Encoder,
     MeanEncoder,
     ParentedEncoder,
+    PyramidEncoder,
     RecurrentEncoder,
     StoryEncoder,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "Objective",
     "ParentedEncoder",
     "Parents",
+    "PyramidEncoder",
     "RNNCell",
     "RecurrentDecoder",
     "RecurrentEncoder",

@@ -64,21 +64,18 @@ class Additive(Score):
 class Location(Additive):
     """v · tanh(U q + W h_s + V f_s), f = F * α: content, and where the step before looked (Chorowski 2015).
 
-    F are `filters` of `width` positions around s, so that a position can tell whether the last look was on it, before
-    it or behind it: what sounds the same twice is told apart. Before the first step all of α is on the first position.
+    F are `filters` over the positions s − reach … s + reach, so that a position can tell whether the last look was on
+    it, before it or behind it: what sounds the same twice is told apart. Before the first step all of α is on the first
+    position.
     """
 
     remembers = True
 
     def __init__(
-        self, query_size: int, key_size: int, size: int | None = None, *, filters: int = 10, width: int = 15
+        self, query_size: int, key_size: int, size: int | None = None, *, filters: int = 10, reach: int = 7
     ) -> None:
         super().__init__(query_size, key_size, size)
-        if width % 2 == 0:
-            raise RegardError(
-                f"The filters of a location score have an odd width; received {width}.",
-                fix=f"Choose {width + 1}.",
-            )
+        self.reach, width = reach, 2 * reach + 1
         bound = 1 / math.sqrt(width)
         self.filters = nn.Parameter(torch.empty(width, filters).uniform_(-bound, bound))
         self.place = nn.Linear(filters, self.size, bias=False)
@@ -89,8 +86,8 @@ class Location(Additive):
                 "A location score needs to know where the step before looked.",
                 fix="Use it in a decoder that goes step by step, or choose score additive.",
             )
-        width = len(self.filters)
-        around = nn.functional.pad(previous, (width // 2, width // 2)).unfold(-1, width, 1)  # (B, T, S, width)
+        padded = nn.functional.pad(previous, (self.reach, self.reach))
+        around = padded.unfold(-1, len(self.filters), 1)  # (B, T, S, 2 reach + 1)
         places = self.place(around @ self.filters)  # (B, T, S, A)
         return torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1) + places) @ self.vector
 

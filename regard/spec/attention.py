@@ -10,12 +10,16 @@ from regard.spec.base import Count, Part, Size
 
 
 class AttentionSpec(Part):
-    score: Literal["additive", "dot", "scaled-dot", "general", "linear"] = "additive"
+    score: Literal["additive", "dot", "scaled-dot", "general", "linear", "location"] = "additive"
     select: Literal["uniform", "softmax", "sigmoid", "segments", "facts", "local", "oracle"] = "softmax"
     over: str | None = None
     """The input to look at; the only one when absent."""
     size: Size | None = None
-    """Width of the additive score's hidden layer; the decoder's size when absent."""
+    """Width of the additive or location score's hidden layer; the decoder's size when absent."""
+    filters: Count = 10
+    """Of `score: location`: what it learns to see of where the step before looked."""
+    reach: Count = 7
+    """Of `score: location`: how many positions to either side a filter sees."""
     state: Literal["previous", "current"] = "previous"
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
     feed: bool = True

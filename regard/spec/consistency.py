@@ -17,10 +17,12 @@ from regard.spec.decoders import (
     TreeDecoderSpec,
 )
 from regard.spec.messages import nearest
+from regard.spec.perceiving import check_perceiving
 from regard.spec.places import check_places
 from regard.spec.reading import check_align, check_reading, encoder_of
 from regard.spec.shorthand import DECODER_OF_COLUMN
 from regard.spec.stories import check_facts_decoder, check_facts_truth, check_story_encoders
+from regard.spec.widths import check_width
 
 if TYPE_CHECKING:
     from regard.spec.spec import Spec
@@ -43,6 +45,7 @@ def check(spec: Spec, where: Where) -> None:
     _characters(spec, where)
     check_story_encoders(spec, where)
     check_facts_truth(spec, where)
+    check_perceiving(spec, where)
     check_places(spec, where)
     check_reading(spec, where)
     for name, decoder in spec.decoder.items():
@@ -143,6 +146,12 @@ def _attention(spec: Spec, decoder: str, attention: AttentionSpec, where: Where)
             where=where(*place, "select"),
             fix="Use it with  decoder: {type: facts}, or choose softmax.",
         )
+    if attention.score == "location" and not isinstance(spec.decoder[decoder], RecurrentDecoderSpec):
+        raise RegardError(
+            "score: location asks where the step before looked, and this decoder looks once.",
+            where=where(*place, "score"),
+            fix="Choose score: additive.",
+        )
     if attention.over is not None:
         _known_input(spec, attention.over, where(*place, "over"))
     elif len(spec.decoder[decoder].over or tuple(spec.encoder)) > 1:
@@ -191,7 +200,7 @@ def _recurrent(spec: Spec, name: str, decoder: RecurrentDecoderSpec, where: Wher
     _attentions_together(spec, decoder, where, ("decoder", name))
     dots = [attention for attention in decoder.attention if attention.score in ("dot", "scaled-dot")]
     for attention in dots:
-        _same_width(spec, name, decoder, attention, where)
+        check_width(spec, name, decoder, attention, where)
     _tie(spec, name, decoder, where)
 
 
@@ -312,26 +321,4 @@ def _tags(spec: Spec, name: str, decoder: TagsDecoderSpec, where: Where) -> None
             f"the tags are turned into {scheme}, and the chain allows only {decoder.constraints}.",
             where=where("decoder", name, "constraints"),
             fix=f"Use constraints: {scheme}.",
-        )
-
-
-def _same_width(
-    spec: Spec, name: str, decoder: RecurrentDecoderSpec, attention: AttentionSpec, where: Where
-) -> None:
-    source = attention.over or next(iter(spec.encoder))
-    encoder = encoder_of(spec, source)
-    if encoder.type == "recurrent":
-        width = encoder.size * (2 if encoder.bidirectional else 1)
-    elif encoder.type == "convolutional":
-        width = encoder.size
-    else:
-        width = encoder.embedding
-    if encoder.parents is not None:
-        width *= 2
-    if width != decoder.size:
-        raise RegardError(
-            f"a {attention.score} score compares vectors of one width; "
-            f"the memory of {source} has {width}, the decoder {decoder.size}.",
-            where=where("decoder", name, "attention", "score"),
-            fix=f"Use score: general, or make the decoder's size {width}.",
         )

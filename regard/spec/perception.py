@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from regard.spec.base import Count, Dropout, Part, Positive, Share, Size
 
@@ -59,7 +59,7 @@ class SeriesSpec(Part):
 
 
 class SoundAugmentSpec(Part):
-    """How a sound is varied in training (SpecAugment)."""
+    """How a sound is varied in training, anew in each epoch: masks (SpecAugment, Park 2019), speed and noise."""
 
     time_masks: Annotated[int, Field(ge=0)] = 0
     time_width: Share = 0.1
@@ -67,6 +67,10 @@ class SoundAugmentSpec(Part):
     frequency_masks: Annotated[int, Field(ge=0)] = 0
     frequency_width: Share = 0.15
     """The widest mask, as a share of the mel bands."""
+    speed: Annotated[float, Field(ge=0.0, le=0.5)] = 0.0
+    """The largest change of speed, as a share; the pitch changes with it."""
+    noise: Annotated[float, Field(ge=0.0)] = 0.0
+    """The loudest white noise, as a share of the sound's own loudness."""
 
 
 class AudioSpec(Part):
@@ -79,7 +83,10 @@ class AudioSpec(Part):
     mels: Size = 40
     window_ms: Positive = 25.0
     hop_ms: Positive = 10.0
+    normalize: Literal["utterance", "learned", "none"] = "utterance"
+    """Each band to mean 0 and spread 1: within the sound, within the training data, or as it is."""
     max_seconds: Positive = 30.0
+    """What lasts longer is a bad row."""
     augment: SoundAugmentSpec | None = None
 
 
@@ -130,7 +137,16 @@ class PyramidEncoderSpec(Part):
     type: Literal["pyramid"]
     cell: Literal["rnn", "gru", "lstm"] = "lstm"
     size: Size = 128
+    """In each direction."""
     layers: Count = 3
     reductions: Annotated[int, Field(ge=0)] = 2
     """How many of the upper layers halve the time."""
     dropout: Dropout = 0.0
+
+    @model_validator(mode="after")
+    def _enough_layers(self) -> PyramidEncoderSpec:
+        if self.reductions > self.layers:
+            raise ValueError(
+                f"{self.layers} layers cannot halve the time {self.reductions} times. Add layers."
+            )
+        return self

@@ -18,7 +18,7 @@ from .conftest import SOURCE, TARGET, model, tokens
 def test_location_score_by_its_formula():
     """F is torch's own convolution of the previous weights, padded with zeros."""
     torch.manual_seed(0)
-    score = Location(3, 4, 6, filters=2, width=5)
+    score = Location(3, 4, 6, filters=2, reach=2)
     query, values = torch.randn(2, 3, 3), torch.randn(2, 7, 4)
     previous = torch.softmax(torch.randn(2, 3, 7), -1)
     scores = score(query, score.keys(values), previous)
@@ -79,5 +79,3 @@ def test_mistakes_are_named():
     memory = Memory(values, torch.ones(1, 4, dtype=torch.bool), values.mean(1))
     with pytest.raises(RegardError, match="where the step before looked"):
         Attention(3, 3, score="location")(torch.randn(1, 2, 3), memory)
-    with pytest.raises(RegardError, match="odd width; received 4"):
-        Location(3, 3, width=4)

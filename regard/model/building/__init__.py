@@ -7,6 +7,7 @@ from regard.model.building import (  # noqa: F401  they register themselves
     align,
     facts,
     label,
+    pyramid,
     recurrent,
     tags,
     text_encoders,

@@ -3,6 +3,7 @@ from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.parented import ParentedEncoder
+from regard.nn.encoders.pyramid import PyramidEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.story import StoryEncoder
 
@@ -12,6 +13,7 @@ __all__ = [
     "Encoder",
     "MeanEncoder",
     "ParentedEncoder",
+    "PyramidEncoder",
     "RecurrentEncoder",
     "StoryEncoder",
 ]
