@@ -1,5 +1,6 @@
 """Worlds: generators of data whose truth is known."""
 
+from regard.data.worlds.films import FilmsWorld
 from regard.data.worlds.grammar import GrammarWorld
 from regard.data.worlds.inference import InferenceWorld
 from regard.data.worlds.named import WORLDS, world
@@ -12,6 +13,7 @@ from regard.data.worlds.world import Splits, World
 __all__ = [
     "WORLDS",
     "CopyWorld",
+    "FilmsWorld",
     "GrammarWorld",
     "InferenceWorld",
     "ReverseWorld",

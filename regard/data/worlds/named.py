@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from regard.data.choice import choose
+from regard.data.worlds.films.world import FilmsWorld
 from regard.data.worlds.grammar.world import GrammarWorld
 from regard.data.worlds.inference.world import InferenceWorld
 from regard.data.worlds.rooms.world import RoomsWorld
@@ -23,6 +24,7 @@ WORLDS: dict[str, type[World]] = {
         RoomsWorld,
         InferenceWorld,
         TreesWorld,
+        FilmsWorld,
     )
 }
 

@@ -1,0 +1,67 @@
+"""Shapes drawn into frames from their distance to every pixel: any place, size and turn, with smooth edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from regard.data.ragged import Array
+
+Distance = Callable[[Array, Array], Array]
+"""Coordinates on the shape, its radius being one → how far outside it they are; negative inside."""
+
+
+def _circle(u: Array, v: Array) -> Array:
+    return np.sqrt(u * u + v * v) - 1.0
+
+
+def _square(u: Array, v: Array) -> Array:
+    return np.maximum(np.abs(u), np.abs(v)) - 0.88
+
+
+def _triangle(u: Array, v: Array) -> Array:
+    slope = np.sqrt(3.0) / 2.0
+    return np.maximum(v, slope * np.abs(u) - 0.5 * v) - 0.6
+
+
+def _cross(u: Array, v: Array) -> Array:
+    a, b = np.abs(u), np.abs(v)
+    return np.minimum(np.maximum(a - 1.05, b - 0.38), np.maximum(a - 0.38, b - 1.05))
+
+
+SHAPES: dict[str, Distance] = {"circle": _circle, "square": _square, "triangle": _triangle, "cross": _cross}
+ROUND = ("circle",)
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "red": (225, 45, 40),
+    "green": (40, 180, 70),
+    "blue": (50, 90, 235),
+    "yellow": (240, 215, 50),
+    "purple": (165, 60, 200),
+    "white": (240, 240, 240),
+}
+BACKGROUND = 20
+
+
+def coverage(shape: str, poses: Array, size: int) -> Array:
+    """Which share of each pixel a shape covers: poses (T, 5) → (T, size, size) from 0 to 1."""
+    fresh = np.ones(len(poses), dtype=bool)
+    fresh[1:] = (poses[1:] != poses[:-1]).any(1)  # while it stands still it is drawn once
+    x, y, radius, angle, seen = (column[:, None, None] for column in poses[fresh].T.astype(np.float32))
+    centres = np.arange(size, dtype=np.float32) + 0.5
+    across, down = (centres[None, None, :] - x) / radius, (centres[None, :, None] - y) / radius
+    cosine, sine = np.cos(angle), np.sin(angle)
+    u, v = across * cosine + down * sine, down * cosine - across * sine  # (F, size, size)
+    outside = SHAPES[shape](u, v) * radius
+    covered: Array = (0.5 - outside).clip(0.0, 1.0) * seen
+    return covered[np.cumsum(fresh) - 1]
+
+
+def paint(frames: Array, covered: Array, colour: str) -> None:
+    """Lay a colour over `frames` (T, size, size, 3) float32, in place, where it is `covered` (T, size, size)."""
+    frames += covered[..., None] * (np.array(COLOURS[colour], dtype=np.float32) - frames)
+
+
+def blank(frames: int, size: int) -> Array:
+    """(frames, size, size, 3) float32, nothing in it."""
+    return np.full((frames, size, size, 3), BACKGROUND, dtype=np.float32)
