@@ -10,7 +10,7 @@ import numpy as np
 from regard.data.ragged import Array
 
 POSE = ("x", "y", "radius", "angle", "seen")
-"""Of a shape in one frame: its centre and radius in pixels (y downwards), its turn in radians, and whether it is there."""
+"""Of a shape in one frame: its centre and radius in pixels (y downwards), its turn in radians, whether it is there."""
 DISTANCE = 9.0
 """How far a move goes, in pixels of a frame of 24."""
 
@@ -19,7 +19,9 @@ Change = Callable[[Array], dict[str, Array]]
 
 @dataclass(frozen=True)
 class Action:
-    """change   progress (F,) from above 0 to 1 → what is added to x, y, angle; what radius and `seen` are multiplied with
+    """Something a shape does within some frames.
+
+    change      progress (F,), from above 0 to 1 → what is added to x, y and angle, and what multiplies radius and `seen`
     reach       (left, right, up, down) the farthest that the centre comes from where it began, in pixels
     lasting     whether the pose stays as it is at the end; else the shape is where and as it was before
     corners     whether a round shape cannot be seen to do it

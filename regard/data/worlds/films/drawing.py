@@ -13,16 +13,16 @@ Distance = Callable[[Array, Array], Array]
 
 
 def _circle(u: Array, v: Array) -> Array:
-    return np.sqrt(u * u + v * v) - 1.0
+    return np.asarray(np.sqrt(u * u + v * v) - 1.0)
 
 
 def _square(u: Array, v: Array) -> Array:
-    return np.maximum(np.abs(u), np.abs(v)) - 0.88
+    return np.asarray(np.maximum(np.abs(u), np.abs(v)) - 0.88)
 
 
 def _triangle(u: Array, v: Array) -> Array:
     slope = np.sqrt(3.0) / 2.0
-    return np.maximum(v, slope * np.abs(u) - 0.5 * v) - 0.6
+    return np.asarray(np.maximum(v, slope * np.abs(u) - 0.5 * v) - 0.6)
 
 
 def _cross(u: Array, v: Array) -> Array:
@@ -53,8 +53,8 @@ def coverage(shape: str, poses: Array, size: int) -> Array:
     cosine, sine = np.cos(angle), np.sin(angle)
     u, v = across * cosine + down * sine, down * cosine - across * sine  # (F, size, size)
     outside = SHAPES[shape](u, v) * radius
-    covered: Array = (0.5 - outside).clip(0.0, 1.0) * seen
-    return covered[np.cumsum(fresh) - 1]
+    covered = (0.5 - outside).clip(0.0, 1.0) * seen
+    return np.asarray(covered[np.cumsum(fresh) - 1])
 
 
 def paint(frames: Array, covered: Array, colour: str) -> None:
