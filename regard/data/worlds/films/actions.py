@@ -21,7 +21,7 @@ Change = Callable[[Array], dict[str, Array]]
 class Action:
     """Something a shape does within some frames.
 
-    change      progress (F,), from above 0 to 1 → what is added to x, y and angle, and what multiplies radius and `seen`
+    change      progress (F,), above 0 to 1 → what is added to x, y and angle, and what multiplies radius and `seen`
     reach       (left, right, up, down) the farthest that the centre comes from where it began, in pixels
     lasting     whether the pose stays as it is at the end; else the shape is where and as it was before
     corners     whether a round shape cannot be seen to do it
