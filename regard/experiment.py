@@ -19,6 +19,7 @@ from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_colu
 from regard.pairs import is_data_file, pairs_spec, rows_file
 from regard.sources import Splits, open_splits
 from regard.spec import Spec
+from regard.teaching import load_teachers
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.zoo import find
@@ -90,6 +91,7 @@ class Experiment:
             window=options.bucket,
             world_size=world_size(),
         )
+        self.model.network.teaching = load_teachers(self.model)
         self._announce(train, dev)
         if process_rank() == 0:
             write_text(self.run / SPEC, self.spec.to_yaml())

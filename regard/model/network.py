@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Tokens
 from regard.data.perceived import Places
+from regard.nn.decoders import RecurrentDecoder, Taught
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 
@@ -21,6 +22,23 @@ class SamplingPlan:
 
     share: float
     steps: int
+
+
+class Teaching:
+    """Trained networks whose distributions a network learns from, beside the data; no part of that network."""
+
+    def __init__(self, teachers: Sequence[Network], share: float) -> None:
+        self.teachers, self.share = tuple(teachers), share
+
+    @torch.no_grad()
+    def of(self, output: str, batch: Batch) -> Taught:
+        """The mean of their distributions over each word of an output."""
+        found = []
+        for teacher in self.teachers:
+            encoded = teacher.to(batch[output].ids.device).encode(batch)
+            decoder: Any = teacher.decoders[output]
+            found.append(decoder.distribution(teacher.memories(output, encoded), batch[output]))
+        return Taught(torch.stack(found).mean(0), self.share)
 
 
 class Network(nn.Module):
@@ -58,6 +76,7 @@ class Network(nn.Module):
         self.over, self.truths, self.weights = dict(over), dict(truths), dict(weights)
         self.readers = {name: name for name in encoders} | dict(shared or {})
         self.trees = dict(trees or {})
+        self.teaching: Teaching | None = None
 
     def encode(self, batch: Batch) -> dict[str, Memory]:
         """Every input's memory, by its name."""
@@ -96,7 +115,9 @@ class Network(nn.Module):
         decoder: Any
         for name, decoder in self.decoders.items():
             truth = self.truth(name, batch, encoded)
-            told = {} if truth is None else {"truth": truth}
+            told: dict[str, Any] = {} if truth is None else {"truth": truth}
+            if self.training and self.teaching is not None and isinstance(decoder, RecurrentDecoder):
+                told["taught"] = self.teaching.of(name, batch)
             loss = decoder.loss(self.memories(name, encoded), batch[name], **told)
             losses[name] = replace(loss, weight=self.weights[name])
         return losses

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import BEGIN, END, PAD, Tokens
+from regard.nn.packing import Packing
 
 
 def shifted(target: Tokens) -> tuple[Tensor, Tensor, Tensor]:
@@ -15,3 +16,10 @@ def shifted(target: Tokens) -> tuple[Tensor, Tensor, Tensor]:
     following = torch.cat([target.ids, torch.full_like(begin, PAD)], 1)
     following = following.scatter(1, target.lengths[:, None], END)
     return previous, following, target.lengths + 1
+
+
+def forced(target: Tokens) -> tuple[Tensor, Tensor, Packing]:
+    """As `shifted`, and how their positions are packed: what teacher forcing goes through."""
+    previous, following, lengths = shifted(target)
+    counts = None if target.counts is None else target.counts + 1
+    return previous, following, Packing.of(lengths, following.shape[1], counts)

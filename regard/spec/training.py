@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from regard.spec.base import Count, Part, Positive, Share
 
@@ -57,9 +57,18 @@ class TrainingSpec(Part):
     seed: int = 1
     start_from: str | None = None
     """A model folder whose weights are taken where names and shapes agree."""
+    teachers: tuple[str, ...] = ()
+    """Folders of models of the same columns: texts are learned from their mean distribution too (distillation)."""
+    teaching: Share = 0.5
+    """How much the teachers' distributions count against the words of the data."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints of the training state, besides those at every evaluation."""
     tensorboard: bool = False
+
+    @field_validator("teachers", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _one_budget(self) -> TrainingSpec:

@@ -29,6 +29,10 @@ class Output(nn.Module):
     def forward(self, rows: Tensor) -> Tensor:
         return nn.functional.linear(rows, self.weight, self.bias)
 
+    def taught(self, rows: Tensor, probabilities: Tensor) -> Tensor:
+        """rows (N, O), a teacher's probabilities (N, V) → −Σ_n Σ_v p log q, q this layer's own."""
+        return -(probabilities * torch.log_softmax(self(rows), -1)).sum()
+
     def loss(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
         """rows (N, O), targets (N) → the sum to minimise, and the sum of −log p(target).
 

@@ -26,7 +26,7 @@ from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses, Stepper
 from regard.nn.stepping import Constants, State, Step
-from regard.nn.targets import shifted
+from regard.nn.targets import forced
 
 Condition = Literal["start", "every-step", "attention"]
 Looking = Literal["previous", "current"]
@@ -42,6 +42,14 @@ class Objective:
 
     smoothing: float = 0.0
     guide: float = 0.0
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What teachers would write: probabilities (N, V), packed as the targets are, and how much they count (0 to 1)."""
+
+    probabilities: Tensor
+    share: float
 
 
 class RecurrentDecoder(nn.Module):
@@ -262,17 +270,32 @@ class RecurrentDecoder(nn.Module):
             readout = self.readout(outputs[-1], contexts[-1] if contexts else None, embedded)
         return torch.multinomial(torch.softmax(self.output(readout)[:, 0], -1), 1)
 
-    def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None) -> Loss:
+    @torch.no_grad()
+    def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
+        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it would teach others."""
+        previous, _, packing = forced(target)
+        return torch.softmax(self.output(self.unroll(memories, previous, packing).readouts), -1)
+
+    def loss(
+        self,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        taught: Taught | None = None,
+    ) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
-        previous, following, lengths = shifted(target)
-        counts = None if target.counts is None else target.counts + 1
-        packing = Packing.of(lengths, following.shape[1], counts)
+        previous, following, packing = forced(target)
         sampled = self.training and self.sampling > 0
         unroll = self.unroll_plain if sampled else self.unroll
         unrolled = unroll(memories, previous, packing, truth=truth)
+        readouts = self.dropout(unrolled.readouts)
         total, likelihood = self.output.loss(
-            self.dropout(unrolled.readouts), packing.pack(following), smoothing=self.objective.smoothing
+            readouts, packing.pack(following), smoothing=self.objective.smoothing
         )
+        if taught is not None:
+            cost = self.output.taught(readouts, taught.probabilities)
+            total = (1 - taught.share) * total + taught.share * cost
         parts = {"likelihood": likelihood}
         if truth is not None and self.objective.guide and self.reading:
             guide = torch.zeros_like(likelihood)
@@ -281,7 +304,7 @@ class RecurrentDecoder(nn.Module):
                 guide = guide + guide_total(packing.pack(end), unrolled.looks[name])
             parts["guide"] = guide.detach()
             total = total + self.objective.guide * guide
-        return Loss(total, lengths.sum(), parts)
+        return Loss(total, (target.lengths + 1).sum(), parts)
 
     @torch.no_grad()
     def predict(
