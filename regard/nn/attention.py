@@ -13,11 +13,15 @@ from regard.nn.selections import Given, Selection, make_selection
 
 @dataclass(frozen=True)
 class Look:
-    """What T queries saw: context (B, T, D), weights (B, T, S), scores (B, T, S)."""
+    """What T queries saw: context (B, T, D), weights (B, T, S), scores (B, T, S).
+
+    drawn   (B, T, S) what the values were multiplied with, where positions were drawn
+    """
 
     context: Tensor
     weights: Tensor
     scores: Tensor
+    drawn: Tensor | None = None
 
 
 class Attention(nn.Module):
@@ -61,8 +65,16 @@ class Attention(nn.Module):
         truth: Tensor | None = None,
         step: int | None = None,
         previous: Tensor | None = None,
+        drawing: Tensor | None = None,
     ) -> Look:
-        """query (B, T, Q); `truth` and `step` as in `Given`; `previous` (B, T, S) for a score that remembers."""
+        """query (B, T, Q); `truth` and `step` as in `Given`.
+
+        previous   (B, T, S) for a score that remembers
+        drawing    (B) the rows that draw, for a selection that does
+        """
         scores = self.score(query, self.keys(memory) if keys is None else keys, previous)
         weights = self.select(scores, memory.mask, Given(query, truth, step))
+        if drawing is not None and self.select.draws:
+            drawn = self.select.draw(weights, drawing)
+            return Look(drawn @ memory.values, weights, scores, drawn)
         return Look(self.select.reading(weights) @ memory.values, weights, scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,10 @@ class Packing:
     def pack(self, padded: Tensor) -> Tensor:
         """(B, width, …) → (N, …)."""
         return padded.flatten(0, 1).index_select(0, self.places)
+
+    def pack_all(self, padded: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The same of several, by name."""
+        return {name: self.pack(tensor) for name, tensor in padded.items()}
 
     def unpack(self, packed: Tensor) -> Tensor:
         """(N, D) → (B, width, D), zero where there is padding."""

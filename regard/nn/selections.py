@@ -5,6 +5,7 @@ A selection is a distribution over where to look; its weights are the marginals 
     uniform   1/n for each of the n positions                                              mean pooling
     softmax   one position:            exp e_s / Σ exp e_s'
     sigmoid   any subset of positions: σ(e_s)
+    hard      one position, read alone: softmax weights, a draw in training                (`hard.py`)
     segments  neighbouring positions:  p(z_s = 1) of a binary chain                        (`segments.py`)
     local     one position near p:     softmax within |s − p| ≤ D, times exp(−(s − p)² / 2(D/2)²)   (Luong 2015)
     oracle    the true alignment, given
@@ -51,6 +52,8 @@ class Selection(nn.Module):
     """scores (B, T, S), mask (B, S) → weights (B, T, S), zero where the mask is False and never NaN."""
 
     joint: ClassVar[Joint] = "positions"
+    draws: ClassVar[bool] = False
+    """Whether in training positions are drawn, and learned by the score function."""
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         raise NotImplementedError
@@ -58,6 +61,10 @@ class Selection(nn.Module):
     def reading(self, weights: Tensor) -> Tensor:
         """What the values are multiplied with, (B, T, S): the weights themselves, unless a selection rescales them."""
         return weights
+
+    def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
+        """The reading of a selection that draws, in the rows (B) that are to."""
+        return self.reading(weights)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -169,7 +176,7 @@ class Oracle(Selection):
         return weights * mask.unsqueeze(1)
 
 
-SELECTIONS = ("uniform", "softmax", "sigmoid", "segments", "local", "oracle")
+SELECTIONS = ("uniform", "softmax", "hard", "sigmoid", "segments", "local", "oracle")
 
 
 def make_selection(name: str, query_size: int) -> Selection:
@@ -184,6 +191,10 @@ def make_selection(name: str, query_size: int) -> Selection:
         return plain[name]()
     if name == "local":
         return Local(query_size)
+    if name == "hard":
+        from regard.nn.hard import Hard
+
+        return Hard()
     if name == "segments":
         from regard.nn.segments import Segments  # which is a Selection, and so comes after this file
 

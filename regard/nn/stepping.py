@@ -18,12 +18,14 @@ class Constants:
     projected  (B, 1, G) the summary's share of the gates, where it is an input at every step
     truth      by attended memory, (B, T, S), where the true alignment is given
     prepared   what a fast path has laid out for itself
+    drawing    (B) the rows that draw where they look, in training
     """
 
     keys: Mapping[str, Tensor]
     projected: Tensor | None = None
     truth: Mapping[str, Tensor] | None = None
     prepared: Any = None
+    drawing: Tensor | None = None
 
     def select(self, rows: Tensor) -> Constants:
         def pick(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -34,6 +36,7 @@ class Constants:
             None if self.projected is None else self.projected.index_select(0, rows),
             None if self.truth is None else pick(self.truth),
             None if self.prepared is None else self.prepared.select(rows),
+            None if self.drawing is None else self.drawing.index_select(0, rows),
         )
 
 

@@ -243,7 +243,7 @@ def test_two_memories_by_name():
         ({"cell": "lstm", "update": "cho"}, "does not take update"),
         ({"score": "dot"}, "one size"),
         ({"score": "cosine"}, "no score"),
-        ({"select": "hard"}, "no selection"),
+        ({"select": "harder"}, "no selection"),
     ],
 )
 def test_mistakes_are_named(options, message):

@@ -35,9 +35,10 @@ def unroll(
     packing: Packing,
     *,
     truth: Truth = None,
+    drawing: Tensor | None = None,
 ) -> Unrolled:
     """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
-    state = decoder.start(memories, truth=truth)
+    state = decoder.start(memories, truth=truth, drawing=drawing)
     embedded = decoder.embedding(packing.pack(previous))  # (N, E)
     inputs = embedded
     if decoder.summary_size:
@@ -52,8 +53,6 @@ def unroll(
             inputs = inputs + below
     if decoder.reading is None:
         return Unrolled(decoder.readout(inputs, None, embedded), {})
-    context, looks = decoder.reading(
-        packing.unpack(inputs), memories, state.constants
-    )  # (B, T, C), (B, T, S)
-    readouts = decoder.readout(inputs, packing.pack(context), embedded)
-    return Unrolled(readouts, {name: packing.pack(weights) for name, weights in looks.items()})
+    read = decoder.reading(packing.unpack(inputs), memories, state.constants)
+    readouts = decoder.readout(inputs, packing.pack(read.context), embedded)
+    return Unrolled(readouts, packing.pack_all(read.weights), packing.pack_all(read.drawn))

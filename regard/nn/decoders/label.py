@@ -85,8 +85,9 @@ class LabelDecoder(nn.Module):
             else:
                 query = cast(Tensor, self.query).expand(len(memories[self.reading.names[0]].mask), 1, -1)
             constants = Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names))
-            context, looks = self.reading(query, memories, constants, step=0)
-            features.insert(0, context.squeeze(1))
+            read = self.reading(query, memories, constants, step=0)
+            looks = read.weights
+            features.insert(0, read.context.squeeze(1))
         return self.output(self.dropout(torch.cat(features, -1))), looks
 
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:

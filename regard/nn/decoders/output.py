@@ -33,6 +33,11 @@ class Output(nn.Module):
         """rows (N, O), a teacher's probabilities (N, V) → −Σ_n Σ_v p log q, q this layer's own."""
         return -(probabilities * torch.log_softmax(self(rows), -1)).sum()
 
+    @torch.no_grad()
+    def costs(self, rows: Tensor, targets: Tensor) -> Tensor:
+        """rows (N, O), targets (N) → −log p of each target, (N), without a gradient."""
+        return nn.functional.cross_entropy(self(rows), targets, reduction="none")
+
     def loss(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
         """rows (N, O), targets (N) → the sum to minimise, and the sum of −log p(target).
 

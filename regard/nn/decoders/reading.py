@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -13,6 +14,25 @@ from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 
 
+@dataclass(frozen=True)
+class Read:
+    """What T queries read in all memories.
+
+    context   (B, T, context_size)
+    weights   (B, T, S) by memory
+    drawn     (B, T, S) what the values were multiplied with, for the memories where positions were drawn
+    """
+
+    context: Tensor
+    weights: dict[str, Tensor]
+    drawn: dict[str, Tensor]
+
+
+def joined(steps: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """One step (B, 1, S) after the other, by name: (B, T, S)."""
+    return {name: torch.cat([step[name] for step in steps], 1) for name in (steps[0] if steps else ())}
+
+
 class Reading(nn.Module):
     """One `Attention` for each attended memory; their contexts are put side by side, (B, T, context_size)."""
 
@@ -20,6 +40,7 @@ class Reading(nn.Module):
         super().__init__()
         self.attentions = nn.ModuleDict(attentions)
         self.names = tuple(attentions)
+        self.draws = any(attention.select.draws for attention in attentions.values())
         self.context_size = sum(attention.value_size for attention in attentions.values())
 
     def attention(self, name: str) -> Attention:
@@ -50,8 +71,8 @@ class Reading(nn.Module):
         constants: Constants,
         step: int | None = None,
         previous: Mapping[str, Tensor] | None = None,
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """query (B, T, Q) → context (B, T, context_size) and the weights (B, T, S) by name."""
+    ) -> Read:
+        """query (B, T, Q) → what it read."""
         truth, previous = constants.truth or {}, previous or {}
         looks = {
             name: self.attention(name)(
@@ -61,9 +82,11 @@ class Reading(nn.Module):
                 truth=truth.get(name),
                 step=step,
                 previous=previous.get(name),
+                drawing=constants.drawing,
             )
             for name in self.names
         }
         contexts = [look.context for look in looks.values()]
         context = contexts[0] if len(contexts) == 1 else torch.cat(contexts, -1)
-        return context, {name: look.weights for name, look in looks.items()}
+        drawn = {name: look.drawn for name, look in looks.items() if look.drawn is not None}
+        return Read(context, {name: look.weights for name, look in looks.items()}, drawn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast
 
 import torch
@@ -15,12 +15,13 @@ from regard.nn.attention import Attention
 from regard.nn.cells import Activation, CellName, Update
 from regard.nn.decoders import at_once, fused, fused_step
 from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
+from regard.nn.decoders.objective import Objective, Taught
 from regard.nn.decoders.output import Output
-from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.reading import Read, Reading, joined
 from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding
-from regard.nn.guide import guide_total
+from regard.nn.hard import ScoreFunction
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
@@ -30,26 +31,6 @@ from regard.nn.targets import forced
 
 Condition = Literal["start", "every-step", "attention"]
 Looking = Literal["previous", "current"]
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What a text decoder is trained for.
-
-    smoothing   share of the target distribution spread over the whole vocabulary
-    guide       weight of the loss between the selection and the true alignment, where that is given
-    """
-
-    smoothing: float = 0.0
-    guide: float = 0.0
-
-
-@dataclass(frozen=True)
-class Taught:
-    """What teachers would write: probabilities (N, V), packed as the targets are, and how much they count (0 to 1)."""
-
-    probabilities: Tensor
-    share: float
 
 
 class RecurrentDecoder(nn.Module):
@@ -104,6 +85,9 @@ class RecurrentDecoder(nn.Module):
         self.feeds = self.looks_after and feeding
         self.looks_before = self.reading is not None and looking == "previous"
         context_size = self.reading.context_size if self.reading else 0
+        self.score_function = None
+        if self.reading is not None and self.reading.draws:
+            self.score_function = ScoreFunction(self.objective.drawing, vocabulary=embedding.vocabulary)
         summary_size = sum(source.summary_size for source in sources.values())
         self.summary_size = summary_size if "every-step" in condition else 0
         self.readout_size = embedding.size if tied else size
@@ -136,8 +120,10 @@ class RecurrentDecoder(nn.Module):
 
     # One step, for teacher forcing and every search alike.
 
-    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> State:
-        """The state before the first word, of one hypothesis for each source."""
+    def start(
+        self, memories: Mapping[str, Memory], *, truth: Truth = None, drawing: Tensor | None = None
+    ) -> State:
+        """The state before the first word, of one hypothesis for each source; `drawing` (B) the rows that draw."""
         attended = self.reading.names if self.reading else ()
         keys = self.reading.keys(memories) if self.reading else {}
         summary = self.summary(memories)
@@ -157,7 +143,7 @@ class RecurrentDecoder(nn.Module):
         laid_out = None
         if not torch.is_grad_enabled() and fused.knows(self, memories):
             laid_out = fused_step.lay_out(self, memories, keys)
-        constants = Constants(keys, projected, truth_by_name(truth, attended), laid_out)
+        constants = Constants(keys, projected, truth_by_name(truth, attended), laid_out, drawing)
         looks = self.reading.first_looks(memories) if self.reading else {}
         return State(layers, feed, constants, looks=looks)
 
@@ -167,9 +153,10 @@ class RecurrentDecoder(nn.Module):
             return fused_step.step(self, tokens, state)
         embedded = self.embedding(tokens)
         projected = self._project(embedded, state)
-        state, output, context, looks = self._advance(projected, embedded, state, memories)
+        state, output, read = self._advance(projected, embedded, state, memories)
+        context = None if read is None else read.context
         readout = self.readout(output, context, embedded) if state.feed is None else state.feed
-        return Step(self.output(self.dropout(readout)), state, looks)
+        return Step(self.output(self.dropout(readout)), state, {} if read is None else read.weights)
 
     def _project(self, embedded: Tensor, state: State) -> Tensor:
         """What is known of the first layer's gates before the recurrence: the word and the summary."""
@@ -183,23 +170,23 @@ class RecurrentDecoder(nn.Module):
 
     def _advance(
         self, projected: Tensor, embedded: Tensor, state: State, memories: Mapping[str, Memory]
-    ) -> tuple[State, Tensor, Tensor | None, dict[str, Tensor]]:
-        """The recurrence: the new state, the stack's output, the context and where it came from."""
-        context, looks, feed = None, {}, None
+    ) -> tuple[State, Tensor, Read | None]:
+        """The recurrence: the new state, the stack's output, and what was read."""
+        read, feed = None, None
         read_weight = self.stack.cell(0).weight_ih[:, self.embedding.size + self.summary_size :]
         if self.looks_before and self.reading:
             query = self.stack.top(state.layers)
-            context, looks = self.reading(query, memories, state.constants, state.position, state.looks)
-            projected = projected + nn.functional.linear(context, read_weight)
+            read = self.reading(query, memories, state.constants, state.position, state.looks)
+            projected = projected + nn.functional.linear(read.context, read_weight)
         elif state.feed is not None:
             projected = projected + nn.functional.linear(state.feed, read_weight)
         output, layers = self.stack(projected, state.layers)
         if self.looks_after and self.reading:
-            context, looks = self.reading(output, memories, state.constants, state.position, state.looks)
-            feed = self._combined(output, context, embedded) if self.feeds else None
-        kept = {name: looks[name] for name in state.looks}
+            read = self.reading(output, memories, state.constants, state.position, state.looks)
+            feed = self._combined(output, read.context, embedded) if self.feeds else None
+        kept = {name: read.weights[name] for name in state.looks} if read is not None else {}
         advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
-        return advanced, output, context, looks
+        return advanced, output, read
 
     def _combined(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
         combine = cast(nn.Linear, self.combine)
@@ -215,59 +202,73 @@ class RecurrentDecoder(nn.Module):
     # Whole outputs.
 
     def unroll(
-        self, memories: Mapping[str, Memory], previous: Tensor, packing: Packing, *, truth: Truth = None
+        self,
+        memories: Mapping[str, Memory],
+        previous: Tensor,
+        packing: Packing,
+        *,
+        truth: Truth = None,
+        drawing: Tensor | None = None,
     ) -> Unrolled:
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing)
         if at_once.knows(self):
-            return at_once.unroll(self, memories, previous, packing, truth=truth)
-        return self.unroll_plain(memories, previous, packing, truth=truth)
+            return at_once.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
+        return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
 
     def unroll_plain(
-        self, memories: Mapping[str, Memory], previous: Tensor, packing: Packing, *, truth: Truth = None
+        self,
+        memories: Mapping[str, Memory],
+        previous: Tensor,
+        packing: Packing,
+        *,
+        truth: Truth = None,
+        drawing: Tensor | None = None,
     ) -> Unrolled:
         """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
-        state = self.start(memories, truth=truth)
+        state = self.start(memories, truth=truth, drawing=drawing)
         sampled = self.training and self.sampling > 0
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
         outputs: list[Tensor] = []
-        contexts: list[Tensor] = []
         feeds: list[Tensor] = []
-        looks: list[dict[str, Tensor]] = []
+        reads: list[Read] = []
         for t in range(previous.shape[1]):
             now = slice(t, t + 1)
             if sampled and t > 0:
-                drawn = self._draw(outputs, contexts, feeds, embedded[:, t - 1 : t])
+                drawn = self._draw(outputs, reads, feeds, embedded[:, t - 1 : t])
                 coin = torch.rand(drawn.shape, device=drawn.device) < self.sampling
                 words = self.embedding(torch.where(coin, drawn, previous[:, now]))
                 embedded = torch.cat([embedded[:, :t], words, embedded[:, t + 1 :]], 1)
                 projected = self._project(embedded, state)
-            state, output, context, look = self._advance(projected[:, now], embedded[:, now], state, memories)
+            state, output, read = self._advance(projected[:, now], embedded[:, now], state, memories)
             outputs.append(output)
-            looks.append(look)
-            if context is not None:
-                contexts.append(context)
+            if read is not None:
+                reads.append(read)
             if state.feed is not None:
                 feeds.append(state.feed)
         if feeds:
             readouts = torch.cat(feeds, 1)
         else:
-            context = torch.cat(contexts, 1) if contexts else None
+            context = torch.cat([read.context for read in reads], 1) if reads else None
             readouts = self.readout(torch.cat(outputs, 1), context, embedded)
-        weights = {name: packing.pack(torch.cat([look[name] for look in looks], 1)) for name in looks[0]}
-        return Unrolled(packing.pack(readouts), weights)
+        looks = joined([read.weights for read in reads])
+        return Unrolled(
+            packing.pack(readouts),
+            packing.pack_all(looks),
+            packing.pack_all(joined([read.drawn for read in reads])),
+        )
 
     @torch.no_grad()
     def _draw(
-        self, outputs: list[Tensor], contexts: list[Tensor], feeds: list[Tensor], embedded: Tensor
+        self, outputs: list[Tensor], reads: list[Read], feeds: list[Tensor], embedded: Tensor
     ) -> Tensor:
         """(B, 1) words from the model's distribution at the last step."""
         if feeds:
             readout = feeds[-1]
         else:
-            readout = self.readout(outputs[-1], contexts[-1] if contexts else None, embedded)
+            readout = self.readout(outputs[-1], reads[-1].context if reads else None, embedded)
         return torch.multinomial(torch.softmax(self.output(readout)[:, 0], -1), 1)
 
     @torch.no_grad()
@@ -288,23 +289,23 @@ class RecurrentDecoder(nn.Module):
         previous, following, packing = forced(target)
         sampled = self.training and self.sampling > 0
         unroll = self.unroll_plain if sampled else self.unroll
-        unrolled = unroll(memories, previous, packing, truth=truth)
+        lengths, words = target.lengths + 1, packing.pack(following)
+        drawing = None
+        if self.training and self.score_function is not None:
+            drawing = self.score_function.rows(len(lengths), lengths.device)
+        unrolled = unroll(memories, previous, packing, truth=truth, drawing=drawing)
         readouts = self.dropout(unrolled.readouts)
-        total, likelihood = self.output.loss(
-            readouts, packing.pack(following), smoothing=self.objective.smoothing
-        )
+        total, likelihood = self.output.loss(readouts, words, smoothing=self.objective.smoothing)
         if taught is not None:
             cost = self.output.taught(readouts, taught.probabilities)
             total = (1 - taught.share) * total + taught.share * cost
-        parts = {"likelihood": likelihood}
-        if truth is not None and self.objective.guide and self.reading:
-            guide = torch.zeros_like(likelihood)
-            for name, alignment in truth_by_name(truth, self.reading.names).items():
-                end = nn.functional.pad(alignment, (0, 0, 0, following.shape[1] - alignment.shape[1]))
-                guide = guide + guide_total(packing.pack(end), unrolled.looks[name])
-            parts["guide"] = guide.detach()
-            total = total + self.objective.guide * guide
-        return Loss(total, (target.lengths + 1).sum(), parts)
+        told = truth_by_name(truth, self.reading.names if self.reading else ())
+        looked, parts = self.objective.of_looks(unrolled, memories, packing, told)
+        if drawing is not None and self.score_function is not None:
+            costs = self.output.costs(readouts, words)
+            drawn, more = self.score_function(costs, unrolled.looks, unrolled.drawn, drawing, packing)
+            looked, parts = looked + drawn, parts | more
+        return Loss(total + looked, lengths.sum(), {"likelihood": likelihood} | parts)
 
     @torch.no_grad()
     def predict(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Unrolled:
-    """What goes to the output layer, (N, O), and where each step looked, (N, S) by memory; both packed."""
+    """What goes to the output layer, (N, O), and where each step looked, (N, S) by memory; both packed.
+
+    drawn   (N, S) what was read, for the memories whose selection drew
+    """
 
     readouts: Tensor
     looks: dict[str, Tensor]
+    drawn: dict[str, Tensor] = field(default_factory=dict)

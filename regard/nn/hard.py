@@ -1,0 +1,133 @@
+"""Hard attention: one position is read, and no other (Xu et al. 2015, Show, Attend and Tell, section 4.1).
+
+    α = softmax(e);   s̃ ~ α;   c = values_s̃
+
+A draw has no gradient of its own. With R(s̃) = log p(y | s̃, x), what is maximised is E_s̃ R, whose gradient is
+
+    ∇ E R  =  E [ ∇R  +  (R − b) ∇ log α_s̃ ],       b any number that does not depend on s̃
+
+(the score function; Williams 1992). `Hard` draws; `ScoreFunction` gives a decoder's loss the second term.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.packing import Packing
+from regard.nn.selections import Softmax
+
+Read = Literal["mode", "expectation"]
+
+
+class Hard(Softmax):
+    """The weights are those of softmax; what is read is one position: drawn where asked for, else `read`.
+
+    read   mode: the most probable position, as the paper's authors write captions;
+           expectation: all of them by their weights, as soft attention reads
+    """
+
+    draws = True
+
+    def __init__(self, *, read: Read = "mode") -> None:
+        super().__init__()
+        if read not in ("mode", "expectation"):
+            raise RegardError(f"Hard attention reads the mode or the expectation; received {read!r}.")
+        self.read = read
+
+    def reading(self, weights: Tensor) -> Tensor:
+        return weights if self.read == "expectation" else _alone(weights, weights)
+
+    def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
+        """(B, T, S) one position of each query, drawn by its weight; in the rows (B) that do not draw, the weights."""
+        # of independent exponential waiting times with rates α the first is s with probability α_s
+        return torch.where(
+            rows[:, None, None], _alone(weights, weights / torch.empty_like(weights).exponential_()), weights
+        )
+
+
+def _alone(weights: Tensor, ranks: Tensor) -> Tensor:
+    """One at the position ranked highest, zero elsewhere; all zero where there is no position."""
+    chosen = torch.zeros_like(weights).scatter_(-1, ranks.argmax(-1, keepdim=True), 1.0)
+    return chosen * (weights > 0)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a decoder learns through draws; the defaults are those of the authors' program.
+
+    reward     λ_r, the weight of the score-function term; 1 is the gradient itself
+    entropy    λ_e, the weight of the entropy of α, which is to be large
+    expected   the share of rows that read the expectation instead of drawing, which lessens the variance
+    decay      of the moving average b
+    """
+
+    reward: float = 0.1
+    entropy: float = 0.002
+    expected: float = 0.5
+    decay: float = 0.9
+
+
+class ScoreFunction(nn.Module):
+    """What draws add to a loss, to be minimised:
+
+        λ_r Σ_t (C_t − b n_t) · log α_s̃t  −  λ_e Σ_t H(α_t)
+
+    C_t is the cost −log p of the n_t words from t on. (The paper takes those before t too; a draw has no part in
+    them, so that leaving them out changes the variance and not the expectation.) b is a moving average of the cost of
+    a word, at first that of guessing evenly among the `vocabulary`.
+    """
+
+    baseline: Tensor
+
+    def __init__(self, drawing: Drawing, *, vocabulary: int) -> None:
+        super().__init__()
+        self.drawing = drawing
+        self.register_buffer("baseline", torch.tensor(math.log(vocabulary)))
+
+    def rows(self, count: int, device: torch.device) -> Tensor:
+        """(B) which rows draw, by a coin."""
+        return torch.rand(count, device=device) >= self.drawing.expected
+
+    def forward(
+        self,
+        costs: Tensor,
+        weights: Mapping[str, Tensor],
+        drawn: Mapping[str, Tensor],
+        rows: Tensor,
+        packing: Packing,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The term, and its two parts without their weights.
+
+        costs     (N) of the words, packed
+        weights   (N, S) α by memory, and `drawn`, what was read instead, of the memories that were drawn from
+        rows      (B) those that drew
+        """
+        ahead, drew = self._ahead(costs, packing), rows[packing.rows()]
+        credit = entropy = costs.new_zeros(())
+        for name, chosen in drawn.items():
+            tiny = torch.finfo(chosen.dtype).tiny
+            logarithms = (weights[name] * chosen).sum(-1).clamp(min=tiny).log()  # (N) log α_s̃
+            credit = credit + torch.where(drew, ahead * logarithms, 0.0).sum()
+            entropy = entropy + torch.special.entr(weights[name].clamp(min=tiny)).sum()
+        self._observe(costs)
+        total = self.drawing.reward * credit - self.drawing.entropy * entropy
+        return total, {"draws": credit.detach(), "entropy": entropy.detach()}
+
+    @torch.no_grad()
+    def _ahead(self, costs: Tensor, packing: Packing) -> Tensor:
+        """(N) C_t − b n_t."""
+        above = costs - self.baseline.to(costs.dtype)
+        padded = packing.unpack(above[:, None]).squeeze(-1)  # (B, T)
+        return packing.pack(padded.flip(1).cumsum(1).flip(1))
+
+    @torch.no_grad()
+    def _observe(self, costs: Tensor) -> None:
+        """b ← decay · b + (1 − decay) · the mean cost of these words; after its use, so that b owes them nothing."""
+        self.baseline.lerp_(costs.mean().to(self.baseline.dtype), 1.0 - self.drawing.decay)
