@@ -15,6 +15,7 @@ SCORES = {
 SELECTIONS = {
     "uniform": "α_tj = 1/S",
     "softmax": "α_t = softmax(e_t)",
+    "hard": "α_t = softmax(e_t)   z_t ~ α_t",
     "sigmoid": "α_tj = σ(e_tj)",
     "segments": "p(z_t) ∝ exp(Σ_j e_tj z_tj + Σ_j b[z_tj, z_t,j+1]), z_tj ∈ {{0, 1}}   α_tj = p(z_tj = 1)",
     "local": "α_t = softmax(e_t) within {window} of p_t, {centre}",
@@ -33,10 +34,25 @@ def attention_equations(attention: AttentionSpec, query: str) -> str:
     select = SELECTIONS[attention.select].format(window=attention.window, centre=centre)
     if attention.select in ("uniform", "oracle"):
         return f"{select}   c_t = Σ_j α_tj h_j"
-    read = "c_t = Σ_j α_tj h_j"
+    read = (
+        "c_t = h_z, written with the " + attention.hard.read
+        if attention.select == "hard"
+        else "c_t = Σ_j α_tj h_j"
+    )
     if attention.select in ("sigmoid", "segments") and attention.normalize:
         read += f" / γ_t, γ_t = Σ_j α_tj / {attention.normalize:g}"
     return f"{score}   {select}   {read}"
+
+
+def looking_terms(attention: AttentionSpec) -> str:
+    """What the looks of a text cost, beside its words."""
+    terms = ""
+    if attention.coverage:
+        terms += f"   + {attention.coverage:g} · Σ_j (1 − Σ_t α_tj)²"
+    if attention.select == "hard":
+        terms += f"   + {attention.hard.reward:g} · Σ_t (−log p(y_t… | z) − b) log α_tz"
+        terms += f"   − {attention.hard.entropy:g} · Σ_t H(α_t)"
+    return terms
 
 
 def penalty_term(attention: AttentionSpec) -> str:

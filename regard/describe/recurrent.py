@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.describe.attention import attention_equations, penalty_term
+from regard.describe.attention import attention_equations, looking_terms, penalty_term
 from regard.describe.cells import cell_equations
 from regard.describe.lines import Answer, decoder_lines, loss_line
 from regard.spec import RecurrentDecoderSpec
@@ -50,5 +50,5 @@ def _loss(decoder: RecurrentDecoderSpec) -> str:
     for attention in decoder.attention:
         if attention.guide:
             line += f"   + {attention.guide} · (−Σ_j a_tj log α_tj), a the true alignment"
-        line += penalty_term(attention)
+        line += looking_terms(attention) + penalty_term(attention)
     return line

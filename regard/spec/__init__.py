@@ -1,6 +1,6 @@
 """What a model is, as validated data: YAML in, errors with a path and a fix out. Knows nothing of torch."""
 
-from regard.spec.attention import AttentionSpec
+from regard.spec.attention import AttentionSpec, HardSpec
 from regard.spec.columns import (
     AlignmentSpec,
     ColumnSpec,
@@ -68,6 +68,7 @@ __all__ = [
     "EncoderSpec",
     "FactsDecoderSpec",
     "FactsSpec",
+    "HardSpec",
     "ImageEncoderSpec",
     "ImageSpec",
     "LabelDecoderSpec",

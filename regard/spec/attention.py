@@ -8,10 +8,29 @@ from pydantic import Field
 
 from regard.spec.base import Count, Part, Size
 
+NotNegative = Annotated[float, Field(ge=0.0)]
+
+
+class HardSpec(Part):
+    """How `select: hard` learns from the positions it draws (Xu 2015); the defaults are the authors'."""
+
+    reward: NotNegative = 0.1
+    """λ_r, the weight of the score-function term, (log p(y | z) − baseline) ∇ log p(z); with 1 it is the gradient."""
+    entropy: NotNegative = 0.002
+    """λ_e, the weight of the entropy of the distribution that is drawn from."""
+    expected: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.5
+    """The share of rows that in training read the expectation instead of drawing."""
+    baseline: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    """How much of the moving average that is the baseline stays at each update."""
+    read: Literal["mode", "expectation"] = "mode"
+    """What is read in prediction: the most probable position, or all by their weights."""
+
 
 class AttentionSpec(Part):
     score: Literal["additive", "dot", "scaled-dot", "general", "linear", "location"] = "additive"
-    select: Literal["uniform", "softmax", "sigmoid", "segments", "facts", "local", "oracle"] = "softmax"
+    select: Literal["uniform", "softmax", "hard", "sigmoid", "segments", "facts", "local", "oracle"] = (
+        "softmax"
+    )
     over: str | None = None
     """The input to look at; the only one when absent."""
     size: Size | None = None
@@ -32,6 +51,10 @@ class AttentionSpec(Part):
     """λ of `select: sigmoid` and `segments`: the context is λ Σ p x / Σ p; 0: the plain sum Σ p x."""
     decay: Annotated[float, Field(ge=0.0)] = 0.005
     """Weight of the L2 penalty on the four pairwise scores of `select: segments`."""
+    hard: HardSpec = HardSpec()
+    """Of `select: hard`."""
+    coverage: NotNegative = 0.0
+    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once."""
     guide: Annotated[float, Field(ge=0.0)] = 0.0
     """Weight of the loss between the selection and the true alignment."""
     truth: str | None = None

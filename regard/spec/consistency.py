@@ -16,6 +16,7 @@ from regard.spec.decoders import (
     TagsDecoderSpec,
     TreeDecoderSpec,
 )
+from regard.spec.looking import check_looking
 from regard.spec.messages import nearest
 from regard.spec.perceiving import check_perceiving
 from regard.spec.places import check_places
@@ -63,6 +64,7 @@ def check(spec: Spec, where: Where) -> None:
             check_facts_decoder(spec, name, decoder, where)
             continue
         for attention in attentions(decoder):
+            check_looking(decoder, attention, where, ("decoder", name, "attention"))
             _attention(spec, name, attention, where)
         if isinstance(decoder, RecurrentDecoderSpec):
             _recurrent(spec, name, decoder, where)

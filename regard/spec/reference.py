@@ -33,7 +33,7 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
         parts.ParentsSpec,
         parts.SharedEncoderSpec,
     ],
-    "attention": [parts.AttentionSpec],
+    "attention": [parts.AttentionSpec, parts.HardSpec],
     "decoder": [
         parts.RecurrentDecoderSpec,
         ScheduledSamplingSpec,
@@ -50,6 +50,7 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
 TITLES = {
     ScheduledSamplingSpec: "scheduled_sampling",
     parts.ScheduleSpec: "schedule",
+    parts.HardSpec: "hard",
     parts.CharactersSpec: "characters",
     parts.ParentsSpec: "parents",
 }

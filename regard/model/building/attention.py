@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.nn import Attention
+from regard.nn.hard import Hard
 from regard.nn.scores import Location, Score
 from regard.nn.segments import Segments
 from regard.nn.selections import Local, Selection, Sigmoid
@@ -39,6 +40,8 @@ def _selection(attention: AttentionSpec, query_size: int) -> Selection | str:
     """The selection with its options, or the name of one that has none."""
     if attention.select == "local":
         return Local(query_size, window=attention.window, monotonic=attention.centre == "monotonic")
+    if attention.select == "hard":
+        return Hard(read=attention.hard.read)
     if attention.select == "sigmoid":
         return Sigmoid(normalize=attention.normalize)
     if attention.select == "segments":

@@ -10,7 +10,8 @@ from regard.model.building.attention import build_attention
 from regard.model.building.embedding import build_embedding, text_column
 from regard.model.building.parts import build_decoder
 from regard.nn import Objective, RecurrentDecoder
-from regard.spec import RecurrentDecoderSpec
+from regard.nn.hard import Drawing
+from regard.spec import HardSpec, RecurrentDecoderSpec
 
 
 @build_decoder.register(RecurrentDecoderSpec)
@@ -25,7 +26,6 @@ def _recurrent(
         attention.over or next(iter(sources)): build_attention(attention, decoder.size, sources)
         for attention in decoder.attention
     }
-    guide = max((attention.guide for attention in decoder.attention), default=0.0)
     return RecurrentDecoder(
         embedding,
         sources,
@@ -42,5 +42,18 @@ def _recurrent(
         residual=decoder.residual,
         activation=decoder.activation,
         update=decoder.update,
-        objective=Objective(smoothing=decoder.label_smoothing, guide=guide),
+        objective=_objective(decoder),
+    )
+
+
+def _objective(decoder: RecurrentDecoderSpec) -> Objective:
+    """The weights of several attentions are one: the largest."""
+    drawing = next(
+        (attention.hard for attention in decoder.attention if attention.select == "hard"), HardSpec()
+    )
+    return Objective(
+        smoothing=decoder.label_smoothing,
+        guide=max((attention.guide for attention in decoder.attention), default=0.0),
+        coverage=max((attention.coverage for attention in decoder.attention), default=0.0),
+        drawing=Drawing(drawing.reward, drawing.entropy, drawing.expected, drawing.baseline),
     )

@@ -1,0 +1,49 @@
+"""Hard attention and coverage in a spec: how they are written, built, described and refused."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from regard.describe import answers
+from regard.errors import RegardError
+from regard.spec import Spec
+
+TEXT = """
+inputs:    {source: {type: text, unit: word}}
+outputs:   {target: {type: text, unit: word}}
+encoder:   {type: recurrent, cell: gru, size: 8}
+attention: {score: additive, select: softmax}
+decoder:   {type: recurrent, cell: gru, size: 8}
+data:      {train: train.tsv}
+"""
+LABEL = TEXT.replace("target: {type: text, unit: word}", "target: {type: label}").replace(
+    "{type: recurrent, cell: gru, size: 8}\ndata", "{type: label}\ndata"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "words"),
+    [
+        (TEXT, "attention.hard.reward=0.5", "holds the options of select: hard"),
+        (TEXT, "attention.hard.expected=1", "attention.hard.expected"),
+        (TEXT, "attention.coverage=-1", "attention.coverage"),
+        (LABEL, "attention.select=hard", "this decoder writes none"),
+        (LABEL, "attention.coverage=1", "this decoder writes none"),
+    ],
+)
+def test_what_cannot_be_is_refused(text: str, override: str, words: str) -> None:
+    with pytest.raises(RegardError, match=words):
+        Spec.parse(yaml.safe_load(text), overrides=[override])
+
+
+def test_coverage_needs_a_selection_that_learns() -> None:
+    with pytest.raises(RegardError, match="select: uniform has nothing to learn"):
+        Spec.parse(yaml.safe_load(TEXT), overrides=["attention.select=uniform", "attention.coverage=1"])
+
+
+def test_the_board_writes_what_draws_and_coverage_add() -> None:
+    spec = Spec.parse(yaml.safe_load(TEXT), overrides=["attention.select=hard", "attention.coverage=2"])
+    board = " ".join(" ".join(lines) for lines in answers(spec).values())
+    assert "z_t ~ α_t" in board and "written with the mode" in board
+    assert "+ 2 · Σ_j (1 − Σ_t α_tj)²" in board and "0.1 · Σ_t" in board and "0.002 · Σ_t H(α_t)" in board
