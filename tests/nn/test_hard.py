@@ -159,13 +159,12 @@ def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after() -> 
     costs = torch.tensor([4.0, 2.0, 3.0])
     weights = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.8, 0.2]])
     drawn = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    total, parts = term(costs, weights, drawn, torch.tensor([True, False]), packing)
+    total, parts = term(costs, {"a": weights}, {"a": drawn}, torch.tensor([True, False]), packing)
     # row 0 alone drew: (4 + 3 − 2·1) log 0.5 + (3 − 1) log 0.2
     credit = 5.0 * torch.tensor(0.5).log() + 2.0 * torch.tensor(0.2).log()
     entropy = -(weights * weights.log()).sum()
     torch.testing.assert_close(parts["draws"], credit)
     torch.testing.assert_close(total, 0.5 * credit - 0.25 * entropy)
-    term.observe(costs)
     assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.0)
 
 
