@@ -10,6 +10,7 @@ from regard.cli.answering import load, parse_line
 from regard.cli.measuring import open_dataset
 from regard.data.columns import TextColumn
 from regard.errors import RegardError
+from regard.inspect.sights import Style
 from regard.model import Model
 from regard.prediction import Prediction
 
@@ -59,21 +60,31 @@ class Looked:
 
 
 def show_trace(
-    run: Path, looked: Looked, *, output: Path | None, overrides: Sequence[str], device: str | None
+    run: Path,
+    looked: Looked,
+    *,
+    grid: bool = False,
+    output: Path | None,
+    overrides: Sequence[str],
+    device: str | None,
 ) -> None:
-    """The figure of each output, in the terminal or as a file."""
+    """The figure of each output, in the terminal or as a file; attention over pictures smoothed, or by its grid."""
     from rich.console import Console
 
+    from regard.inspect import figure, save
+
     model = load(run, overrides, device)
+    style: Style = "grid" if grid else "smooth"
     for name in model.spec.outputs:
         found = looked.by(model, name)
         if found.trace is None:
             continue
         if output is not None:
             path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
-            found.trace.save(path)
+            page = path.suffix.lower() in (".html", ".htm")
+            save(found.trace.html() if page else figure(found.trace, style=style), path)
             print(f"{found.text}\n{path}")
         else:
             console = Console()
-            found.trace.print(console)
+            console.print(figure(found.trace, style=style))
             console.print(f"log p {found.score:.3f}", highlight=False)

@@ -29,10 +29,19 @@ def show(
         ),
     ] = None,
     split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="The part of the data --row is of.")
+        str, typer.Option("--split", metavar="NAME", help="The part of the data --row or --gallery is of.")
     ] = "test",
     samples: Annotated[
         int, typer.Option("--samples", min=0, metavar="K", help="Draw K samples of what it selected jointly.")
+    ] = 0,
+    grid: Annotated[
+        bool, typer.Option("--grid", help="Attention over pictures in its true cells, not smoothed.")
+    ] = False,
+    gallery: Annotated[
+        int,
+        typer.Option(
+            "--gallery", min=0, metavar="N", help="N right and N wrong answers of --split, each as it looked."
+        ),
     ] = 0,
     output: Output = None,
     beam: Beam = None,
@@ -43,14 +52,21 @@ def show(
     """See where a model looked, in the terminal or as a figure (-o .svg .png .pdf .html).
 
     regard show runs/g2p attention · regard show runs/translation the small cat sleeps -o cat.svg ·
-    regard show runs/parser-crf --row 3
+    regard show runs/parser-crf --row 3 · regard show runs/caption --gallery 4 -o captions.html
     """
     from regard.cli.looking import Looked, show_trace
 
+    changes = search_overrides(beam, seed, overrides)
+    if gallery:
+        from regard.cli.gallery import show_gallery
+
+        show_gallery(run, gallery, split, grid=grid, output=output, overrides=changes, device=device)
+        return
     show_trace(
         run,
         Looked(" ".join(text) if text else None, target, row, split, samples),
+        grid=grid,
         output=output,
-        overrides=search_overrides(beam, seed, overrides),
+        overrides=changes,
         device=device,
     )

@@ -13,10 +13,12 @@ from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
 from regard.inspect.curve import curve
 from regard.inspect.figure import figure, print_trace
+from regard.inspect.gallery import Example, gallery
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
 from regard.inspect.hops import hops
 from regard.inspect.page import Card, Section, page, prediction_fragment, trace_page
+from regard.inspect.perceived import seen
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.saving import save
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Card",
+    "Example",
     "Matrix",
     "Scene",
     "Section",
@@ -41,6 +44,7 @@ __all__ = [
     "curve",
     "draw",
     "figure",
+    "gallery",
     "heatmap",
     "highlight",
     "hops",
@@ -52,6 +56,7 @@ __all__ = [
     "print_trace",
     "samples",
     "save",
+    "seen",
     "segments",
     "shaded",
     "svg",

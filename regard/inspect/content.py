@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from regard.inspect.sights import Sight
 from regard.inspect.writing import runs_right_to_left
 from regard.prediction import Array
 from regard.structure_trace import Arcs, Hops, Segments
@@ -187,4 +188,12 @@ class HopTable:
         return bool(orders) and self.is_best(position, hop)
 
 
-Content = Matrix | Words | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable
+@dataclass(frozen=True)
+class Lines:
+    """Text between drawings: each line with the role of its colour; `bold` are so many from the first."""
+
+    lines: tuple[tuple[str, str], ...]
+    bold: int = 1
+
+
+Content = Matrix | Words | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable | Sight | Lines

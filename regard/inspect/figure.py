@@ -14,17 +14,25 @@ from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
 from regard.inspect.layout import PADDING, Block, below, frame
+from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
+from regard.inspect.sights import Style
 from regard.prediction import Trace
 from regard.structure_trace import Arcs, Segments
 
 Drawing = ArcDiagram | SegmentBands | HopTable
 
 
-def figure(trace: Trace, *, title: str | None = None) -> Scene:
-    """What was selected jointly as arcs, segments or hops; a heatmap where a text was written with attention,
-    highlighted words where a label was found by it; otherwise what was written, with the probability of each piece."""
+def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
+    """What was seen, and where each word looked at it; what was selected jointly as arcs, segments or hops; a heatmap
+    where a text was written with attention, highlighted words where a label was found by it; otherwise what was
+    written, with the probability of each piece.
+
+    style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
+    """
+    if trace.seen:
+        return _perceived(trace, title=title, style=style)
     if trace.structures:
         return _structures(trace, title=title)
     return _looks(trace, title=title)
@@ -38,6 +46,27 @@ def _looks(trace: Trace, *, title: str | None) -> Scene:
     return heatmap(trace, title=title)
 
 
+def _perceived(trace: Trace, *, title: str | None, style: Style) -> Scene:
+    """All that was seen, then the attention and the structures over anything else; what was written, where there is
+    neither."""
+    several = len(trace.seen) > 1
+    shown = [sight(trace, name, style=style, title=name if several else "") for name in trace.seen]
+    blocks, told = [draw_sights(shown)], [tell_sight(found) for found in shown]
+    rest = replace(
+        trace,
+        seen={},
+        attention={name: weights for name, weights in trace.attention.items() if name not in trace.seen},
+        structures={name: one for name, one in trace.structures.items() if name not in trace.seen},
+    )
+    if rest.attention or rest.structures or not any(found.words for found in shown):
+        other = figure(rest, title="")
+        blocks.append(unframed(other))
+        told.append(other.description)
+    return frame(
+        below(blocks, gap=26), title=headline(trace) if title is None else title, description=" ".join(told)
+    )
+
+
 def _structures(trace: Trace, *, title: str | None) -> Scene:
     """A part for each structure, the legends of all; then the attention that none of them shows already."""
     several = len(trace.structures) > 1
@@ -48,12 +77,17 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
     rest = {n: w for n, w in trace.attention.items() if isinstance(trace.structures.get(n), Arcs | None)}
     if rest or trace.kind == "tags":
         other = _looks(replace(trace, structures={}, attention=rest), title="")
-        inner = (Group(other.marks, dx=-PADDING, dy=-PADDING),)  # the whole gets air of its own
-        blocks.append(Block(inner, other.width - 2 * PADDING, other.height - 2 * PADDING))
+        blocks.append(unframed(other))
         told.append(other.description)
     return frame(
         below(blocks, gap=26), title=headline(trace) if title is None else title, description=" ".join(told)
     )
+
+
+def unframed(scene: Scene) -> Block:
+    """A scene without the air around it, to be put into another."""
+    inner = (Group(scene.marks, dx=-PADDING, dy=-PADDING),)
+    return Block(inner, scene.width - 2 * PADDING, scene.height - 2 * PADDING)
 
 
 def _content(trace: Trace, name: str, title: str) -> Drawing:
@@ -91,9 +125,8 @@ def headline(trace: Trace) -> str:
     """A text is named by what it was made from, a label by what was asked besides; a tree needs no name."""
     if trace.kind == "text":
         return reading(trace)
-    asked = [
-        join(trace.input[name]) for name in trace.input if name not in (*trace.structures, *trace.attention)
-    ]
+    drawn = (*trace.structures, *trace.attention, *trace.seen)
+    asked = [join(pieces) for name, pieces in trace.input.items() if name not in drawn]
     found = "" if trace.kind == "tree" else answer(trace)
     return " → ".join(filter(None, (" + ".join(asked), found)))
 

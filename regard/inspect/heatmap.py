@@ -93,9 +93,12 @@ def _share_labels(line: Sequence[Matrix]) -> list[Block]:
 
 def reading(trace: Trace) -> str:
     """The inputs and the output as one line: attention → AH T EH N SH AH N. A tree is shown, not read."""
-    sources = [join(trace.input[name]) for name in (trace.attention or trace.input)]
+    read = [name for name in trace.input if name not in trace.seen]  # a picture cannot be read out
+    sources = [join(trace.input[name]) for name in (read if trace.seen else trace.attention or read)]
     if trace.kind == "tree":
         return " + ".join(sources)
+    if not sources:
+        return join(trace.output, longest=160)
     arrow = "→"
     line = f"{' + '.join(sources)} {arrow} {join(trace.output)}"
     # A right-to-left source must not turn the whole line around: the mark pins its direction.

@@ -85,8 +85,12 @@ def colour_scale(
     width: float = 120.0,
     outlined: str = "true place",
     outline: str = "truth",
+    end: str | None = None,
 ) -> Block:
-    """The legend of a sequential scale, and of the outline of truth where there is one."""
+    """The legend of a sequential scale, and of the outline of truth where there is one.
+
+    end   what stands at the end of the scale instead of its limit
+    """
     size, high, steps = 11.0, 8.0, 40
     caption = f"{name} 0"
     x = text_width(caption, size) + 6
@@ -97,7 +101,7 @@ def colour_scale(
         # Each strip reaches under the next one, so that no hairline shows between them.
         marks.append(Rect(x + i * step, 1, step + (0.6 if i < steps - 1 else 0), high, fill=level))
     marks.append(Rect(x, 1, width, high, stroke="faint", stroke_width=0.75))
-    end = f"{limit:g}"
+    end = f"{limit:g}" if end is None else end
     x += width + 6
     marks.append(Text(x, 9, end, size=size, colour="muted"))
     x += text_width(end, size)

@@ -18,12 +18,14 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.heatmap import reading
 from regard.inspect.layout import below, colour_scale, frame
 from regard.inspect.page_style import SCRIPT, STYLE
+from regard.inspect.perceived import seen
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.inspect.writing import printable
 from regard.prediction import Prediction, Trace
+from regard.seen import SeenPicture
 from regard.structure_trace import Arcs
 
 
@@ -89,9 +91,13 @@ body{{font-family:{SANS}}}
 def trace_page(trace: Trace, *, title: str | None = None) -> str:
     """A page about one prediction: its figure, the numbers and samples behind a structure, the attention as links
     between words, and what the search considered."""
-    sections = [Section(figures=[figure(trace, title="")]), *_behind(trace)]
+    sections = [Section(figures=[figure(trace, title="")]), *_cells(trace), *_behind(trace)]
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
-    looks = [name for name in trace.attention if isinstance(trace.structures.get(name), Arcs | None)]
+    looks = [
+        name
+        for name in trace.attention
+        if isinstance(trace.structures.get(name), Arcs | None) and name not in trace.seen
+    ]
     if looks and trace.kind == "text" and trace.output and longest <= 40:
         ties = [
             Card(alignment(trace, over=name), heading=name if len(looks) > 1 else "")
@@ -103,8 +109,19 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
         sections.append(Section("The same as links", text, figures=ties))
     if len(trace.hypotheses) > 1:
         sections.append(Section("What the search kept", figures=[beam(trace)]))
-    name = headline(trace) if trace.structures else ""
+    name = headline(trace) if trace.structures or trace.seen else ""
     return page((name or reading(trace)) if title is None else title, sections)
+
+
+def _cells(trace: Trace) -> list[Section]:
+    """Attention over pictures once more, not smoothed."""
+    over = [
+        name for name, what in trace.seen.items() if isinstance(what, SeenPicture) and name in trace.attention
+    ]
+    shown = [
+        Card(seen(trace, over=name, style="grid"), heading=name if len(over) > 1 else "") for name in over
+    ]
+    return [Section("Cell by cell", "The grid that attention truly has.", figures=shown)] if shown else []
 
 
 def _behind(trace: Trace) -> list[Section]:

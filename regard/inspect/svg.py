@@ -7,7 +7,9 @@ by class, in a style sheet for dark screens, which browsers do.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from html import escape
 
 from regard.inspect.palette import DARK, LIGHT, Colour, Over, Shade
@@ -20,6 +22,7 @@ SANS = (
     "'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Sans CJK JP', 'Apple Color Emoji', "
     "'Segoe UI Emoji', 'Noto Color Emoji', sans-serif"
 )
+NONE: Mapping[Image, str] = {}
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono', monospace"
 
 
@@ -42,7 +45,11 @@ def svg(scene: Scene, *, standalone: bool = True) -> str:
         lines.append(f"<style>{stylesheet([scene])}</style>")
         paper = Rect(0, 0, scene.width, scene.height, fill="paper")
         lines.append(_element(paper))
-    lines += map(_element, scene.marks)
+    several = _several(scene)
+    if several:
+        shared = "".join(_image(one, named=name) for one, name in several.items())
+        lines.append(f"<defs>{shared}</defs>")
+    lines += (_element(mark, several) for mark in scene.marks)
     lines.append("</svg>")
     return "\n".join(lines)
 
@@ -80,7 +87,22 @@ def _class(colour: Colour) -> str:
     return colour
 
 
-def _element(mark: Mark) -> str:
+def _several(scene: Scene) -> dict[Image, str]:
+    """A name for each picture that is there more than once, without its place: a file holds it once."""
+    counts = Counter(_placeless(mark) for mark in scene.walk() if isinstance(mark, Image))
+    return {
+        one: "picture-"
+        + sha256(repr((one.width, one.height, one.smooth)).encode() + one.png).hexdigest()[:12]
+        for one, count in counts.items()
+        if count > 1
+    }
+
+
+def _placeless(mark: Image) -> Image:
+    return Image(0, 0, mark.width, mark.height, mark.png, smooth=mark.smooth)
+
+
+def _element(mark: Mark, several: Mapping[Image, str] = NONE) -> str:
     match mark:
         case Rect():
             return _rect(mark)
@@ -91,9 +113,10 @@ def _element(mark: Mark) -> str:
         case Circle():
             return _circle(mark)
         case Image():
-            return _image(mark)
+            name = several.get(_placeless(mark)) if several else None
+            return _image(mark) if name is None else _again(mark, name)
         case Group():
-            return _group(mark)
+            return _group(mark, several)
 
 
 def _rect(mark: Rect) -> str:
@@ -152,11 +175,12 @@ def _text(mark: Text) -> str:
     )
 
 
-def _image(mark: Image) -> str:
+def _image(mark: Image, *, named: str = "") -> str:
     data = base64.b64encode(mark.png).decode("ascii")
     sharp = "" if mark.smooth else ' style="image-rendering:pixelated"'
+    name = f' id="{named}"' if named else ""
     return _close(
-        f'<image x="{_number(mark.x)}" y="{_number(mark.y)}" width="{_number(mark.width)}" '
+        f'<image{name} x="{_number(mark.x)}" y="{_number(mark.y)}" width="{_number(mark.width)}" '
         f'height="{_number(mark.height)}" preserveAspectRatio="none"{sharp} '
         f'href="data:image/png;base64,{data}"{_rest(mark.opacity, mark.tags)}',
         "image",
@@ -164,11 +188,18 @@ def _image(mark: Image) -> str:
     )
 
 
-def _group(mark: Group) -> str:
+def _again(mark: Image, name: str) -> str:
+    """A picture that is defined elsewhere in the file."""
+    place = f'<use href="#{name}" x="{_number(mark.x)}" y="{_number(mark.y)}"'
+    return _close(place + _rest(mark.opacity, mark.tags), "use", mark.tip)
+
+
+def _group(mark: Group, several: Mapping[Image, str] = NONE) -> str:
     kind = f' class="{_attribute(mark.kind)}"' if mark.kind else ""
     move = f' transform="translate({_number(mark.dx)} {_number(mark.dy)})"' if mark.dx or mark.dy else ""
     tip = f"<title>{_content(mark.tip)}</title>" if mark.tip else ""
-    return f"<g{kind}{move}{_rest(1.0, mark.tags)}>{tip}{''.join(map(_element, mark.marks))}</g>"
+    inside = "".join(_element(one, several) for one in mark.marks)
+    return f"<g{kind}{move}{_rest(1.0, mark.tags)}>{tip}{inside}</g>"
 
 
 def _paint(fill: Colour | None, stroke: Colour | None, width: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,8 +9,9 @@ from numpy.typing import NDArray
 from rich.style import Style
 from rich.text import Text
 
-from regard.errors import MissingExtra
+from regard.inspect.raster import luminance, resized, unpacked
 from regard.inspect.scene import Image
+from regard.inspect.sights import Pixels
 from regard.inspect.terminal.ink import Ink
 
 WIDEST = 60
@@ -19,28 +19,48 @@ _GREYS = " .:-=+*#%@"
 
 
 def draw_picture(image: Image, width: int, ink: Ink) -> Iterator[Text]:
-    """The picture at the scene's proportions, at most WIDEST cells wide; in ten greys where there is no colour."""
-    try:
-        from PIL import Image as Pillow
-    except ImportError:
-        raise MissingExtra("Pillow", "figures", "Drawing a picture in the terminal") from None
+    """The picture at the scene's proportions, at most WIDEST cells wide; in ten signs where there is no colour."""
     columns = max(1, min(width, WIDEST))
-    # A cell is about twice as high as wide and holds two pixels, so that pixels are square.
-    rows = max(2, 2 * round(columns * image.height / max(image.width, 1e-9) / 2))
-    with Pillow.open(io.BytesIO(image.png)) as opened:
-        pixels = np.asarray(opened.convert("RGB").resize((columns, rows)))  # (rows, columns, 3)
-    for y in range(0, rows, 2):
+    rows = lines_for(columns, image.width / max(image.height, 1e-9))
+    yield from half_blocks(resized(unpacked(image.png), columns, 2 * rows), ink)
+
+
+def lines_for(columns: int, aspect: float) -> int:
+    """Lines of a picture so many cells wide: a cell is about twice as high as wide, so that pixels are square."""
+    return max(1, round(columns / aspect / 2))
+
+
+def half_blocks(pixels: Pixels, ink: Ink) -> Iterator[Text]:
+    """(2 R, C, 3) as R lines of C cells."""
+    if not ink.colour:
+        yield from _signs(pixels)
+        return
+    for y in range(0, len(pixels) - 1, 2):
         line = Text(no_wrap=True, overflow="crop")
-        for x in range(columns):
-            upper, lower = pixels[y, x], pixels[y + 1, x]
-            if ink.colour:
-                line.append("▀", style=Style(color=_hex(upper), bgcolor=_hex(lower)))
-            else:
-                light = (int(upper.sum()) + int(lower.sum())) / (6 * 256)
-                line.append(_GREYS[int(light * len(_GREYS))])
+        for upper, lower in zip(pixels[y], pixels[y + 1], strict=True):
+            line.append("▀", style=Style(color=_hex(upper), bgcolor=_hex(lower)))
         yield line
+
+
+def _signs(pixels: Pixels) -> Iterator[Text]:
+    """Signs that cover more of their cell the more they differ from the ground of the picture, which stays blank."""
+    light = luminance(pixels)
+    light = (light[::2] + light[1::2]) / 2  # (R, C): two pixels a cell
+    far = np.abs(light - np.median(light))
+    share = far / max(float(far.max(initial=0.0)), 1.0)
+    for line in np.minimum(share * len(_GREYS), len(_GREYS) - 1).astype(int):
+        yield Text("".join(_GREYS[level] for level in line), no_wrap=True, overflow="crop")
 
 
 def _hex(pixel: NDArray[np.uint8]) -> str:
     red, green, blue = (int(channel) for channel in pixel)
     return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def side_by_side(panels: list[list[Text]], gap: int = 2) -> Iterator[Text]:
+    """Panels of equally many lines beside each other."""
+    for lines in zip(*panels, strict=True):
+        joined = Text(no_wrap=True, overflow="crop")
+        for place, line in enumerate(lines):
+            joined.append(" " * (gap if place else 0)).append_text(line)
+        yield joined

@@ -8,9 +8,9 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
-from regard.inspect.content import Links, Ranking, Words
+from regard.inspect.content import Lines, Links, Ranking, Words
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import shorten, signed, visible
+from regard.inspect.writing import printable, shorten, signed, visible
 
 FAINT = 0.1
 
@@ -85,3 +85,10 @@ def draw_ranking(ranking: Ranking, width: int, ink: Ink) -> Iterator[Text]:
         line.append(visible(text), style=ink.style("ink", bold=chosen))
         line.truncate(width, overflow="ellipsis")
         yield line
+
+
+def draw_lines(content: Lines, width: int, ink: Ink) -> Iterator[Text]:
+    """The lines as they are, folded where they are too long."""
+    for number, (text, colour) in enumerate(content.lines):
+        style = ink.style(colour, bold=number < content.bold)
+        yield Text(printable(text), style=style, overflow="fold")

@@ -1,0 +1,80 @@
+"""Right and wrong answers of a model, with where it looked: what `show --gallery` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from regard.cli.answering import load
+from regard.cli.measuring import open_dataset
+from regard.data import Dataset
+from regard.data.columns import TextColumn
+from regard.evaluation import references
+from regard.inspect import Example
+from regard.model import Model
+from regard.prediction import Trace
+
+CHUNK = 64
+"""Rows answered at a time, until there are enough of both kinds."""
+
+
+def show_gallery(
+    run: Path, count: int, split: str, *, grid: bool, output: Path | None, overrides: Sequence[str],
+    device: str | None,
+) -> None:  # fmt: skip
+    """A gallery for each output, in the terminal or as a file."""
+    from rich.console import Console
+
+    from regard.inspect import gallery, save
+
+    model = load(run, overrides, device)
+    dataset = open_dataset(model, (), [split])
+    for name in model.spec.outputs:
+        examples, seen, right = collect(model, dataset, name, count)
+        named = f"{run.name} · {name}" if len(model.spec.outputs) > 1 else run.name
+        counted = f"{split}: {right} of the first {seen} rows are right"
+        scene = gallery(examples, title=named, subtitle=counted, style="grid" if grid else "smooth")
+        if output is None:
+            console = Console()
+            console.print(scene)
+            console.print(counted, highlight=False)
+        else:
+            path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
+            save(scene, path)
+            print(f"{counted}\n{path}")
+
+
+def collect(model: Model, dataset: Dataset, output: str, count: int) -> tuple[list[Example], int, int]:
+    """The first `count` right and the first `count` wrong answers; how many rows were answered, how many rightly."""
+    wanted = references(dataset, output)
+    found: dict[bool, list[Example]] = {True: [], False: []}
+    seen = right = 0
+    while seen < len(dataset) and min(map(len, found.values())) < count:
+        rows = list(range(seen, min(seen + CHUNK, len(dataset))))
+        for row, answer in zip(rows, model.answer(dataset.batch(rows), output=output), strict=True):
+            if answer.trace is None:
+                continue
+            trace = _known_places(model, dataset, output, row, answer.trace)
+            example = Example(trace, answer.text, tuple(wanted[row]), _asked(trace))
+            found[example.right].append(example)
+            right += example.right
+        seen += len(rows)
+    return [*found[True][:count], *found[False][:count]], seen, right
+
+
+def _asked(trace: Trace) -> str:
+    """The texts that were read beside what was seen."""
+    return " · ".join(" ".join(pieces) for name, pieces in trace.input.items() if name not in trace.seen)
+
+
+def _known_places(model: Model, dataset: Dataset, output: str, row: int, trace: Trace) -> Trace:
+    """Without the true places of words that were not written: those of a step are of the word that belongs there."""
+    if not trace.truth or not isinstance(model.columns[output], TextColumn):
+        return trace
+    scored = model.score_batch(dataset.batch([row]), output)[0].trace
+    true = [] if scored is None else list(scored.output)
+    same = np.array([piece == (true[t] if t < len(true) else None) for t, piece in enumerate(trace.output)])
+    return replace(trace, truth={name: places * same[:, None] for name, places in trace.truth.items()})

@@ -1,0 +1,91 @@
+"""Right and wrong answers beside each other, each with what was seen and where the model looked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from regard.errors import RegardError
+from regard.inspect.content import Lines
+from regard.inspect.figure import figure, unframed
+from regard.inspect.layout import BOLDER, Block, below, frame
+from regard.inspect.perceived import draw_sight, sight, sight_legends, tell_sight
+from regard.inspect.scene import Group, Mark, Scene, Text
+from regard.inspect.sights import Sight, Style
+from regard.inspect.writing import text_width, wrap
+from regard.prediction import Trace
+
+WIDEST = 880.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """An answer and what it should have been.
+
+    trace     where the model looked while it wrote
+    written   its answer
+    true      the true answers, one or more
+    asked     what was asked besides what was seen, if anything was
+    """
+
+    trace: Trace
+    written: str
+    true: tuple[str, ...]
+    asked: str = ""
+
+    @property
+    def right(self) -> bool:
+        return self.written in self.true
+
+
+def gallery(
+    examples: Sequence[Example], *, title: str = "", subtitle: str = "", style: Style = "smooth"
+) -> Scene:
+    """The right ones, then the wrong ones, with what they should have been; small pictures for each word."""
+    if not examples:
+        raise RegardError("there are no examples to show.", fix="Give at least one.")
+    parts: list[Block] = []
+    shown: list[Sight] = []
+    told: list[str] = []
+    for right, heading in ((True, "Right"), (False, "Wrong")):
+        rows: list[Block] = []
+        for example in (one for one in examples if one.right is right):
+            sights = [sight(example.trace, name, style=style, small=True) for name in example.trace.seen]
+            shown += sights
+            rows.append(below([_lines(_told(example), 14.0), *_drawings(example, sights)], gap=10))
+            looked = " ".join(tell_sight(found) for found in sights)
+            told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}. {looked}")
+        if rows:
+            parts.append(below([_lines(Lines(((heading, "accent"),)), 16.0), below(rows, gap=26)], gap=10))
+    legends = sight_legends(shown)
+    parts += [below(legends, gap=10)] if legends else []
+    return frame(below(parts, gap=30), title=title, subtitle=subtitle, description=" ".join(told))
+
+
+def _drawings(example: Example, sights: Sequence[Sight]) -> list[Block]:
+    """What was seen; of other traces, their figure."""
+    if sights:
+        return [draw_sight(found) for found in sights]
+    return [unframed(figure(example.trace, title=""))]
+
+
+def _told(example: Example) -> Lines:
+    asked = [(example.asked, "muted")] if example.asked else []
+    if example.right:
+        return Lines((*asked, (f"✓ {example.written}", "ink")), bold=len(asked) + 1)
+    true = " / ".join(example.true)
+    return Lines((*asked, (f"✗ {example.written}", "truth"), (f"true: {true}", "muted")), bold=len(asked) + 1)
+
+
+def _lines(content: Lines, size: float) -> Block:
+    """Lines of text, folded where they are too long."""
+    marks: list[Mark] = []
+    y = widest = 0.0
+    for number, (text, colour) in enumerate(content.lines):
+        bold = number < content.bold
+        wide = size * (BOLDER if bold else 1.0)
+        for part in wrap(text, WIDEST, wide):
+            marks.append(Text(0, y + size, part, size=size, colour=colour, bold=bold))
+            widest = max(widest, text_width(part, wide))
+            y += size * 1.4
+    return Block((Group(tuple(marks), kind="lines", content=content),), widest, y)

@@ -1,0 +1,109 @@
+"""What a trace saw, drawn with where it looked: pictures, films and sounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.film import draw_film, tell_film
+from regard.inspect.layout import Block, below, frame
+from regard.inspect.picture import draw_picture, picture_legend, tell_picture
+from regard.inspect.scene import Scene
+from regard.inspect.sights import STYLES, FilmLooks, PictureLooks, Sight, SoundLooks, Style
+from regard.inspect.sound import draw_sound, tell_sound
+from regard.inspect.timeline import time_legend
+from regard.prediction import Trace
+from regard.seen import SeenFilm, SeenPicture, SeenSound
+
+END = "</s>"
+
+
+def seen(trace: Trace, *, over: str | None = None, style: Style = "smooth", title: str = "") -> Scene:
+    """What was seen, and where each output piece looked at it; the end of a text is left out.
+
+    over    the input to show, where several were seen; the first otherwise
+    style   of attention over pictures: "smooth" interpolates between the cells of the grid, "grid" shows them
+    """
+    name = over if over is not None else next(iter(trace.seen), None)
+    if name is None or name not in trace.seen:
+        known = ", ".join(trace.seen) or "none"
+        raise RegardError(
+            f"the trace saw no {name!r}; it saw: {known}." if name else "this trace saw nothing."
+        )
+    found = sight(trace, name, style=style)
+    return frame(draw_sights([found]), title=title, description=tell_sight(found))
+
+
+def sight(trace: Trace, name: str, *, style: Style = "smooth", small: bool = False, title: str = "") -> Sight:
+    """One of the things a trace saw, with the attention over it, if there was any."""
+    if style not in STYLES:
+        raise RegardError(f"no style {style!r}; there are {', '.join(STYLES)}.")
+    what, looks = trace.seen[name], _looks(trace, name, small, title)
+    if isinstance(what, SeenPicture):
+        _check_grid(what, looks)
+        return PictureLooks(pixels=what.pixels, grid=what.grid, style=style, **looks)
+    if isinstance(what, SeenFilm):
+        return FilmLooks(frames=what.frames, **looks)
+    if isinstance(what, SeenSound):
+        return SoundLooks(values=what.values, seconds=what.seconds, **looks)
+    raise TypeError(what)
+
+
+def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
+    """The words and their weights; none where this input was not attended to."""
+    if name not in trace.attention:
+        return {"words": (), "weights": np.zeros((0, len(trace.input[name]))), "small": small, "title": title}
+    kept = len(trace.output) - (trace.kind == "text" and list(trace.output[-1:]) == [END])
+    truth, sure = trace.truth.get(name), trace.probabilities
+    return {
+        "words": tuple(trace.output[:kept]),
+        "weights": trace.attention[name][:kept],
+        "truth": None if truth is None else truth[:kept],
+        "probabilities": None if sure is None else sure[:kept],
+        "small": small,
+        "title": title,
+    }
+
+
+def _check_grid(what: SeenPicture, looks: dict[str, Any]) -> None:
+    rows, columns = what.grid
+    positions = looks["weights"].shape[1]
+    if looks["words"] and rows * columns != positions:
+        raise RegardError(
+            f"a grid of {rows} by {columns} cells has {rows * columns} positions, the attention {positions}."
+        )
+
+
+def draw_sight(found: Sight) -> Block:
+    """Without its legend."""
+    if isinstance(found, PictureLooks):
+        return draw_picture(found)
+    return draw_film(found) if isinstance(found, FilmLooks) else draw_sound(found)
+
+
+def tell_sight(found: Sight) -> str:
+    """What the drawing shows, in words."""
+    if isinstance(found, PictureLooks):
+        return tell_picture(found)
+    return tell_film(found) if isinstance(found, FilmLooks) else tell_sound(found)
+
+
+def sight_legends(shown: Sequence[Sight]) -> list[Block]:
+    """What the signs mean, once for each kind of thing that was looked at."""
+    looked = [found for found in shown if found.words]
+    pictures = [found for found in looked if isinstance(found, PictureLooks)]
+    films = [found for found in looked if isinstance(found, FilmLooks)]
+    sounds = [found for found in looked if isinstance(found, SoundLooks)]
+    return [
+        *([picture_legend(pictures)] if pictures else []),
+        *([time_legend(films, outlined="true frames")] if films else []),
+        *([time_legend(sounds, outlined="true time")] if sounds else []),
+    ]
+
+
+def draw_sights(shown: Sequence[Sight]) -> Block:
+    """One below the other, and what their signs mean."""
+    return below([*map(draw_sight, shown), *sight_legends(shown)], gap=16)

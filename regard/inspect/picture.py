@@ -1,0 +1,186 @@
+"""Where each word looked at a picture: the picture first, then once more for every word, as in Show, Attend and Tell
+(Xu et al. 2015).
+
+A veil lies over the picture and is lifted where the word looked: smoothed between the cells of the grid, or cell by
+cell as the attention truly is. The true place is outlined where it is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.inspect.layout import Block
+from regard.inspect.raster import VEIL, bounded, png, veil, veil_grey
+from regard.inspect.scene import Group, Image, Mark, Path, Rect, Step, Text
+from regard.inspect.sights import PictureLooks
+from regard.inspect.writing import is_special, text_width, visible, wrap
+
+WIDEST = 880.0
+"""Of a row of pictures."""
+LONGEST = 320
+"""Pixels of the longer side of a picture that is put into a file."""
+VEIL_PIXELS = 48
+"""Pixels of the longer side of a smoothed veil; the renderer interpolates further."""
+GAP = 14.0
+LINE = 20.0
+"""Height of a word above its picture."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Pictures of width × height, `across` in a row, under a line for the word."""
+
+    width: float
+    height: float
+    across: int
+    line: float = LINE
+
+
+def draw_picture(looks: PictureLooks) -> Block:
+    """The pictures as a block; its baseline is the upper edge of the first picture."""
+    plan = _plan(looks)
+    top = 24.0 if looks.title else 0.0
+    marks: list[Mark] = [Text(0, 12, looks.title, size=13, bold=True)] if looks.title else []
+    shared = png(bounded(looks.pixels, LONGEST))
+    grey = veil_grey(looks.pixels)
+    high = plan.height + plan.line + GAP
+    panels = [_panel(looks, None, plan, shared, grey)]
+    panels += [_panel(looks, word, plan, shared, grey) for word in range(len(looks.words))]
+    for place, panel in enumerate(panels):
+        row, column = divmod(place, plan.across)
+        kind, tags = ("look", (("word", str(place - 1)),)) if place else ("seen", ())
+        marks.append(
+            Group(tuple(panel), dx=column * (plan.width + GAP), dy=top + row * high, kind=kind, tags=tags,
+                  tip=_tip(looks, place - 1) if place else "")
+        )  # fmt: skip
+    rows = -(-len(panels) // plan.across)
+    width = max(min(len(panels), plan.across) * (plan.width + GAP) - GAP, text_width(looks.title, 15))
+    group = Group(tuple(marks), kind="picture", content=looks)
+    return Block((group,), width, top + rows * high - GAP, baseline=top + plan.line)
+
+
+def _plan(looks: PictureLooks) -> _Plan:
+    """Smaller pictures where there are more of them, of about one area whatever their proportions."""
+    count = len(looks.words) + 1
+    side = 78.0 if looks.small else 200.0 if count <= 3 else 132.0 if count <= 12 else 108.0
+    width = min(2.2 * side, WIDEST, max(side / 2, side * math.sqrt(looks.aspect)))
+    fitting = max(1, int((WIDEST + GAP) // (width + GAP)))
+    rows = -(-count // fitting)
+    line = LINE if looks.words else 0.0
+    return _Plan(round(width), round(width / looks.aspect), -(-count // rows), line)
+
+
+def _panel(looks: PictureLooks, word: int | None, plan: _Plan, shared: bytes, grey: int) -> list[Mark]:
+    sharp = max(looks.pixels.shape[:2]) < 1.5 * max(plan.width, plan.height)
+    marks: list[Mark] = [Image(0, plan.line, plan.width, plan.height, shared, smooth=not sharp)]
+    if word is not None:
+        marks += _label(looks, word, plan)
+        marks += _veil(looks, word, plan, grey)
+        marks += _truth(looks, word, plan)
+    frame = Rect(0, plan.line, plan.width, plan.height, stroke="muted", stroke_width=0.75, opacity=0.55)
+    return [*marks, frame]
+
+
+def _label(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
+    size = 12.0 if looks.small else 14.0
+    sure = "" if looks.probabilities is None or looks.small else f"{looks.probabilities[word]:.2f}"
+    room = plan.width - (text_width(sure, 11) + 6 if sure else 0)
+    text = _cut(visible(looks.words[word]), room, size)
+    colour = "muted" if is_special(looks.words[word]) else "ink"
+    marks: list[Mark] = [Text(0, LINE - 6, text, size=size, colour=colour, bold=True)]
+    if sure:
+        marks.append(Text(plan.width, LINE - 6, sure, size=11, colour="muted", anchor="end"))
+    return marks
+
+
+def _cut(text: str, width: float, size: float) -> str:
+    """The text in one line, with … in place of what does not fit."""
+    if text_width(text, size * 1.1) <= width:
+        return text
+    return wrap(text, width - size, size * 1.1, lines=1)[0].rstrip("…") + "…"
+
+
+def _veil(looks: PictureLooks, word: int, plan: _Plan, grey: int) -> list[Mark]:
+    shares = looks.laid(looks.share(word))
+    if looks.style == "smooth":
+        scale = VEIL_PIXELS / max(plan.width, plan.height)
+        size = max(2, round(plan.width * scale)), max(2, round(plan.height * scale))
+        return [Image(0, LINE, plan.width, plan.height, veil(shares, grey, *size), smooth=True)]
+    colour = f"#{grey:02x}{grey:02x}{grey:02x}"
+    rows, columns = looks.grid
+    wide, high = plan.width / columns, plan.height / rows
+    return [
+        Rect(column * wide, LINE + row * high, wide, high, fill=colour, stroke=colour, stroke_width=0.4,
+             opacity=round(VEIL * (1 - float(shares[row, column])), 3),
+             tags=(("row", str(row)), ("column", str(column)),
+                   ("value", f"{looks.laid(looks.weights[word])[row, column]:.6g}")))
+        for row in range(rows) for column in range(columns)
+    ]  # fmt: skip
+
+
+def _truth(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
+    """The border of the true cells, on a light line so that it shows on any picture."""
+    true = looks.laid(looks.true(word))
+    if not true.any():
+        return []
+    wide, high = plan.width / looks.grid[1], plan.height / looks.grid[0]
+    steps: list[Step] = []
+    for (x1, y1), (x2, y2) in border(true):
+        steps += [("M", (x1 * wide, LINE + y1 * high)), ("L", (x2 * wide, LINE + y2 * high))]
+    thick = 1.5 if looks.small else 2.25
+    return [
+        Path(tuple(steps), stroke="#ffffff", width=thick + 2, opacity=0.8),
+        Path(tuple(steps), stroke="truth", width=thick, tags=(("truth", "1"),)),
+    ]
+
+
+def border(cells: NDArray[np.bool_]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The border of a set of cells, as segments between corners (x, y) of the grid, each as long as it is straight."""
+    framed = np.pad(cells, 1)
+    segments: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    # Two cells, one above the other, have a piece of border between them where one is inside and the other is not.
+    for y, line in enumerate(framed[1:, 1:-1] != framed[:-1, 1:-1]):
+        segments += [((first, y), (last, y)) for first, last in stretches(line)]
+    for x, line in enumerate((framed[1:-1, 1:] != framed[1:-1, :-1]).T):
+        segments += [((x, first), (x, last)) for first, last in stretches(line)]
+    return segments
+
+
+def stretches(line: Sequence[bool] | NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where each run of true values begins, and where it has ended."""
+    turns = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(line, dtype=int), [0]])))
+    return [(int(first), int(last)) for first, last in zip(turns[::2], turns[1::2], strict=True)]
+
+
+def _tip(looks: PictureLooks, word: int) -> str:
+    best = int(np.nanargmax(looks.weights[word]))
+    row, column = divmod(best, looks.grid[1])
+    told = (
+        f"{visible(looks.words[word])}\nmost at row {row}, column {column}: {looks.weights[word, best]:.3f}"
+    )
+    hit = looks.hits(word)
+    return told if hit is None else f"{told}\n{'on' if hit else 'beside'} the true place"
+
+
+def picture_legend(shown: Sequence[PictureLooks]) -> Block:
+    """What the light and the outline mean."""
+    size, text = 11.0, "clear where a word looked, veiled where it did not"
+    marks: list[Mark] = [Text(0, 9, text, size=size, colour="muted")]
+    x = text_width(text, size)
+    if any(looks.known for looks in shown):
+        marks.append(Rect(x + 19, 0, 10, 10, stroke="truth", stroke_width=1.75))
+        marks.append(Text(x + 36, 9, "true place", size=size, colour="muted"))
+        x += 36 + text_width("true place", size)
+    return Block(tuple(marks), x, 11.0)
+
+
+def tell_picture(looks: PictureLooks) -> str:
+    """Where each word looked most, in words."""
+    if not looks.words:
+        return f"A picture of {looks.pixels.shape[1]} by {looks.pixels.shape[0]} pixels."
+    return " · ".join(_tip(looks, word).replace("\n", " ") for word in range(len(looks.words)))

@@ -1,0 +1,112 @@
+"""Pixels: made larger or smaller, written as PNG, and the veil that attention lifts from a picture.
+
+A picture keeps its own colours where a model looked and disappears behind a veil where it did not: colours are often
+what the words are about, so that no colour scale may be laid over them.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as Pillow
+
+from regard.inspect.palette import DARK, Shade, Theme
+from regard.inspect.sights import PictureLooks, Pixels
+from regard.prediction import Array
+
+VEIL = 0.76
+"""How much of the picture the veil takes away where nothing was looked at."""
+_DARK_VEIL, _LIGHT_VEIL = 16, 235
+_STEPS = 48
+"""Levels of a veil: more cannot be seen, and fewer compress better."""
+
+
+def png(pixels: Pixels) -> bytes:
+    """(H, W, 3) or (H, W, 4) as a PNG; with a palette where that holds every colour."""
+    picture = Pillow.fromarray(np.ascontiguousarray(pixels))
+    if picture.mode == "RGB" and (colours := picture.getcolors(256)) is not None:
+        picture = picture.quantize(len(colours), dither=Pillow.Dither.NONE)
+        if not np.array_equal(np.asarray(picture.convert("RGB")), pixels):
+            picture = Pillow.fromarray(np.ascontiguousarray(pixels))
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def unpacked(data: bytes) -> Pixels:
+    """The pixels (H, W, 3) of a PNG, on white where it is transparent."""
+    with Pillow.open(io.BytesIO(data)) as opened:
+        picture = opened.convert("RGBA")
+    ground = Pillow.new("RGBA", picture.size, (255, 255, 255, 255))
+    return np.asarray(Pillow.alpha_composite(ground, picture).convert("RGB"))
+
+
+def resized(pixels: Pixels, width: int, height: int) -> Pixels:
+    """(H, W, 3) → (height, width, 3): averaged where it gets smaller, in sharp squares where it gets larger."""
+    smaller = width < pixels.shape[1] or height < pixels.shape[0]
+    how = Pillow.Resampling.BOX if smaller else Pillow.Resampling.NEAREST
+    picture = Pillow.fromarray(np.ascontiguousarray(pixels))
+    return np.asarray(picture.resize((max(1, width), max(1, height)), how))
+
+
+def bounded(pixels: Pixels, longest: int) -> Pixels:
+    """The picture with no side longer than `longest`; smaller ones as they are."""
+    most = max(pixels.shape[:2])
+    if most <= longest:
+        return pixels
+    height, width = (max(1, round(side * longest / most)) for side in pixels.shape[:2])
+    picture = Pillow.fromarray(np.ascontiguousarray(pixels))
+    return np.asarray(picture.resize((width, height), Pillow.Resampling.LANCZOS))
+
+
+def spread(shares: Array, width: int, height: int) -> Array:
+    """(rows, columns) → (height, width) between 0 and 1, interpolated between the middles of the cells (bicubic)."""
+    surface = Pillow.fromarray(np.asarray(shares, dtype=np.float32))
+    how = Pillow.Resampling.BICUBIC if min(surface.size) > 1 else Pillow.Resampling.BILINEAR
+    return np.clip(np.asarray(surface.resize((width, height), how), dtype=np.float64), 0.0, 1.0)
+
+
+def stepped(cells: NDArray[Any], width: int, height: int) -> NDArray[Any]:
+    """(rows, columns) → (height, width): every pixel has the value of the cell its middle lies in."""
+    rows = ((np.arange(height) + 0.5) * cells.shape[0] / height).astype(int)
+    columns = ((np.arange(width) + 0.5) * cells.shape[1] / width).astype(int)
+    return np.asarray(cells[np.ix_(rows, columns)])
+
+
+def veil_grey(pixels: Pixels) -> int:
+    """The grey of a veil that shows on this picture: dark over light ones, light over dark ones."""
+    return _DARK_VEIL if not pixels.size or luminance(pixels).mean() > 80 else _LIGHT_VEIL
+
+
+def luminance(pixels: Pixels) -> Array:
+    """(H, W, 3) → (H, W), 0 to 255: how light each pixel looks."""
+    return np.asarray(pixels @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def veil(shares: Array, grey: int, width: int, height: int) -> bytes:
+    """The smoothed veil by itself, as a PNG with transparency: shares (rows, columns) of the full light."""
+    covered = VEIL * (1 - spread(shares, width, height))
+    alpha = np.round(np.round(covered * _STEPS) * 255 / _STEPS).astype(np.uint8)
+    picture = Pillow.fromarray(np.stack([np.full_like(alpha, grey), alpha], -1), "LA")
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def veiled(looks: PictureLooks, word: int, width: int, height: int) -> Pixels:
+    """The picture at a size with the veil of one word over it, for those who can only draw pixels."""
+    shares = looks.laid(looks.share(word))
+    lit = spread(shares, width, height) if looks.style == "smooth" else stepped(shares, width, height)
+    covered = (VEIL * (1 - lit))[..., None]  # (height, width, 1)
+    picture = resized(looks.pixels, width, height)
+    return np.round(picture * (1 - covered) + veil_grey(looks.pixels) * covered).astype(np.uint8)
+
+
+def shaded_pixels(values: Array, theme: Theme = DARK) -> Pixels:
+    """(H, W) between 0 and 1 → (H, W, 3) on the sequential scale, dark for nothing."""
+    levels = [theme.hex(Shade(level / 100)) for level in range(101)]
+    table = np.array([[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in levels], dtype=np.uint8)
+    return np.asarray(table[np.round(np.clip(values, 0, 1) * 100).astype(int)])

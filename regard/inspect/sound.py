@@ -1,0 +1,67 @@
+"""Where in a sound each piece looked: the spectrogram, the seconds, and under them a row of cells for each piece."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regard.inspect.axes import tick_text, ticks
+from regard.inspect.layout import Block
+from regard.inspect.raster import png, shaded_pixels
+from regard.inspect.scene import Anchor, Group, Image, Mark, Text, line
+from regard.inspect.sights import SoundLooks
+from regard.inspect.timeline import draw_rows, label_room, tell_rows
+from regard.inspect.writing import text_width
+
+WIDEST, NARROWEST = 820.0, 460.0
+FINEST = 800
+"""Frames of a spectrogram in a file; of more, neighbours are averaged."""
+
+
+def draw_sound(looks: SoundLooks) -> Block:
+    """The spectrogram above, the rows below; the baseline is its upper edge."""
+    frames = len(looks.values)
+    width = min(WIDEST, max(NARROWEST, 4.0 * frames)) * (0.6 if looks.small else 1.0)
+    high = 64.0 if looks.small else 110.0
+    left = max(label_room(looks), 0.0)
+    top = 24.0 if looks.title else 0.0
+    marks: list[Mark] = [Text(left, 12, looks.title, size=13, bold=True)] if looks.title else []
+    if frames:
+        marks.append(Image(left, top, width, high, png(spectrogram(looks)), smooth=True))
+    else:
+        marks.append(Text(left, top + 16, "no sound", size=13, colour="muted", italic=True))
+    marks += _seconds(looks, left, width, top + high)
+    rows = draw_rows(looks, left, width, top + high + 26)
+    marks += rows.marks
+    group = Group(tuple(marks), kind="sound", content=looks)
+    height = rows.height if looks.words else top + high + 20
+    return Block((group,), max(rows.width, left + text_width(looks.title, 15)), height, baseline=top)
+
+
+def spectrogram(looks: SoundLooks) -> np.ndarray:
+    """(D, F, 3): loud is light; long sounds with neighbouring frames averaged."""
+    values = looks.loudness
+    if values.shape[1] > FINEST:
+        edges = np.linspace(0, values.shape[1], FINEST + 1).astype(int)
+        values = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
+    return shaded_pixels(values)
+
+
+def _seconds(looks: SoundLooks, left: float, width: float, y: float) -> list[Mark]:
+    """The axis of time under the spectrogram; in frames where the duration is not known."""
+    whole, unit = (looks.seconds, "s") if looks.seconds > 0 else (float(len(looks.values)), "frames")
+    marks: list[Mark] = []
+    for tick in ticks(0.0, whole, count=4 if looks.small else 8) if whole > 0 else ():
+        if tick <= whole * 1.0001:
+            x = left + width * tick / whole
+            near_end = x > left + width - 24
+            last = f"{tick_text(tick)} {unit}" if tick == 0 else tick_text(tick)
+            marks.append(line(x, y, x, y + 4, colour="muted"))
+            anchor: Anchor = "end" if near_end else "start" if tick == 0 else "middle"
+            marks.append(Text(x, y + 16, last, size=10.5, colour="muted", anchor=anchor))
+    return marks
+
+
+def tell_sound(looks: SoundLooks) -> str:
+    """What is heard, in words."""
+    lasting = f"{looks.seconds:.2f} seconds" if looks.seconds > 0 else f"{len(looks.values)} frames"
+    return tell_rows(looks) or f"A sound of {lasting}."

@@ -1,0 +1,157 @@
+"""Films and sounds in character cells: frames or a spectrogram, and under them a line of cells for each word.
+
+With colour the cells are shaded and true times underlined; without it they are tenths of the full shade, and strokes
+below them mark what is true:
+
+    jumps  ·  ·  2  8  9
+                 ┄┄┄┄┄┄┄
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+
+from regard.inspect.raster import resized, shaded_pixels
+from regard.inspect.sights import FilmLooks, SoundLooks
+from regard.inspect.terminal.ink import Ink, fit
+from regard.inspect.terminal.picture import half_blocks, lines_for, side_by_side
+from regard.inspect.writing import is_special, shorten, visible
+
+FAINT = 0.1
+MARGIN = 5
+"""Cells of the probability beside a row: a blank and 0.97."""
+WIDEST = 100
+THUMB = 9
+"""Cells of a frame across, at least."""
+HIGH = 6
+"""Lines of a spectrogram."""
+Timed = FilmLooks | SoundLooks
+
+
+def draw_film(looks: FilmLooks, width: int, ink: Ink) -> Iterator[Text]:
+    """The strip of frames and the rows, in lines of at most `width` cells."""
+    label, room = _rooms(looks, width)
+    yield from _title(looks, width, ink)
+    if not len(looks.frames):
+        yield Text(shorten("(no frames)", width), style=ink.style("muted"))
+        return
+    every = looks.every(max(1, room // THUMB))
+    columns = max(1, room * every // len(looks.frames) - 1)
+    rows = lines_for(columns, looks.frames.shape[2] / looks.frames.shape[1])
+    panels = []
+    for frame in looks.shown(max(1, room // THUMB)):
+        number = Text(fit(str(frame), columns), style=ink.style("muted"))
+        panels.append([number, *half_blocks(resized(looks.frames[frame], columns, 2 * rows), ink)])
+    fitting = max(1, (room + 1) // (columns + 1))
+    for line in side_by_side(panels[:fitting], gap=1):
+        yield Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
+    yield from _rows(looks, label, room, ink)
+
+
+def draw_sound(looks: SoundLooks, width: int, ink: Ink) -> Iterator[Text]:
+    """The spectrogram, the seconds and the rows, in lines of at most `width` cells."""
+    label, room = _rooms(looks, width)
+    yield from _title(looks, width, ink)
+    if not len(looks.values):
+        yield Text(shorten("(no sound)", width), style=ink.style("muted"))
+        return
+    pixels = resized(shaded_pixels(looks.loudness), room, 2 * HIGH)
+    for line in half_blocks(pixels, ink):
+        yield Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
+    end = f"{looks.seconds:.2f} s" if looks.seconds > 0 else f"{len(looks.values)} frames"
+    axis = shorten("0" + fit(end, max(0, room - 1), "right"), room)
+    yield Text(" " * label + axis, style=ink.style("muted"))
+    yield from _rows(looks, label, room, ink)
+
+
+def time_notes(shown: Sequence[Timed], width: int, ink: Ink) -> Iterator[Text]:
+    """What the shades and the strokes mean."""
+    drawn = [looks for looks in shown if looks.words]
+    if not drawn:
+        return
+    line = Text(no_wrap=True, overflow="crop")
+    limits = {looks.limit for looks in drawn}
+    most = f"{limits.pop():g}" if len(limits) == 1 else "its largest weight"
+    if ink.colour:
+        line.append("0 ", style=ink.style("muted"))
+        for step in range(12):
+            line.append(" ", style=ink.on((step + 0.5) / 12))
+        line.append(f" {most}", style=ink.style("muted"))
+    else:
+        line.append(f"9: near {most}   · under a tenth of it")
+    if any(looks.known for looks in drawn):
+        line.append("   ▁ true" if ink.colour else "   ┄ true", style=ink.style("truth"))
+    line.truncate(width, overflow="ellipsis")
+    yield line
+
+
+def _rooms(looks: Timed, width: int) -> tuple[int, int]:
+    """Cells of the labels, with the blank after them, and of the time."""
+    longest = max((cell_len(visible(word)) for word in looks.words), default=-1)
+    label = min(longest, max(1, width // 4)) + 1
+    margin = MARGIN if looks.probabilities is not None and looks.words and width >= 40 else 0
+    room = max(1, min(WIDEST, width - label - margin))
+    positions = looks.weights.shape[1] if looks.words else 0
+    return label, room - room % positions if 0 < positions <= room else room
+
+
+def _title(looks: Timed, width: int, ink: Ink) -> Iterator[Text]:
+    if looks.title:
+        yield Text(shorten(looks.title, width), style=ink.style("ink", bold=True))
+
+
+def _rows(looks: Timed, label: int, room: int, ink: Ink) -> Iterator[Text]:
+    columns = _columns(looks, room)
+    for word in range(len(looks.words)):
+        colour = "muted" if is_special(looks.words[word]) else "ink"
+        line = Text(no_wrap=True, overflow="crop")
+        line.append(
+            fit(visible(looks.words[word]), label - 1, "right") + " ", style=ink.style(colour, bold=True)
+        )
+        true = np.array([looks.true(word)[places].any() for places in columns], dtype=bool)
+        if ink.colour:
+            for places, inside in zip(columns, true, strict=True):
+                share = max(looks.shade(word, place) for place in places)
+                line.append("▁" if inside else " ", style=_ground(share, ink))
+        else:
+            line.append(_tenths(looks, word, columns))
+        if looks.probabilities is not None:
+            line.append(f" {looks.probabilities[word]:.2f}", style=ink.style("muted"))
+        yield line
+        if not ink.colour and true.any():
+            yield Text((" " * label + "".join("┄" if inside else " " for inside in true)).rstrip())
+
+
+def _ground(share: float, ink: Ink) -> Style:
+    return ink.on(share) + ink.style("truth")
+
+
+def _columns(looks: Timed, room: int) -> list[list[int]]:
+    """For each column of characters the positions it shows: one, or several where there are more than columns."""
+    bounds = looks.bounds * room
+    shown = []
+    for column in range(room):
+        places = np.flatnonzero((bounds[:-1] < column + 1 - 1e-6) & (bounds[1:] > column + 1e-6))
+        middle = int(np.searchsorted(bounds, column + 0.5) - 1)
+        several = len(bounds) - 1 > room
+        shown.append([int(place) for place in places] if several else [min(middle, len(bounds) - 2)])
+    return shown
+
+
+def _tenths(looks: Timed, word: int, columns: Sequence[Sequence[int]]) -> str:
+    """A digit in the middle of the columns of each position."""
+    line = ""
+    start = 0
+    while start < len(columns):
+        end = start + 1
+        while end < len(columns) and columns[end] == columns[start]:
+            end += 1
+        share = max(looks.shade(word, place) for place in columns[start])
+        line += fit("·" if share < FAINT else str(min(9, int(10 * share))), end - start, "centre")
+        start = end
+    return line

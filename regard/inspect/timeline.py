@@ -1,0 +1,141 @@
+"""Rows of shaded cells under something that runs in time: one row for each word, the time from left to right.
+
+Frames of a film and the spectrogram of a sound both stand on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.inspect.layout import Block, colour_scale
+from regard.inspect.palette import Shade
+from regard.inspect.scene import Group, Mark, Rect, Text
+from regard.inspect.sights import FilmLooks, SoundLooks
+from regard.inspect.writing import is_special, text_width, visible
+
+Timed = FilmLooks | SoundLooks
+BAR = 44.0
+"""Width of a full bar of probability."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of a row: the height of its cells, the air below them, and its letters."""
+
+    high: float
+    gap: float
+    font: float
+
+    @property
+    def pitch(self) -> float:
+        return self.high + self.gap
+
+
+def sizes(looks: Timed) -> Sizes:
+    """Rows that get lower as they become many: words of a caption, or the letters of a sentence."""
+    for most, fitting in ((16, Sizes(22, 4, 14)), (32, Sizes(15, 3, 12)), (64, Sizes(11, 2, 10))):
+        if len(looks.words) <= most:
+            return Sizes(15, 3, 11) if looks.small else fitting
+    return Sizes(7, 1, 7)
+
+
+def label_room(looks: Timed) -> float:
+    """The width of the words on the left, with air; nothing where there are no words."""
+    size = sizes(looks).font
+    return max((text_width(visible(word), size) for word in looks.words), default=-11.0) + 11
+
+
+def draw_rows(looks: Timed, left: float, width: float, top: float) -> Block:
+    """The rows from (left, top): words on the left, cells over `width`, probabilities on the right."""
+    shape = sizes(looks)
+    rows = [
+        _row(looks, word, left, width, top + word * shape.pitch, shape) for word in range(len(looks.words))
+    ]
+    shown = looks.probabilities is not None and not looks.small and bool(looks.words)
+    right = left + width + (10 + BAR + 34 if shown else 0)
+    group = Group(tuple(rows), kind="rows")
+    return Block((group,), right, top + max(0.0, len(rows) * shape.pitch - shape.gap))
+
+
+def _row(looks: Timed, word: int, left: float, width: float, y: float, shape: Sizes) -> Group:
+    # Nothing to see, but the whole row answers to a pointer, gaps included.
+    marks: list[Mark] = [Rect(0, y - shape.gap / 2, left + width, shape.pitch, fill="paper", opacity=0)]
+    label = visible(looks.words[word])
+    colour = "muted" if is_special(looks.words[word]) else "ink"
+    middle = y + shape.high / 2 + shape.font * 0.35
+    marks.append(Text(left - 10, middle, label, size=shape.font, anchor="end", colour=colour))
+    marks += _cells(looks, word, left, width, y, shape)
+    marks.append(Rect(left, y, width, shape.high, stroke="faint", stroke_width=0.75))
+    for begin, end in looks.true_spans(word):
+        marks.append(
+            Rect(left + begin * width, y - 0.5, (end - begin) * width, shape.high + 1, stroke="truth",
+                 stroke_width=2 if shape.high > 10 else 1.25, radius=2, tags=(("truth", "1"),))
+        )  # fmt: skip
+    if looks.probabilities is not None and not looks.small:
+        marks += _sure(float(looks.probabilities[word]), left + width + 10, y, shape)
+    return Group(tuple(marks), kind="row", tags=(("row", str(word)), ("label", looks.words[word])))
+
+
+def _cells(looks: Timed, word: int, left: float, width: float, y: float, shape: Sizes) -> list[Mark]:
+    bounds = looks.bounds
+    overlap = 0.0 if width / max(1, len(bounds) - 1) > 4 else 0.3  # no hairlines between narrow cells
+    marks: list[Mark] = []
+    for position in range(len(bounds) - 1):
+        x, end = left + bounds[position] * width, left + bounds[position + 1] * width
+        weight = float(looks.weights[word, position])
+        marks.append(
+            Rect(float(x), y, float(end - x) + overlap, shape.high, fill=Shade(looks.shade(word, position)),
+                 tip=f"{visible(looks.words[word])} ← {_when(looks, position)}  {weight:.3f}",
+                 tags=(("column", str(position)), ("value", f"{weight:.6g}")))
+        )  # fmt: skip
+    return marks
+
+
+def _when(looks: Timed, position: int) -> str:
+    """The time of a position, as people say it."""
+    begin, end = float(looks.bounds[position]), float(looks.bounds[position + 1])
+    if isinstance(looks, SoundLooks):
+        return f"{begin * looks.seconds:.2f} to {end * looks.seconds:.2f} s"
+    first, last = round(begin * len(looks.frames)), max(1, round(end * len(looks.frames))) - 1
+    return f"frame {first}" if last <= first else f"frames {first} to {last}"
+
+
+def _sure(value: float, x: float, y: float, shape: Sizes) -> list[Mark]:
+    """A bar as long as the probability is large, and the number."""
+    thick, middle, size = max(2.0, shape.high * 0.2), y + shape.high / 2, min(11.0, shape.font)
+    share = min(1.0, max(0.0, value))
+    return [
+        Rect(x, middle - thick / 2, BAR, thick, fill="faint", radius=thick / 2),
+        Rect(x, middle - thick / 2, max(thick, BAR * share), thick, fill="accent", radius=thick / 2),
+        Text(x + BAR + 6, middle + size * 0.36, f"{value:.2f}", size=size, colour="muted"),
+    ]
+
+
+def time_legend(shown: Sequence[Timed], *, outlined: str) -> Block:
+    """The scale of the shades, which each drawing has of its own, and what the outline means."""
+    limits = {looks.limit for looks in shown}
+    return colour_scale(
+        name="weight",
+        end=f"{limits.pop():g}" if len(limits) == 1 else "its largest",
+        truth=any(looks.known for looks in shown),
+        outlined=outlined,
+    )
+
+
+def tell_rows(looks: Timed) -> str:
+    """Where in time each word looked most, in words."""
+    parts = []
+    for word, weights in enumerate(looks.weights):
+        if not len(weights):
+            continue
+        best = int(np.nanargmax(weights))
+        hit = looks.hits(word)
+        judged = "" if hit is None else ", which is true" if hit else ", which is not true"
+        told = (
+            f"{visible(looks.words[word])} looks most at {_when(looks, best)} ({weights[best]:.2f}){judged}"
+        )
+        parts.append(told)
+    return " · ".join(parts)
