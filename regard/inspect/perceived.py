@@ -12,11 +12,11 @@ from regard.inspect.film import draw_film, tell_film
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.picture import draw_picture, picture_legend, tell_picture
 from regard.inspect.scene import Scene
-from regard.inspect.sights import STYLES, FilmLooks, PictureLooks, Sight, SoundLooks, Style
-from regard.inspect.sound import draw_sound, tell_sound
+from regard.inspect.series import draw_series, tell_series
+from regard.inspect.sights import STYLES, FilmLooks, PictureLooks, SeriesLooks, Sight, Style
 from regard.inspect.timeline import time_legend
 from regard.prediction import Trace
-from regard.seen import SeenFilm, SeenPicture, SeenSound
+from regard.seen import SeenFilm, SeenPicture, SeenSeries
 
 END = "</s>"
 
@@ -47,8 +47,8 @@ def sight(trace: Trace, name: str, *, style: Style = "smooth", small: bool = Fal
         return PictureLooks(pixels=what.pixels, grid=what.grid, style=style, **looks)
     if isinstance(what, SeenFilm):
         return FilmLooks(frames=what.frames, **looks)
-    if isinstance(what, SeenSound):
-        return SoundLooks(values=what.values, seconds=what.seconds, **looks)
+    if isinstance(what, SeenSeries):
+        return SeriesLooks(values=what.values, seconds=what.seconds, **looks)
     raise TypeError(what)
 
 
@@ -81,14 +81,14 @@ def draw_sight(found: Sight) -> Block:
     """Without its legend."""
     if isinstance(found, PictureLooks):
         return draw_picture(found)
-    return draw_film(found) if isinstance(found, FilmLooks) else draw_sound(found)
+    return draw_film(found) if isinstance(found, FilmLooks) else draw_series(found)
 
 
 def tell_sight(found: Sight) -> str:
     """What the drawing shows, in words."""
     if isinstance(found, PictureLooks):
         return tell_picture(found)
-    return tell_film(found) if isinstance(found, FilmLooks) else tell_sound(found)
+    return tell_film(found) if isinstance(found, FilmLooks) else tell_series(found)
 
 
 def sight_legends(shown: Sequence[Sight]) -> list[Block]:
@@ -96,7 +96,7 @@ def sight_legends(shown: Sequence[Sight]) -> list[Block]:
     looked = [found for found in shown if found.words]
     pictures = [found for found in looked if isinstance(found, PictureLooks)]
     films = [found for found in looked if isinstance(found, FilmLooks)]
-    sounds = [found for found in looked if isinstance(found, SoundLooks)]
+    sounds = [found for found in looked if isinstance(found, SeriesLooks)]
     return [
         *([picture_legend(pictures)] if pictures else []),
         *([time_legend(films, outlined="true frames")] if films else []),

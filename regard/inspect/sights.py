@@ -76,18 +76,14 @@ class PictureLooks(_Looks):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _TimedLooks(_Looks):
-    """Weights over stretches of time, one after another.
+    """Weights over S stretches of time, one after another, which share the duration evenly."""
 
-    edges   (S + 1,) where the stretches begin and end, as fractions of the duration; None: all are equally long
-    """
-
-    edges: Array | None = None
     small: bool = False
 
     @property
     def bounds(self) -> Array:
-        """(S + 1,) from 0 to 1."""
-        return np.linspace(0.0, 1.0, self.weights.shape[1] + 1) if self.edges is None else self.edges
+        """(S + 1,) where the stretches begin and end, from 0 to 1."""
+        return np.linspace(0.0, 1.0, self.weights.shape[1] + 1)
 
     @property
     def limit(self) -> float:
@@ -124,8 +120,8 @@ class FilmLooks(_TimedLooks):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SoundLooks(_TimedLooks):
-    """A sound as frames of features (F, D), low frequencies first, and where in time each piece looked.
+class SeriesLooks(_TimedLooks):
+    """Vectors in time (F, D), such as those of a sound, low frequencies first, and where in time each piece looked.
 
     seconds   how long it lasts; 0 where that is not known
     """
@@ -134,11 +130,11 @@ class SoundLooks(_TimedLooks):
     seconds: float = 0.0
 
     @property
-    def loudness(self) -> Array:
-        """(D, F) between 0 and 1, high frequencies above: the values between their 2nd and 99th percentile."""
+    def strengths(self) -> Array:
+        """(D, F), the last feature above: the values between their 2nd and 99th percentile, as 0 to 1."""
         values = np.nan_to_num(self.values)
         low, high = np.percentile(values, [2, 99]) if values.size else (0.0, 1.0)
         return np.clip((values.T[::-1] - low) / max(high - low, 1e-9), 0.0, 1.0)
 
 
-Sight = PictureLooks | FilmLooks | SoundLooks
+Sight = PictureLooks | FilmLooks | SeriesLooks

@@ -13,10 +13,10 @@ import numpy as np
 from regard.inspect.layout import Block, colour_scale
 from regard.inspect.palette import Shade
 from regard.inspect.scene import Group, Mark, Rect, Text
-from regard.inspect.sights import FilmLooks, SoundLooks
+from regard.inspect.sights import FilmLooks, SeriesLooks
 from regard.inspect.writing import is_special, text_width, visible
 
-Timed = FilmLooks | SoundLooks
+Timed = FilmLooks | SeriesLooks
 BAR = 44.0
 """Width of a full bar of probability."""
 
@@ -97,9 +97,13 @@ def _cells(looks: Timed, word: int, left: float, width: float, y: float, shape: 
 def _when(looks: Timed, position: int) -> str:
     """The time of a position, as people say it."""
     begin, end = float(looks.bounds[position]), float(looks.bounds[position + 1])
-    if isinstance(looks, SoundLooks):
-        return f"{begin * looks.seconds:.2f} to {end * looks.seconds:.2f} s"
-    first, last = round(begin * len(looks.frames)), max(1, round(end * len(looks.frames))) - 1
+    if isinstance(looks, SeriesLooks):
+        if looks.seconds > 0:
+            return f"{begin * looks.seconds:.2f} to {end * looks.seconds:.2f} s"
+        count = len(looks.values)
+    else:
+        count = len(looks.frames)
+    first, last = round(begin * count), max(1, round(end * count)) - 1
     return f"frame {first}" if last <= first else f"frames {first} to {last}"
 
 

@@ -25,7 +25,7 @@ from regard.inspect.content import (
     Words,
 )
 from regard.inspect.scene import Group, Image, Mark, Scene
-from regard.inspect.sights import FilmLooks, PictureLooks, SoundLooks
+from regard.inspect.sights import FilmLooks, PictureLooks, SeriesLooks
 from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
 from regard.inspect.terminal.hops import draw_hops, hop_notes
@@ -34,7 +34,7 @@ from regard.inspect.terminal.matrix import draw_matrix, legend
 from regard.inspect.terminal.picture import draw_picture
 from regard.inspect.terminal.segments import draw_segments, segment_notes
 from regard.inspect.terminal.sights import draw_looks, look_notes
-from regard.inspect.terminal.timeline import draw_film, draw_sound, time_notes
+from regard.inspect.terminal.timeline import draw_film, draw_series, time_notes
 from regard.inspect.terminal.words import draw_lines, draw_links, draw_ranking, draw_words
 from regard.inspect.writing import printable
 
@@ -75,7 +75,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
     bands = [part for part in parts if isinstance(part, SegmentBands) and part.targets and part.sources]
     tables = [part for part in parts if isinstance(part, HopTable) and part.positions]
     pictures = [part for part in parts if isinstance(part, PictureLooks)]
-    timed = [part for part in parts if isinstance(part, FilmLooks | SoundLooks)]
+    timed = [part for part in parts if isinstance(part, FilmLooks | SeriesLooks)]
     for notes in (
         list(segment_notes(bands, width, ink)),
         list(hop_notes(tables, width, ink)),
@@ -110,5 +110,5 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_looks(content, width, ink)
         case FilmLooks():
             return draw_film(content, width, ink)
-        case SoundLooks():
-            return draw_sound(content, width, ink)
+        case SeriesLooks():
+            return draw_series(content, width, ink)

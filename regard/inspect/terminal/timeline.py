@@ -17,7 +17,7 @@ from rich.style import Style
 from rich.text import Text
 
 from regard.inspect.raster import resized, shaded_pixels
-from regard.inspect.sights import FilmLooks, SoundLooks
+from regard.inspect.sights import FilmLooks, SeriesLooks
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.terminal.picture import half_blocks, lines_for, side_by_side
 from regard.inspect.writing import is_special, shorten, visible
@@ -30,7 +30,7 @@ THUMB = 9
 """Cells of a frame across, at least."""
 HIGH = 6
 """Lines of a spectrogram."""
-Timed = FilmLooks | SoundLooks
+Timed = FilmLooks | SeriesLooks
 
 
 def draw_film(looks: FilmLooks, width: int, ink: Ink) -> Iterator[Text]:
@@ -53,14 +53,14 @@ def draw_film(looks: FilmLooks, width: int, ink: Ink) -> Iterator[Text]:
     yield from _rows(looks, label, room, ink)
 
 
-def draw_sound(looks: SoundLooks, width: int, ink: Ink) -> Iterator[Text]:
+def draw_series(looks: SeriesLooks, width: int, ink: Ink) -> Iterator[Text]:
     """The spectrogram, the seconds and the rows, in lines of at most `width` cells."""
     label, room = _rooms(looks, width)
     yield from _title(looks, width, ink)
     if not len(looks.values):
-        yield Text(shorten("(no sound)", width), style=ink.style("muted"))
+        yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
         return
-    pixels = resized(shaded_pixels(looks.loudness), room, 2 * HIGH)
+    pixels = resized(shaded_pixels(looks.strengths), room, 2 * HIGH)
     for line in half_blocks(pixels, ink):
         yield Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
     end = f"{looks.seconds:.2f} s" if looks.seconds > 0 else f"{len(looks.values)} frames"

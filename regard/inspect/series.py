@@ -1,4 +1,5 @@
-"""Where in a sound each piece looked: the spectrogram, the seconds, and under them a row of cells for each piece."""
+"""Where in a series of vectors each piece looked: the vectors as a picture (of a sound its spectrogram), the time, and
+under it a row of shaded cells for each piece."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from regard.inspect.axes import tick_text, ticks
 from regard.inspect.layout import Block
 from regard.inspect.raster import png, shaded_pixels
 from regard.inspect.scene import Anchor, Group, Image, Mark, Text, line
-from regard.inspect.sights import SoundLooks
+from regard.inspect.sights import SeriesLooks
 from regard.inspect.timeline import draw_rows, label_room, tell_rows
 from regard.inspect.writing import text_width
 
@@ -17,7 +18,7 @@ FINEST = 800
 """Frames of a spectrogram in a file; of more, neighbours are averaged."""
 
 
-def draw_sound(looks: SoundLooks) -> Block:
+def draw_series(looks: SeriesLooks) -> Block:
     """The spectrogram above, the rows below; the baseline is its upper edge."""
     frames = len(looks.values)
     width = min(WIDEST, max(NARROWEST, 4.0 * frames)) * (0.6 if looks.small else 1.0)
@@ -28,25 +29,25 @@ def draw_sound(looks: SoundLooks) -> Block:
     if frames:
         marks.append(Image(left, top, width, high, png(spectrogram(looks)), smooth=True))
     else:
-        marks.append(Text(left, top + 16, "no sound", size=13, colour="muted", italic=True))
+        marks.append(Text(left, top + 16, "nothing to show", size=13, colour="muted", italic=True))
     marks += _seconds(looks, left, width, top + high)
     rows = draw_rows(looks, left, width, top + high + 26)
     marks += rows.marks
-    group = Group(tuple(marks), kind="sound", content=looks)
+    group = Group(tuple(marks), kind="series", content=looks)
     height = rows.height if looks.words else top + high + 20
     return Block((group,), max(rows.width, left + text_width(looks.title, 15)), height, baseline=top)
 
 
-def spectrogram(looks: SoundLooks) -> np.ndarray:
+def spectrogram(looks: SeriesLooks) -> np.ndarray:
     """(D, F, 3): loud is light; long sounds with neighbouring frames averaged."""
-    values = looks.loudness
+    values = looks.strengths
     if values.shape[1] > FINEST:
         edges = np.linspace(0, values.shape[1], FINEST + 1).astype(int)
         values = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
     return shaded_pixels(values)
 
 
-def _seconds(looks: SoundLooks, left: float, width: float, y: float) -> list[Mark]:
+def _seconds(looks: SeriesLooks, left: float, width: float, y: float) -> list[Mark]:
     """The axis of time under the spectrogram; in frames where the duration is not known."""
     whole, unit = (looks.seconds, "s") if looks.seconds > 0 else (float(len(looks.values)), "frames")
     marks: list[Mark] = []
@@ -61,7 +62,7 @@ def _seconds(looks: SoundLooks, left: float, width: float, y: float) -> list[Mar
     return marks
 
 
-def tell_sound(looks: SoundLooks) -> str:
-    """What is heard, in words."""
-    lasting = f"{looks.seconds:.2f} seconds" if looks.seconds > 0 else f"{len(looks.values)} frames"
-    return tell_rows(looks) or f"A sound of {lasting}."
+def tell_series(looks: SeriesLooks) -> str:
+    """What is seen, in words."""
+    lasting = f" over {looks.seconds:.2f} seconds" if looks.seconds > 0 else ""
+    return tell_rows(looks) or f"A series of {len(looks.values)} vectors{lasting}."

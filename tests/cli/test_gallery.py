@@ -1,0 +1,61 @@
+"""`show --gallery`: so many right and so many wrong answers, found in the order of the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from regard.cli.gallery import collect, show_gallery
+from regard.cli.measuring import open_dataset
+from regard.experiment import fit
+from regard.model import Model
+
+
+@pytest.fixture(scope="module")
+def half_right(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that has learned to say A, and rows of which every second one is truly B."""
+    folder = tmp_path_factory.mktemp("gallery")
+    (folder / "train.tsv").write_text("x\tA\ny\tA\nxy\tA\nyx\tA\n" * 4, encoding="utf-8")
+    rows = "".join(f"{'x' * n}y\t{'AB'[n % 2]}\n" for n in range(1, 9))
+    (folder / "test.tsv").write_text(rows, encoding="utf-8")
+    spec = f"""
+inputs: {{source: {{type: text, unit: char}}}}
+outputs: {{target: {{type: text, unit: char}}}}
+encoder: {{type: recurrent, cell: gru, size: 8}}
+attention: {{score: general, select: softmax}}
+decoder: {{type: recurrent, cell: gru, size: 8, condition: [start, attention]}}
+training: {{steps: 30, lr: 0.05, seed: 1}}
+data: {{train: {folder}/train.tsv, dev: {folder}/train.tsv, test: {folder}/test.tsv}}
+"""
+    (folder / "spec.yaml").write_text(spec, encoding="utf-8")
+    fit(folder / "spec.yaml", run=folder / "run", device="cpu", quiet=True)
+    return folder / "run"
+
+
+def test_the_first_right_and_the_first_wrong_ones_are_taken(half_right: Path) -> None:
+    model = Model.load(half_right, device="cpu")
+    dataset = open_dataset(model, (), ["test"])
+    examples, seen, right = collect(model, dataset, "target", 2)
+    assert (seen, right) == (8, 4)
+    assert [(one.written, one.true, one.right) for one in examples] == [
+        ("A", ("A",), True),
+        ("A", ("A",), True),
+        ("A", ("B",), False),
+        ("A", ("B",), False),
+    ]
+    assert [one.asked for one in examples] == ["x x y", "x x x x y", "x y", "x x x y"]
+
+
+def test_a_gallery_is_a_file_or_lines(
+    half_right: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "gallery.svg"
+    show_gallery(half_right, 1, "test", grid=False, output=target, overrides=[], device="cpu")
+    assert capsys.readouterr().out.splitlines()[0] == "test: 4 of the first 8 rows are right"
+    texts = [text.text for text in ElementTree.parse(target).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("✓ A") == 1 and texts.count("✗ A") == 1 and texts.count("true: B") == 1
+    show_gallery(half_right, 1, "test", grid=False, output=None, overrides=[], device="cpu")
+    shown = capsys.readouterr().out
+    assert "✓ A" in shown and "✗ A" in shown and "true: B" in shown
