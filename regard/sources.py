@@ -41,14 +41,22 @@ def open_split(spec: Spec, split: str, files: Sequence[str]) -> Iterable[Row]:
     """The rows of a split: all those of its files, or those that `data.where` asks for."""
     wanted = spec.data.where.get(split)
     if not wanted:
-        return open_files(spec, files)
-    return FilteredRows(open_files(spec, files, extra=list(wanted)), wanted)
+        return open_files(spec, files, split=split)
+    return FilteredRows(open_files(spec, files, extra=list(wanted), split=split), wanted)
 
 
-def open_files(spec: Spec, files: Sequence[str], *, extra: Sequence[str] = ()) -> Iterable[Row]:
-    """The rows of some files, with the fields this spec reads and some more."""
-    fields = list(dict.fromkeys([*file_fields(spec), *extra]))
-    return read_rows(list(files), fields=fields, format=spec.data.format, bad_rows=spec.data.bad_rows)
+def open_files(
+    spec: Spec, files: Sequence[str], *, extra: Sequence[str] = (), split: str | None = None
+) -> Iterable[Row]:
+    """The rows of some files, with the fields this spec reads and some more; their pictures are those of a split."""
+    data, fields = spec.data, list(dict.fromkeys([*file_fields(spec), *extra]))
+    return read_rows(
+        list(files),
+        fields=fields,
+        format=data.format,
+        bad_rows=data.bad_rows,
+        images=data.images_of(split),
+    )
 
 
 def file_fields(spec: Spec) -> list[str]:

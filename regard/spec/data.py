@@ -19,8 +19,29 @@ class DataSpec(Part):
     """Of the world or the package: its sizes, its seed, a locale."""
     fields: tuple[str, ...] | None = None
     """The order of the cells in files without a header; inputs, outputs, truth in the order of the spec when absent."""
-    format: Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text"] | None = None
+    format: (
+        Literal[
+            "tsv",
+            "csv",
+            "jsonl",
+            "parquet",
+            "conllu",
+            "conll",
+            "babi",
+            "text",
+            "flickr8k",
+            "coco",
+            "nlvr",
+            "im2latex",
+            "folder",
+            "idx",
+        ]
+        | None
+    ) = None
     """Of the files; told by their names when absent."""
+    images: str | dict[str, str] | None = None
+    """The folder or .zip archive of the pictures that the rows name, or one for each split: `{train: train2014, dev:
+    val2014}`; beside the files when absent."""
     where: dict[str, dict[str, tuple[str, ...]]] = {}
     """Take of a split's files the rows with these values, so that one file can hold all splits:
     `where: {train: {part: TRAIN}, test: {part: [A, B]}}`."""
@@ -56,6 +77,9 @@ class DataSpec(Part):
             raise ValueError(
                 f"data names {' and '.join(named)}; rows come from one of them. Remove the others."
             )
+        for split in self.images if isinstance(self.images, dict) else ():
+            if split not in ("train", "dev", "test"):
+                raise ValueError(f"images names the split {split!r}. The splits are train, dev and test.")
         for split in self.where:
             if split not in ("train", "dev", "test"):
                 raise ValueError(f"where names the split {split!r}. The splits are train, dev and test.")
@@ -66,6 +90,12 @@ class DataSpec(Part):
         if self.options and not (self.world or self.package):
             raise ValueError("options belong to a world or a package; data names neither. Remove options.")
         return self
+
+    def images_of(self, split: str | None) -> str | None:
+        """Where the pictures of a split lie, if that is said."""
+        if isinstance(self.images, dict):
+            return self.images.get(split or "train")
+        return self.images
 
 
 def _texts(value: Any) -> Any:

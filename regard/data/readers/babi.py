@@ -15,21 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from regard.data.readers.known import refuse_strangers
 from regard.data.readers.lines import Line, read_lines, without_last_blank_lines
 from regard.data.readers.row import Row
-from regard.errors import RegardError
 
 FIELDS = ("story", "question", "answer", "facts")
 
 
 def read_babi(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    strangers = [field for field in fields if field not in FIELDS]
-    if strangers:
-        raise RegardError(
-            f"a bAbI file has the fields {', '.join(FIELDS)}, but no {strangers[0]}.",
-            where=str(path),
-            fix="Name the columns so, or give a column  field: story.",
-        )
+    refuse_strangers("a bAbI file", FIELDS, fields, path)
     sentences: list[str] = []
     places: dict[int, int] = {}
     for line in without_last_blank_lines(read_lines(path)):

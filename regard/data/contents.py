@@ -1,0 +1,140 @@
+"""The bytes behind a value: a data URI, a file, or a member of a zip archive named like a file inside a folder."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import threading
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from regard.errors import RegardError
+
+DATA = "data:"
+ARCHIVE = ".zip"
+
+
+class Unreadable(RegardError):
+    """A value whose content cannot be used.
+
+    reason   to be read after the name of the field: "names 'a.png', which is empty"
+    """
+
+    def __init__(self, reason: str, *, where: str = "") -> None:
+        self.reason = reason
+        super().__init__(f"{reason}.", where=where)
+
+
+def is_data(value: str) -> bool:
+    """Whether the value is the content itself, as a data URI."""
+    return value.startswith(DATA)
+
+
+def shown(value: str) -> str:
+    """The value inside a sentence, after the name of its field: names 'a.png' · is a data URI of image/png."""
+    if not is_data(value):
+        return f"names {value!r}"
+    return f"is a data URI of {value[len(DATA) :].partition(',')[0].partition(';')[0] or 'no type'}"
+
+
+def data_uri(content: bytes, kind: str) -> str:
+    """The content as a value; kind: its media type, such as image/png."""
+    return f"{DATA}{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def data_content(value: str) -> bytes:
+    """What a data URI holds."""
+    head, comma, body = value.partition(",")
+    if not comma:
+        raise Unreadable(f"{shown(value)} without a comma before its content")
+    if not head.endswith(";base64"):
+        return unquote_to_bytes(body)
+    try:
+        return base64.b64decode(body, validate=True)
+    except binascii.Error as error:
+        raise Unreadable(f"{shown(value)} whose content is not base64 ({error})") from None
+
+
+class Contents:
+    """Reads what values name, from any thread; archives are opened once and stay open."""
+
+    def __init__(self) -> None:
+        self._archives: dict[tuple[str, int, int], zipfile.ZipFile] = {}
+        self._lock = threading.Lock()
+
+    def find(self, value: str, folders: Iterable[str | Path]) -> str:
+        """A path that is there: in the first of the folders that has it; the value as it is where none does."""
+        if is_data(value) or os.path.isabs(value):
+            return value
+        for folder in folders:
+            path = os.path.join(folder, value)
+            if self.has(path):
+                return path
+        return value
+
+    def has(self, path: str) -> bool:
+        if os.path.exists(path):
+            return True
+        archive, member = inside(path)
+        return bool(archive) and member in self._archive(archive).NameToInfo
+
+    def read(self, value: str) -> bytes:
+        """The bytes; `Unreadable` where there are none."""
+        content = data_content(value) if is_data(value) else self._file(value)
+        if not content:
+            raise Unreadable(f"{shown(value)}, which is empty (0 bytes)")
+        return content
+
+    def stamp(self, value: str) -> str:
+        """What changes when the content does: size and time of the file. The value itself says it for a data URI."""
+        if is_data(value):
+            return ""
+        archive, _ = inside(value)
+        try:
+            state = os.stat(archive or value)
+        except OSError:
+            return "missing"
+        return f"{state.st_size} {state.st_mtime_ns}"
+
+    def _file(self, path: str) -> bytes:
+        archive, member = inside(path)
+        try:
+            if archive:
+                return self._archive(archive).read(member)
+            with open(path, "rb") as file:
+                return file.read()
+        except (FileNotFoundError, KeyError):
+            raise Unreadable(f"{shown(path)}, but there is no such file") from None
+        except IsADirectoryError:
+            raise Unreadable(f"{shown(path)}, which is a folder, expected a file") from None
+        except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise Unreadable(f"{shown(path)}, which cannot be read ({reason})") from error
+
+    def _archive(self, path: str) -> zipfile.ZipFile:
+        state = os.stat(path)
+        key = path, state.st_size, state.st_mtime_ns
+        with self._lock:
+            if key not in self._archives:
+                try:
+                    self._archives[key] = zipfile.ZipFile(path)
+                except (OSError, zipfile.BadZipFile) as error:
+                    raise RegardError(
+                        f"the archive cannot be read ({error}).", where=path, fix="Fetch or pack it again."
+                    ) from error
+            return self._archives[key]
+
+
+def inside(path: str) -> tuple[str, str]:
+    """(archive, member) of a path that leads into a zip file; ("", "") of any other."""
+    lower = path.lower()
+    end = lower.find(ARCHIVE + "/")
+    while end >= 0:
+        archive = path[: end + len(ARCHIVE)]
+        if os.path.isfile(archive):
+            return archive, path[len(archive) + 1 :]
+        end = lower.find(ARCHIVE + "/", end + 1)
+    return "", ""

@@ -1,0 +1,154 @@
+"""A picture from its bytes: decoded, upright, opaque, and laid on a canvas of a fixed size.
+
+What a file can hold and what becomes of it:
+
+    EXIF orientation      the picture is turned as the camera was held
+    transparency          laid over white
+    16 bits a channel     v · 255 / 65535, rounded: scaled, not clipped
+    palette, CMYK, 1 bit  as the colours they stand for
+    several frames        the first
+
+A picture of more than `MOST_PIXELS` is refused from its header, before any pixel is decoded.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Literal
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from regard.data.contents import Unreadable
+from regard.data.ragged import Array
+
+MOST_PIXELS = 100_000_000
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
+"""Those of pixels alone: others can run programs (EPS) or are drawings."""
+WHITE = 255
+ORIENTATION = 0x0112
+SHARPER = 2
+"""A JPEG may be decoded at a half, a quarter or an eighth of its size, as long as this many times the canvas remain."""
+
+Fit = Literal["stretch", "pad", "crop"]
+Colour = Literal["rgb", "grey"]
+Box = tuple[float, float, float, float]
+
+
+def open_picture(content: bytes, shown: str, *, at_least: tuple[int, int] | None = None) -> Image.Image:
+    """The picture in mode L or RGB.
+
+    shown      how a message names it, after the name of its field: "names 'a.png'"
+    at_least   (height, width) that are needed; a larger JPEG may be decoded smaller
+    """
+    try:
+        picture: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise Unreadable(f"{shown}, a picture of more than {MOST_PIXELS:,} pixels") from None
+    except Exception:  # the decoders raise whatever comes to their mind when a file is not what it says
+        raise Unreadable(
+            f"{shown}, which is no picture that can be read: it begins with {content[:8]!r}, expected one of "
+            f"{', '.join(FORMATS)}"
+        ) from None
+    width, height = picture.size
+    if width * height > MOST_PIXELS:
+        raise Unreadable(
+            f"{shown}, a picture of {width:,} × {height:,} pixels, more than the {MOST_PIXELS:,} allowed"
+        )
+    try:
+        if at_least is not None and picture.format == "JPEG":
+            longer = SHARPER * max(at_least)
+            picture.draft(None, (longer, longer))
+        picture.load()
+        return opaque(upright(picture), shown)
+    except Unreadable:
+        raise
+    except Exception as error:
+        raise Unreadable(f"{shown}, a picture that is damaged or cut short ({error})") from None
+
+
+def upright(picture: Image.Image) -> Image.Image:
+    """Turned as its EXIF orientation says."""
+    if picture.getexif().get(ORIENTATION, 1) == 1:
+        return picture
+    return ImageOps.exif_transpose(picture)
+
+
+def opaque(picture: Image.Image, shown: str = "is a picture") -> Image.Image:
+    """In mode L or RGB: 16 bits scaled to 8, colours looked up, transparency laid over white."""
+    mode = picture.mode
+    if mode in ("L", "RGB") and "transparency" not in picture.info:
+        return picture
+    if mode.startswith("I"):
+        return Image.fromarray(_eight_bits(np.asarray(picture), shown))
+    if mode == "F":
+        raise Unreadable(f"{shown}, a picture of floating-point numbers, whose range is not known")
+    if picture.has_transparency_data:
+        grey = mode in ("L", "LA", "La")
+        over = Image.new("RGBA", picture.size, (WHITE,) * 4)
+        over.alpha_composite(picture.convert("RGBA"))
+        return over.convert("L" if grey else "RGB")
+    return picture.convert("L" if mode == "1" else "RGB")
+
+
+def _eight_bits(values: Array, shown: str) -> Array:
+    """(H, W) uint8 of 16-bit numbers, which some formats keep in 32."""
+    wide = values.astype(np.int64)
+    if wide.size and (wide.min() < 0 or wide.max() > 65535):
+        raise Unreadable(f"{shown}, a picture of 32-bit numbers, whose range is not known")
+    return ((wide * 255 + 32767) // 65535).astype(np.uint8)
+
+
+def on_canvas(
+    picture: Image.Image,
+    size: tuple[int, int],
+    *,
+    fit: Fit = "stretch",
+    colour: Colour = "rgb",
+    box: Box | None = None,
+) -> Array:
+    """(H, W, C) uint8, C = 3 or 1.
+
+    size   (H, W) of the canvas
+    fit    stretch: the sides are scaled apart, nothing is lost; pad: scaled together, white beside it; crop: scaled
+           together until the canvas is full, the middle is kept
+    box    the part of the picture to lay on the canvas, as fractions (x0, y0, x1, y1); all of it when absent
+    """
+    height, width = size
+    picture = picture.convert("RGB" if colour == "rgb" else "L")
+    left, top, right, bottom = (0.0, 0.0, *picture.size) if box is None else _in_pixels(box, picture)
+    if fit == "crop":
+        left, top, right, bottom = _covering((left, top, right, bottom), width / height)
+    if fit == "pad":
+        scale = min(width / (right - left), height / (bottom - top))
+        inner = max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale))
+        part = _resized(picture, inner, (left, top, right, bottom))
+        pixels = np.full((height, width, len(picture.getbands())), WHITE, dtype=np.uint8)
+        y, x = (height - inner[1]) // 2, (width - inner[0]) // 2
+        pixels[y : y + inner[1], x : x + inner[0]] = _array(part)
+        return pixels
+    return _array(_resized(picture, (width, height), (left, top, right, bottom)))
+
+
+def _in_pixels(box: Box, picture: Image.Image) -> Box:
+    width, height = picture.size
+    return box[0] * width, box[1] * height, box[2] * width, box[3] * height
+
+
+def _covering(box: Box, ratio: float) -> Box:
+    """The largest box of this width : height in the middle of another."""
+    left, top, right, bottom = box
+    width, height = min(right - left, (bottom - top) * ratio), min(bottom - top, (right - left) / ratio)
+    x, y = (left + right - width) / 2, (top + bottom - height) / 2
+    return x, y, x + width, y + height
+
+
+def _resized(picture: Image.Image, size: tuple[int, int], box: Box) -> Image.Image:
+    if picture.size == size and box == (0, 0, *size):
+        return picture
+    return picture.resize(size, Image.Resampling.BILINEAR, box=box)
+
+
+def _array(picture: Image.Image) -> Array:
+    pixels: Array = np.asarray(picture)
+    return pixels if pixels.ndim == 3 else pixels[:, :, None]

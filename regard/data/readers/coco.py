@@ -1,0 +1,81 @@
+"""Captions in JSON: as COCO has them (Lin et al. 2014), and as Karpathy's splits of COCO, Flickr8k and Flickr30k do.
+
+    {"images": [{"id": 9, "file_name": "a.jpg"}], "annotations": [{"id": 1, "image_id": 9, "caption": "A dog."}]}
+    {"images": [{"filename": "a.jpg", "filepath": "val2014", "split": "train", "sentences": [{"raw": "A dog."}]}]}
+
+A row is a caption: the picture's name (`image`), the text (`caption`), the number of the picture (`id`) and, of
+the second layout, its part (`split`). Rows are numbered from 1 in place of lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.data.readers.known import refuse_strangers
+from regard.data.readers.opening import opened
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+
+FIELDS = ("image", "caption", "id", "split")
+
+
+def read_coco(path: Path, fields: Sequence[str]) -> Iterator[Row]:
+    refuse_strangers("a COCO caption file", FIELDS, fields, path)
+    content = _parsed(path)
+    captions = _annotated(content) if "annotations" in content else _karpathy(content)
+    for number, found in enumerate(captions, start=1):
+        if isinstance(found, str):
+            yield Row(file=str(path), line=number, problem=found)
+            continue
+        values = {field: found[field] for field in fields if field in found}
+        yield Row(values, file=str(path), line=number)
+
+
+def _parsed(path: Path) -> Mapping[str, Any]:
+    with opened(path) as stream:
+        try:
+            content = json.loads(stream.read())
+        except ValueError as error:
+            raise RegardError(f"this is not valid JSON: {error}.", where=str(path)) from None
+    if not isinstance(content, dict) or not isinstance(content.get("images"), list):
+        raise RegardError(
+            "there is no list of images.",
+            where=str(path),
+            fix='Expected {"images": […], "annotations": […]}, as the captions of COCO are written.',
+        )
+    return content
+
+
+def _annotated(content: Mapping[str, Any]) -> Iterator[dict[str, str] | str]:
+    names = {image.get("id"): image.get("file_name") for image in content["images"]}
+    for annotation in content["annotations"]:
+        picture, caption = annotation.get("image_id"), annotation.get("caption")
+        if not names.get(picture):
+            yield f"is a caption of the picture {picture!r}, which is not among the images"
+        elif not isinstance(caption, str):
+            yield "is an annotation without a caption"
+        else:
+            yield {"image": str(names[picture]), "caption": _line(caption), "id": str(picture)}
+
+
+def _karpathy(content: Mapping[str, Any]) -> Iterator[dict[str, str] | str]:
+    for image in content["images"]:
+        if not image.get("filename"):
+            yield "is an image without a filename"
+            continue
+        name = "/".join(part for part in (image.get("filepath"), image["filename"]) if part)
+        number = str(image.get("cocoid", image.get("imgid", "")))
+        for sentence in image.get("sentences", ()):
+            if not isinstance(sentence.get("raw"), str):
+                yield f"is a sentence of {name!r} without its raw text"
+                continue
+            found = {"image": name, "caption": _line(sentence["raw"]), "id": number}
+            yield found | ({"split": str(image["split"])} if "split" in image else {})
+
+
+def _line(caption: str) -> str:
+    """Some of COCO's captions have line ends in them."""
+    return " ".join(caption.split())

@@ -1,0 +1,70 @@
+"""Flickr8k and its like (Hodosh et al. 2013; Flickr30k): five captions for each picture, one a line.
+
+    1000268201_693b08cb0e.jpg#0 <tab> A child in a pink dress is climbing up a set of stairs .
+
+The mark between name and caption is a tab, or @. A row is a caption: the picture's name (`image`), the text
+(`caption`), its number among those of the picture (`number`), and the part the picture belongs to (`split`), found
+beside the captions: in available_images.tsv (name, tab, split) or in the lists Flickr_8k.trainImages.txt,
+.devImages.txt and .testImages.txt. A picture that none of these names has no split.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from regard.data.readers.known import refuse_strangers
+from regard.data.readers.lines import read_lines, without_last_blank_lines
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+
+FIELDS = ("image", "caption", "split", "number")
+TABLE = "available_images.tsv"
+LISTS = {part: f"Flickr_8k.{part}Images.txt" for part in ("train", "dev", "test")}
+
+_LINE = re.compile(r"(?P<image>[^\t]+?)#(?P<number>\d+)[\t@](?P<caption>.*)")
+
+
+def read_flickr8k(path: Path, fields: Sequence[str]) -> Iterator[Row]:
+    refuse_strangers("a Flickr8k caption file", FIELDS, fields, path)
+    splits = read_splits(path) if "split" in fields else {}
+    for line in without_last_blank_lines(read_lines(path)):
+        found = _LINE.fullmatch(line.text)
+        if line.problem or found is None:
+            problem = line.problem or "is no caption such as  picture.jpg#0 <tab> A dog runs ."
+            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+            continue
+        values = found.groupdict()
+        if values["image"] in splits:
+            values["split"] = splits[values["image"]]
+        yield Row(
+            {field: values[field] for field in fields if field in values}, file=str(path), line=line.number
+        )
+
+
+def split_files(path: Path) -> list[Path]:
+    """Those beside the captions that say which picture belongs where."""
+    table = path.parent / TABLE
+    return [table] if table.is_file() else [path.parent / name for name in LISTS.values()]
+
+
+def read_splits(path: Path) -> dict[str, str]:
+    """Picture → its part."""
+    files = split_files(path)
+    if not all(file.is_file() for file in files):
+        missing = next(file for file in files if not file.is_file())
+        raise RegardError(
+            f"the split of the pictures is asked for, but neither {TABLE} nor {missing.name} is there.",
+            where=str(path.parent),
+            fix=f"Write {TABLE} (picture, tab, split) beside the captions, or ask for no split.",
+        )
+    if len(files) == 1:
+        pairs = (line.text.partition("\t") for line in read_lines(files[0]))
+        return {image.strip(): part.strip() for image, _, part in pairs}
+    return {
+        line.text.strip(): part
+        for part, file in zip(LISTS, files, strict=True)
+        for line in read_lines(file)
+        if line.text.strip()
+    }

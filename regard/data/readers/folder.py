@@ -1,0 +1,65 @@
+"""Pictures in folders: the first folder on the way to a picture is its class.
+
+    pictures/cat/1.png      image cat/1.png, label cat
+    pictures/dog/a/7.jpg    image dog/a/7.jpg, label dog
+
+`image` is the path below the folder, `label` the class; a picture in no folder has none. The folder may be a zip
+archive. Files with other endings and hidden ones are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from regard.data.readers.known import refuse_strangers
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+
+FIELDS = ("image", "label")
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
+
+
+def read_folder(path: Path, fields: Sequence[str]) -> Iterator[Row]:
+    refuse_strangers("a folder of pictures", FIELDS, fields, path)
+    names = picture_names(path)
+    if not names:
+        raise RegardError(
+            f"there are no pictures here ({', '.join(ENDINGS)}).",
+            where=str(path),
+            fix="Put them into one folder for each class.",
+        )
+    for name in names:
+        folder, slash, _ = name.partition("/")
+        values = {"image": name} | ({"label": folder} if slash else {})
+        yield Row({field: values[field] for field in fields if field in values}, file=str(path / name))
+
+
+def picture_names(path: Path) -> list[str]:
+    """Paths of the pictures below a folder or in an archive, sorted, with / between their parts."""
+    every = _below(path) if path.is_dir() else _packed(path)
+    return sorted(name for name in every if name.lower().endswith(ENDINGS) and not _hidden(name))
+
+
+def _below(path: Path) -> list[str]:
+    return [
+        (Path(folder) / name).relative_to(path).as_posix()
+        for folder, _, names in os.walk(path)
+        for name in names
+    ]
+
+
+def _packed(path: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise RegardError(
+            f"this is neither a folder nor a zip archive ({error}).", where=str(path)
+        ) from error
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))

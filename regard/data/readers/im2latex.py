@@ -1,0 +1,63 @@
+"""Lists of im2latex (Deng et al. 2016): which formula of a file belongs to which picture.
+
+    0 60ee748793 basic          number of the formula, name of the picture, kind of rendering
+    60ee748793.png 0            the same as im2markup's preprocessing leaves it
+
+A row is a picture: its name (`image`, with .png where the list has no ending), its formula (`formula`), the number
+of that (`number`). The formulas are a line each, counted from 0, in a file named after the list
+("train.lst+formulas.lst"), or else in formulas.lst or im2latex_formulas.lst beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from regard.data.readers.known import refuse_strangers
+from regard.data.readers.lines import Line, read_lines, without_last_blank_lines
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+
+FIELDS = ("image", "formula", "number")
+FORMULAS = ("formulas.lst", "im2latex_formulas.lst", "formulas.norm.lst", "im2latex_formulas.norm.lst")
+
+
+def read_im2latex(path: Path, formulas: Path, fields: Sequence[str]) -> Iterator[Row]:
+    refuse_strangers("an im2latex list", FIELDS, fields, path)
+    written = list(read_lines(formulas))
+    for line in without_last_blank_lines(read_lines(path)):
+        values, problem = _pair(line, written, formulas)
+        if problem:
+            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+        else:
+            yield Row({field: values[field] for field in fields}, file=str(path), line=line.number)
+
+
+def formulas_of(path: Path) -> Path:
+    """The file of formulas beside a list."""
+    found = next((path.parent / name for name in FORMULAS if (path.parent / name).is_file()), None)
+    if found is None:
+        raise RegardError(
+            f"there is no file of formulas beside the list ({' or '.join(FORMULAS[:2])}).",
+            where=str(path),
+            fix=f"Name it after the list: {path}+FORMULAS",
+        )
+    return found
+
+
+def _pair(line: Line, written: Sequence[Line], formulas: Path) -> tuple[dict[str, str], str | None]:
+    cells = line.text.split()
+    if line.problem:
+        return {}, line.problem
+    if len(cells) == 3 and cells[0].isdecimal():
+        number, name = int(cells[0]), cells[1]
+    elif len(cells) == 2 and cells[1].isdecimal():
+        number, name = int(cells[1]), cells[0]
+    else:
+        return {}, "is neither  0 60ee748793 basic  nor  60ee748793.png 0"
+    if number >= len(written):
+        return {}, f"names formula {number}, but {formulas.name} has {len(written)} (0 to {len(written) - 1})"
+    if written[number].problem:
+        return {}, f"names formula {number}, which {written[number].problem}"
+    image = name if Path(name).suffix else f"{name}.png"
+    return {"image": image, "formula": written[number].text.strip(), "number": str(number)}, None

@@ -1,0 +1,58 @@
+"""NLVR (Suhr et al. 2017): a statement about a drawn picture, true or false, an object a line.
+
+    {"sentence": "There is a tower with four blocks.", "label": "true", "identifier": "3125-1", "directory": "2", …}
+
+The pictures of an example are DIRECTORY/SPLIT-IDENTIFIER-K.png for K = 0 … 5, its six arrangements; SPLIT is how
+the name of the file begins (dev.json: dev). Each arrangement that is among the pictures is a row (`image`,
+`sentence`, `label`, `identifier`, `directory`, `arrangement`); where none is, the row names the first, so that the
+lack is noticed. Rows of one `directory` belong on one side of a split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from regard.data.contents import Contents
+from regard.data.readers.jsonl import parse
+from regard.data.readers.known import refuse_strangers
+from regard.data.readers.lines import read_lines, without_last_blank_lines
+from regard.data.readers.row import Row
+from regard.data.readers.values import row_of
+
+FIELDS = ("image", "sentence", "label", "identifier", "directory", "arrangement")
+WRITTEN = ("sentence", "label", "identifier", "directory")
+ARRANGEMENTS = 6
+
+
+def read_nlvr(path: Path, fields: Sequence[str], images: str | None) -> Iterator[Row]:
+    refuse_strangers("an NLVR file", FIELDS, fields, path)
+    split, contents = path.name.partition(".")[0], Contents()
+    folder = images or str(path.parent)
+    for line in without_last_blank_lines(read_lines(path)):
+        problem, record = (line.problem, None) if line.problem else parse(line.text)
+        lacking = [name for name in WRITTEN if record is not None and name not in record]
+        if record is None or lacking:
+            problem = problem or f"has no {lacking[0]}"
+            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+            continue
+        row = row_of(record, WRITTEN, file=str(path), line=line.number, source=line.text)
+        if row.problem:
+            yield row
+            continue
+        for arrangement, image in _images(contents, folder, split, row):
+            values = {**row, "image": image, "arrangement": str(arrangement)}
+            yield Row({field: values[field] for field in fields}, file=str(path), line=line.number)
+
+
+def _images(contents: Contents, folder: str, split: str, row: Row) -> list[tuple[int, str]]:
+    """The arrangements that are there, or the first."""
+    names = [
+        (arrangement, f"{row['directory']}/{split}-{row['identifier']}-{arrangement}.png")
+        for arrangement in range(ARRANGEMENTS)
+    ]
+    for above in ("", "images/"):
+        found = [(number, above + name) for number, name in names if contents.has(f"{folder}/{above}{name}")]
+        if found:
+            return found
+    return names[:1]
