@@ -90,6 +90,8 @@ class Experiment:
             seed=options.seed,
             window=options.bucket,
             world_size=world_size(),
+            vary=True,
+            workers=options.workers,
         )
         self.model.network.teaching = load_teachers(self.model)
         self._announce(train, dev)

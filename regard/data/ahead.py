@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
+MOST = 4
 WAITING = 2
 """Results that may wait to be taken, for each thread."""
+
+
+class _Kept(Protocol):
+    @property
+    def cached(self) -> bool: ...
+
+
+def usual_workers(columns: Iterable[_Kept]) -> int:
+    """Threads to make batches of these columns in: as many as there are processors, but no more than 4; none where
+    everything is encoded already."""
+    return 0 if all(column.cached for column in columns) else min(MOST, os.cpu_count() or 1)
 
 
 def ahead(make: Callable[[Given], Made], given: Iterable[Given], workers: int) -> Iterator[Made]:

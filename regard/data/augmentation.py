@@ -16,24 +16,24 @@ RED, GREEN, BLUE = 0.299, 0.587, 0.114
 class Augmentation:
     """What is drawn anew each time.
 
-    flip     probability of a picture being mirrored left to right
-    crop     smallest share of the area that is shown, at a random place; 1: always all of it
+    flip     every other picture is mirrored left to right
+    crop     the largest share of height and width that is cut away; what is left lies at a random place
     colour   brightness, contrast and saturation are each multiplied by a number between 1 − colour and 1 + colour
     """
 
-    flip: float = 0.0
-    crop: float = 1.0
+    flip: bool = False
+    crop: float = 0.0
     colour: float = 0.0
 
     def box(self, generator: np.random.Generator) -> tuple[float, float, float, float]:
-        """The part that is shown, as fractions (x0, y0, x1, y1); its sides are as those of the whole."""
-        side = float(np.sqrt(generator.uniform(self.crop, 1.0)))
+        """The part that is shown, as fractions (x0, y0, x1, y1), of the shape of the whole."""
+        side = 1.0 - float(generator.uniform(0.0, self.crop))
         x, y = (float(place) for place in generator.uniform(0.0, 1.0 - side, 2))
         return x, y, x + side, y + side
 
     def applied(self, pixels: Array, generator: np.random.Generator) -> Array:
         """(…, H, W, C) uint8, mirrored and recoloured; one drawing for all leading dimensions (frames)."""
-        if self.flip and generator.random() < self.flip:
+        if self.flip and generator.random() < 0.5:
             pixels = pixels[..., ::-1, :]
         if self.colour:
             brightness, contrast, saturation = generator.uniform(1.0 - self.colour, 1.0 + self.colour, 3)

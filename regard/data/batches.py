@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from regard.data.ahead import ahead, usual_workers
 from regard.data.batch import Batch
 from regard.data.dataset import Dataset
 from regard.data.ragged import Array
@@ -24,6 +25,8 @@ class Batches:
                  1 mixes them fully
     world_size   processes that share each batch: rank r takes rows r, r + world_size, …, so that any number of
                  processes sees the same batches together as one does alone
+    vary         columns vary their values (augmentation), as the seed, the epoch and the example determine
+    workers      threads that make batches ahead, 0: none; as many as seem right when absent. The batches are the same
 
     A row that costs more than the limit is a batch by itself.
     """
@@ -38,6 +41,8 @@ class Batches:
         shuffle: bool = True,
         window: int = 16,
         world_size: int = 1,
+        vary: bool = False,
+        workers: int | None = None,
     ) -> None:
         for name, limit in (("cost", cost), ("rows", rows), ("window", window), ("world_size", world_size)):
             if limit is not None and limit < 1:
@@ -48,6 +53,8 @@ class Batches:
             )
         self.dataset, self.cost, self.rows = dataset, cost, rows
         self.seed, self.shuffle, self.window, self.world_size = seed, shuffle, window, world_size
+        self.vary = vary
+        self.workers = usual_workers(dataset.columns.values()) if workers is None else workers
         self._costs = np.maximum(dataset.costs, 1).astype(np.int64)
         cached = [dataset.lengths(name) for name, column in dataset.columns.items() if column.cached]
         self._lengths: Array = np.sum(cached, axis=0) if cached else self._costs
@@ -72,9 +79,18 @@ class Batches:
         """
         if not 0 <= rank < self.world_size:
             raise RegardError(f"rank is {rank}, expected 0 to {self.world_size - 1}.", where="batches")
-        for examples in self.plan(epoch)[start:]:
+        varied = (self.seed, epoch) if self.vary else None
+
+        def made(examples: Array) -> Batch:
             part = examples[rank :: self.world_size]
-            yield self.dataset.batch(part) if len(part) else idle(self.dataset.batch(examples[:1]))
+            if len(part):
+                return self.dataset.batch(part, varied=varied)
+            return idle(self.dataset.batch(examples[:1], varied=varied))
+
+        planned = self.plan(epoch)[start:]
+        # A single batch is made sooner than a thread is started; encoded texts only have to be gathered.
+        threads = self.workers if self.dataset.lively and len(planned) > 1 else 0
+        yield from ahead(made, planned, threads)
 
     def plan(self, epoch: int) -> list[Array]:
         """The examples of each batch."""

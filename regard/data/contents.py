@@ -7,7 +7,7 @@ import binascii
 import os
 import threading
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -65,15 +65,12 @@ class Contents:
         self._archives: dict[tuple[str, int, int], zipfile.ZipFile] = {}
         self._lock = threading.Lock()
 
-    def find(self, value: str, folders: Iterable[str | Path]) -> str:
-        """A path that is there: in the first of the folders that has it; the value as it is where none does."""
+    def find(self, value: str, folders: Sequence[str | Path]) -> str:
+        """An absolute path: in the first of the folders that has it; in the first of all where none does."""
         if is_data(value) or os.path.isabs(value):
             return value
-        for folder in folders:
-            path = os.path.join(folder, value)
-            if self.has(path):
-                return path
-        return value
+        paths = [os.path.abspath(os.path.join(folder, value)) for folder in folders]
+        return next((path for path in paths if self.has(path)), paths[0])
 
     def has(self, path: str) -> bool:
         if os.path.exists(path):

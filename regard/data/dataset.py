@@ -12,7 +12,8 @@ import numpy as np
 from regard.data.batch import Batch
 from regard.data.cache import building, key_of, read_manifest, write_manifest
 from regard.data.columns.column import Column
-from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded
+from regard.data.contents import Unreadable
+from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded, stamped
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
 from regard.data.readers.rows import BadRows
@@ -136,13 +137,23 @@ class Dataset:
         """(examples,) int32: the dearest of each example's columns."""
         return np.asarray(self._encoded.costs[self._first])
 
+    @property
+    def lively(self) -> bool:
+        """Whether some columns are encoded anew for every batch."""
+        return not all(column.cached for column in self.columns.values())
+
     def lengths(self, name: str) -> Array:
-        """(examples,) int64: lengths of the encodings of a column."""
+        """(examples,) int64: lengths of the encodings of a column; of one that is not cached, what a row costs."""
+        if not self.columns[name].cached:
+            return self.costs.astype(np.int64)
         offsets = self._encoded.columns[name].offsets
         return np.asarray(offsets[self._first + 1] - offsets[self._first])
 
-    def batch(self, examples: Sequence[int] | Array) -> Batch:
-        """The examples side by side, collated."""
+    def batch(self, examples: Sequence[int] | Array, *, varied: tuple[int, int] | None = None) -> Batch:
+        """The examples side by side, collated.
+
+        varied   (seed, epoch): with the example they determine how columns that vary their values in training do
+        """
         examples = np.asarray(examples, dtype=np.int64)
         rows = self._first[examples]
         collated: dict[str, Any] = {}
@@ -157,11 +168,27 @@ class Dataset:
                     self._encoded.columns[column.name].take(rows), collated
                 )
             else:
-                encodings = [column.encode(self._text(column.name, int(row))) for row in rows]
+                encodings = [self._made(column, row, varied) for row in rows.tolist()]
                 collated[column.name] = column.collate(encodings, collated)
         dearest = int(self._encoded.costs[rows].max(initial=0))
         in_order = {name: collated[name] for name in self.columns}
         return Batch(in_order, tuple(examples.tolist()), len(rows) * dearest)
+
+    def _made(self, column: Column, row: int, varied: tuple[int, int] | None) -> Array:
+        """The encoding of a column that is not cached."""
+        value = self._text(column.name, row)
+        try:
+            if varied is None:
+                return column.encode(value)
+            seed, epoch = varied
+            return column.varied(value, np.random.default_rng([seed % 2**32, epoch, row]))
+        except Unreadable as error:
+            place = self._encoded.places[row].tobytes().decode("utf-8", errors="surrogatepass")
+            raise RegardError(
+                f"{column.field} {error.reason}.",
+                where=place,
+                fix="It could be read when the data were prepared: has the file changed since?",
+            ) from error
 
     def subset(self, examples: Sequence[int] | Array) -> Dataset:
         """Some of the examples, in the given order; nothing is copied."""
@@ -199,7 +226,8 @@ class Dataset:
 def _cached(
     rows: Iterable[Row], columns: Sequence[Column], cache: Path, on_bad: BadRows
 ) -> tuple[Encoded, Rejections]:
-    folder = cache / key_of([column.state() for column in columns], fingerprint(rows), on_bad)
+    stamps = [stamp] if (stamp := stamped(rows, columns)) else []
+    folder = cache / key_of([column.state() for column in columns], fingerprint(rows), on_bad, *stamps)
     if read_manifest(folder) is None:
         with building(folder) as temporary:
             rejections = Rejections(on_bad)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from regard.data.ahead import ahead, usual_workers
 from regard.data.cache import RaggedWriter, mapped
 from regard.data.columns.column import Column
+from regard.data.contents import Contents, Unreadable, is_data
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
 from regard.data.rejections import Rejections
@@ -76,9 +79,7 @@ def encode_rows(
     places, costs = RaggedWriter(folder, "places", np.uint8), RaggedWriter(folder, "costs", np.int32)
     writers = [*encodings.values(), *texts.values(), places, costs]
     try:
-        for found in all_rows(rows):
-            row = locate(found, columns)
-            outcome = examine(row, columns)
+        for row, outcome in examined(rows, columns):
             if isinstance(outcome, str):
                 rejections.add(row, outcome)
                 continue
@@ -99,16 +100,45 @@ def encode_rows(
             writer.close()
 
 
-def locate(row: Row, columns: Sequence[Column]) -> Row:
-    """The row, with what names a file made findable."""
+def examined(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[tuple[Row, dict[str, Array] | str]]:
+    """Every row beside what `examine` finds; where there are files to decode, several at a time."""
+
+    naming = naming_files(columns)
+
+    def one(row: Row) -> tuple[Row, dict[str, Array] | str]:
+        row = locate(row, naming) if naming else row
+        return row, examine(row, columns)
+
+    return ahead(one, all_rows(rows), usual_workers(columns))
+
+
+def naming_files(columns: Sequence[Column]) -> list[Column]:
+    """Those whose values may be paths."""
+    return [column for column in columns if type(column).located is not Column.located]
+
+
+def locate(row: Row, naming: Sequence[Column]) -> Row:
+    """The row, with what names a file made findable: in the row's folder, where it has one, else beside its file."""
+    beside = os.path.join(row.folder, "row") if row.folder else row.file
     kept = {
-        column.field: column.located(row[column.field], row.file)
-        for column in columns
-        if type(column).located is not Column.located and column.field in row
+        column.field: column.located(row[column.field], beside) for column in naming if column.field in row
     }
-    if not kept:
-        return row
     return Row({**row, **kept}, file=row.file, line=row.line, problem=row.problem, source=row.source)
+
+
+def stamped(rows: Iterable[Row], columns: Sequence[Column]) -> str:
+    """What changes when one of the files that the rows name does; "" where they name none."""
+    naming = naming_files(columns)
+    if not naming:
+        return ""
+    digest, contents = hashlib.blake2b(digest_size=16), Contents()
+    for found in all_rows(rows):
+        row = locate(found, naming)
+        for column in naming:
+            value = row.get(column.field, "")
+            if value and not is_data(value):
+                digest.update(f"{value} {contents.stamp(value)}\n".encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 def examine(row: Row, columns: Sequence[Column]) -> dict[str, Array] | str:
@@ -121,7 +151,10 @@ def examine(row: Row, columns: Sequence[Column]) -> dict[str, Array] | str:
         value = row.get(column.field)
         reason = column.check_value(value)
         if reason is None and value is not None:
-            encoded[column.name] = column.encode(value)
+            try:
+                encoded[column.name] = column.encode(value)
+            except Unreadable as error:
+                return f"{column.field} {error.reason}"
             reason = column.check_encoded(encoded[column.name])
         if reason:
             return f"{column.field} {reason}"

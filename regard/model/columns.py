@@ -10,6 +10,7 @@ from regard.data.columns import (
     AlignmentColumn,
     Column,
     FactsColumn,
+    ImageColumn,
     LabelColumn,
     PlacesColumn,
     SpelledTextColumn,
@@ -22,6 +23,7 @@ from regard.data.readers import Row
 from regard.spec import (
     AlignmentSpec,
     FactsSpec,
+    ImageSpec,
     LabelSpec,
     PlacesSpec,
     Spec,
@@ -106,6 +108,14 @@ def _facts(part: FactsSpec, name: str, spec: Spec) -> Column:
 @make_column.register(PlacesSpec)
 def _places(part: PlacesSpec, name: str, spec: Spec) -> Column:
     return PlacesColumn(name, of=places_between(part, spec), field=part.field)
+
+
+@make_column.register(ImageSpec)
+def _image(part: ImageSpec, name: str, spec: Spec) -> Column:
+    augment = None if part.augment is None else part.augment.model_dump()
+    return ImageColumn(
+        name, field=part.field, size=part.size, colour=part.colour, fit=part.fit, augment=augment
+    )
 
 
 def make_columns(spec: Spec) -> dict[str, Column]:

@@ -16,6 +16,7 @@ from regard.model.arcs import with_arcs
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import make_columns
+from regard.model.inputs import Input, input_row
 from regard.model.network import Network
 from regard.model.searching import make_search
 from regard.model.seeing import with_seen
@@ -41,9 +42,6 @@ from regard.nn.search import Ensemble, Hypotheses, Stepper
 from regard.nn.search import score as score_targets
 from regard.prediction import Prediction
 from regard.spec import Spec, TreeSpec
-
-Input = str | Mapping[str, str]
-"""One input: its text, or a mapping from the inputs' names where there are several."""
 
 PREDICT_ROWS = 64
 
@@ -122,7 +120,7 @@ class Model:
         ensemble      other models to decide together with
         and the fields of the spec's `search`: method, beam, length_penalty, n_best, max_length, temperature, …
         """
-        single = isinstance(inputs, str | Mapping)
+        single = isinstance(inputs, str | bytes) or not isinstance(inputs, Sequence)
         several: Sequence[Input] = [inputs] if single else inputs  # type: ignore[list-item,assignment]
         answers = self._predict(several, **options)
         return answers[0] if single else answers
@@ -326,20 +324,7 @@ class Model:
 
     def row(self, value: Input, number: int = 0) -> Row:
         """An input as a row of the data."""
-        fields = {name: self.columns[name].field for name in self.spec.inputs}
-        if isinstance(value, str):
-            if len(fields) > 1:
-                raise RegardError(
-                    f"this model reads {', '.join(fields)}; received one text.",
-                    fix=f"Pass a mapping: {{{', '.join(f'{name!r}: …' for name in fields)}}}.",
-                )
-            values = {next(iter(fields.values())): value}
-        else:
-            strangers = [name for name in value if name not in fields]
-            if strangers:
-                raise RegardError(f"no input {strangers[0]!r}.", fix=f"The inputs are {', '.join(fields)}.")
-            values = {fields[name]: text for name, text in value.items()}
-        return Row(values, file="input", line=number)
+        return input_row(value, {name: self.columns[name] for name in self.spec.inputs}, number)
 
     def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
         """Rows encoded in memory, with the inputs' columns and those of some outputs."""

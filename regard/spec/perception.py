@@ -32,7 +32,7 @@ class ImageSpec(Part):
     colour: Literal["rgb", "grey"] = "rgb"
     fit: Literal["crop", "stretch", "pad"] = "crop"
     """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled to lie
-    within it, on a ground of the picture's own edge."""
+    within it, on a white ground."""
     augment: PictureAugmentSpec | None = None
 
 

@@ -63,6 +63,9 @@ class TrainingSpec(Part):
     """How much the teachers' distributions count against the words of the data."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints of the training state, besides those at every evaluation."""
+    workers: Annotated[int, Field(ge=0)] | None = None
+    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; one for each processor, 4 at most,
+    when absent. What is learned does not depend on it."""
     tensorboard: bool = False
 
     @field_validator("teachers", mode="before")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -150,9 +151,21 @@ class Training:
         return Result(metrics, kept, position.step, position.epoch, position.seconds, reason)
 
     def _epoch(self) -> None:
-        position, schedule = self.state.position, self.state.schedule
+        position = self.state.position
         rank = self.accelerator.process_index
         batches = self.batches.epoch(position.epoch, start=position.batch, rank=rank)
+        with ended(batches):
+            if not self._updates(batches):
+                return
+        if position.step == 0:
+            raise RegardError("the training data gave no batch.", where="data.train")
+        position.epoch, position.batch = position.epoch + 1, 0
+        if self.options.evaluate_every is None:
+            self._evaluate()
+
+    def _updates(self, batches: Iterator[Batch]) -> bool:
+        """An update from each batch; whether there is reason to go on after the last."""
+        position, schedule = self.state.position, self.state.schedule
         while pieces := list(itertools.islice(batches, self.options.accumulate)):
             place = Place.of(position.epoch, position.batch, position.step + 1, pieces, self.locate)
             with explain_out_of_memory(place, self.options):
@@ -164,12 +177,8 @@ class Training:
                 self.state.average.update(position.step)
             self._after_update()
             if self._reason_to_stop() is not None:
-                return
-        if position.step == 0:
-            raise RegardError("the training data gave no batch.", where="data.train")
-        position.epoch, position.batch = position.epoch + 1, 0
-        if self.options.evaluate_every is None:
-            self._evaluate()
+                return False
+        return True
 
     def _after_update(self) -> None:
         step, options = self.state.position.step, self.options
@@ -223,6 +232,17 @@ class Training:
     def close(self) -> None:
         self.progress.stop()
         self.log.close()
+
+
+@contextmanager
+def ended(batches: Iterator[Batch]) -> Iterator[None]:
+    """Whatever happens inside, no thread goes on making batches afterwards."""
+    try:
+        yield
+    finally:
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
 
 
 def total_steps(batches: BatchSource, options: TrainingSpec) -> int | None:

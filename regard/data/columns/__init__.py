@@ -3,6 +3,7 @@
 from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
+from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.places import PlacesColumn
 from regard.data.columns.restore import KINDS, column_from_state
@@ -19,6 +20,7 @@ __all__ = [
     "AlignmentColumn",
     "Column",
     "FactsColumn",
+    "ImageColumn",
     "LabelColumn",
     "PlacesColumn",
     "SpelledTextColumn",

@@ -8,6 +8,7 @@ from typing import Any
 from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
+from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.places import PlacesColumn
 from regard.data.columns.spelled import SpelledTextColumn
@@ -27,6 +28,7 @@ KINDS: Mapping[str, type[Column]] = {
         AlignmentColumn,
         FactsColumn,
         PlacesColumn,
+        ImageColumn,
         TreeColumn,
         SpelledTextColumn,
     )

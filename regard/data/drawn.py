@@ -1,0 +1,79 @@
+"""Pictures a Python program has at hand, as values of a row: paths as they are, all others as data URIs."""
+
+from __future__ import annotations
+
+import io
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from regard.data.contents import data_uri
+from regard.data.ragged import Array
+from regard.errors import RegardError
+
+SIGNS = {b"\x89PNG": "image/png", b"\xff\xd8": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+"""How the files of common formats begin."""
+DIRECT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+"""Modes of Pillow's that PNG keeps as they are."""
+
+
+def as_value(given: Any, where: str) -> str:
+    """Of a path (str, Path), the bytes of a picture file, a Pillow picture, or an array.
+
+    Arrays are (H, W), (H, W, 1), (H, W, 3) or (H, W, 4), and hold bytes, 16-bit numbers (one channel), truth values,
+    or floats from 0 to 1.
+    """
+    if isinstance(given, str | PathLike):
+        return str(fspath(given))
+    if isinstance(given, bytes | bytearray | memoryview):
+        content = bytes(given)
+        kinds = (kind for sign, kind in SIGNS.items() if content.startswith(sign))
+        return data_uri(content, next(kinds, "application/octet-stream"))
+    if isinstance(given, Image.Image):
+        return _png(ImageOps.exif_transpose(given))
+    if hasattr(given, "__array__"):
+        return _png(_picture(np.asarray(given), where))
+    raise RegardError(
+        f"received a {type(given).__name__}, expected a path, bytes, an array (H, W, 3) or a Pillow picture.",
+        where=where,
+    )
+
+
+def _png(picture: Image.Image) -> str:
+    if picture.mode not in DIRECT:
+        picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+    file = io.BytesIO()
+    picture.save(file, "PNG", compress_level=1)
+    return data_uri(file.getvalue(), "image/png")
+
+
+def _picture(pixels: Array, where: str) -> Image.Image:
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if pixels.size == 0 or not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))):
+        raise RegardError(
+            f"received an array of shape {pixels.shape}, expected (H, W), (H, W, 1), (H, W, 3) or (H, W, 4).",
+            where=where,
+            fix="Channels come last: array.transpose(1, 2, 0)." if pixels.shape[:1] in ((1,), (3,)) else "",
+        )
+    if pixels.dtype == np.uint16 and pixels.ndim == 2:
+        return Image.fromarray(pixels)
+    return Image.fromarray(_bytes(pixels, where))
+
+
+def _bytes(pixels: Array, where: str) -> Array:
+    if pixels.dtype == np.uint8:
+        return pixels
+    if pixels.dtype == np.bool_:
+        return np.where(pixels, np.uint8(255), np.uint8(0))
+    # of an array with NaN both are NaN, and no comparison holds
+    if np.issubdtype(pixels.dtype, np.floating) and pixels.min() >= 0 and pixels.max() <= 1:
+        scaled: Array = np.rint(pixels * 255).astype(np.uint8)
+        return scaled
+    raise RegardError(
+        f"received an array of {pixels.dtype} from {pixels.min()} to {pixels.max()}, expected bytes (uint8), 16-bit "
+        "numbers of one channel (uint16), or floats from 0 to 1.",
+        where=where,
+    )

@@ -1,0 +1,35 @@
+"""What a person gives a model to read, as a row of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from numpy.typing import NDArray
+from PIL.Image import Image
+
+from regard.data import Row
+from regard.data.columns import Column
+from regard.errors import RegardError
+
+Value = str | PathLike[str] | bytes | NDArray[Any] | Image
+Input = Value | Mapping[str, Value]
+"""One input: its text, or a mapping from the inputs' names where there are several. A picture, film or sound is a path,
+the bytes of a file, or an array; a picture may be a Pillow picture."""
+
+
+def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> Row:
+    """An input as a row; columns: those of the inputs, by name."""
+    if not isinstance(value, Mapping):
+        if len(columns) > 1:
+            raise RegardError(
+                f"this model reads {', '.join(columns)}; received one text.",
+                fix=f"Pass a mapping: {{{', '.join(f'{name!r}: …' for name in columns)}}}.",
+            )
+        value = {next(iter(columns)): value}
+    strangers = [name for name in value if name not in columns]
+    if strangers:
+        raise RegardError(f"no input {strangers[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
+    values = {columns[name].field: columns[name].written(one) for name, one in value.items()}
+    return Row(values, file="input", line=number)
