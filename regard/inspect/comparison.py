@@ -14,6 +14,7 @@ from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
 from regard.inspect.layout import Block, below, beside, frame
+from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.prediction import Trace
@@ -33,8 +34,9 @@ def compare(
 ) -> Scene:
     """One panel for each (name, trace), before them one of what is true, where the traces know it.
 
-    Traces with arcs are drawn as arcs, those with hops as hop tables, and all others as segments: a trace that has only
-    attention shows its weights on the same bands. The names say which is which; the traces should be of the same input.
+    What was seen is drawn once for each trace, one below the other, the truth outlined in it. Traces with arcs are
+    drawn as arcs, those with hops as hop tables, and all others as segments: a trace that has only attention shows its
+    weights on the same bands. The names say which is which; the traces should be of the same input.
 
     over     the input to show; the first that has a structure or attention otherwise
     truth    the name of the first panel; "" leaves it out
@@ -46,6 +48,8 @@ def compare(
     for title_of, trace in panels:
         if name not in trace.input or not (name in trace.structures or name in trace.attention):
             raise RegardError(f"the trace of panel {title_of!r} shows nothing over {name!r}.")
+    if any(name in trace.seen for _, trace in panels):
+        return _compare_sights(panels, name, title)
     kinds = [type(trace.structures[name]) for _, trace in panels if name in trace.structures]
     if Arcs in kinds:
         return _compare_arcs(panels, name, truth, title)
@@ -60,6 +64,12 @@ def _shared_input(panels: Sequence[tuple[str, Trace]]) -> str:
             if names:
                 return next(iter(names))
     raise RegardError("none of the traces has a structure or attention to compare.")
+
+
+def _compare_sights(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
+    shown = [sight(trace, name, title=named) for named, trace in panels]
+    spoken = " ".join(f"{found.title}: {tell_sight(found)}" for found in shown)
+    return frame(draw_sights(shown, gap=24), title=title, description=spoken)
 
 
 def _compare_segments(

@@ -104,6 +104,6 @@ def sight_legends(shown: Sequence[Sight]) -> list[Block]:
     ]
 
 
-def draw_sights(shown: Sequence[Sight]) -> Block:
+def draw_sights(shown: Sequence[Sight], *, gap: float = 16.0) -> Block:
     """One below the other, and what their signs mean."""
-    return below([*map(draw_sight, shown), *sight_legends(shown)], gap=16)
+    return below([*map(draw_sight, shown), *sight_legends(shown)], gap=gap)

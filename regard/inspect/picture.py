@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.inspect.layout import Block
+from regard.inspect.layout import BOLDER, Block
 from regard.inspect.raster import VEIL, bounded, png, veil, veil_grey
 from regard.inspect.scene import Group, Image, Mark, Path, Rect, Step, Text
 from regard.inspect.sights import PictureLooks
@@ -68,7 +68,7 @@ def _plan(looks: PictureLooks) -> _Plan:
     """Smaller pictures where there are more of them, of about one area whatever their proportions."""
     count = len(looks.words) + 1
     side = 78.0 if looks.small else 200.0 if count <= 3 else 132.0 if count <= 12 else 108.0
-    width = min(2.2 * side, WIDEST, max(side / 2, side * math.sqrt(looks.aspect)))
+    width = min(1.9 * side, WIDEST, max(side / 2, side * math.sqrt(looks.aspect)))
     fitting = max(1, int((WIDEST + GAP) // (width + GAP)))
     rows = -(-count // fitting)
     line = LINE if looks.words else 0.0
@@ -89,8 +89,10 @@ def _panel(looks: PictureLooks, word: int | None, plan: _Plan, shared: bytes, gr
 def _label(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
     size = 12.0 if looks.small else 14.0
     sure = "" if looks.probabilities is None or looks.small else f"{looks.probabilities[word]:.2f}"
-    room = plan.width - (text_width(sure, 11) + 6 if sure else 0)
-    text = _cut(visible(looks.words[word]), room, size)
+    label = visible(looks.words[word])
+    if text_width(label, size * BOLDER) + text_width(sure, 11) + 6 > plan.width:
+        sure = ""  # the word matters more
+    text = _cut(label, plan.width, size)
     colour = "muted" if is_special(looks.words[word]) else "ink"
     marks: list[Mark] = [Text(0, LINE - 6, text, size=size, colour=colour, bold=True)]
     if sure:
@@ -100,9 +102,9 @@ def _label(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
 
 def _cut(text: str, width: float, size: float) -> str:
     """The text in one line, with … in place of what does not fit."""
-    if text_width(text, size * 1.1) <= width:
+    if text_width(text, size * BOLDER) <= width:
         return text
-    return wrap(text, width - size, size * 1.1, lines=1)[0].rstrip("…") + "…"
+    return wrap(text, width - size, size * BOLDER, lines=1)[0].rstrip("…") + "…"
 
 
 def _veil(looks: PictureLooks, word: int, plan: _Plan, grey: int) -> list[Mark]:

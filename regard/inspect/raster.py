@@ -19,7 +19,7 @@ from regard.prediction import Array
 
 VEIL = 0.76
 """How much of the picture the veil takes away where nothing was looked at."""
-_DARK_VEIL, _LIGHT_VEIL = 16, 235
+_PAPER_VEIL, _DARK_VEIL, _LIGHT_VEIL = 100, 16, 235
 _STEPS = 48
 """Levels of a veil: more cannot be seen, and fewer compress better."""
 
@@ -77,8 +77,10 @@ def stepped(cells: NDArray[Any], width: int, height: int) -> NDArray[Any]:
 
 
 def veil_grey(pixels: Pixels) -> int:
-    """The grey of a veil that shows on this picture: dark over light ones, light over dark ones."""
-    return _DARK_VEIL if not pixels.size or luminance(pixels).mean() > 80 else _LIGHT_VEIL
+    """The grey of a veil that shows on this picture: dark over most, light over dark ones, and between the two over
+    paper, so that what is written on it in black can still be read."""
+    ground = float(np.median(luminance(pixels))) if pixels.size else 255.0
+    return _PAPER_VEIL if ground > 200 else _DARK_VEIL if ground > 80 else _LIGHT_VEIL
 
 
 def luminance(pixels: Pixels) -> Array:

@@ -45,7 +45,7 @@ def sizes(looks: Timed) -> Sizes:
 def label_room(looks: Timed) -> float:
     """The width of the words on the left, with air; nothing where there are no words."""
     size = sizes(looks).font
-    return max((text_width(visible(word), size) for word in looks.words), default=-11.0) + 11
+    return max((1.06 * text_width(visible(word), size) for word in looks.words), default=-11.0) + 11
 
 
 def draw_rows(looks: Timed, left: float, width: float, top: float) -> Block:

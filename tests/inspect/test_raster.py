@@ -69,8 +69,16 @@ def test_spreading_keeps_the_peak_in_its_cell_and_stays_between_0_and_1():
     assert spread(np.ones((1, 1)), 3, 2).tolist() == [[1.0] * 3] * 2
 
 
-def test_a_veil_is_dark_on_light_pictures_and_light_on_dark_ones():
-    assert veil_grey(canvas()) < 64 < 192 < veil_grey(255 - canvas())
+@pytest.mark.parametrize("light", range(0, 256, 5))
+def test_a_veil_shows_on_any_ground(light):
+    pixels = np.full((4, 4, 3), light, dtype=np.uint8)
+    assert abs(VEIL * (veil_grey(pixels) - light)) > 45
+
+
+def test_black_writing_can_be_read_through_the_veil_of_paper():
+    grey = veil_grey(canvas())
+    ink, ground = VEIL * grey, VEIL * grey + (1 - VEIL) * 238
+    assert (ground + 12) / (ink + 12) > 1.5
 
 
 def test_a_veil_is_lifted_where_the_share_is_one():

@@ -11,7 +11,7 @@ from drawn_sights import answered, canvas, caption, film, spoken
 from PIL import Image as Pillow
 
 from regard.errors import RegardError
-from regard.inspect import Example, figure, gallery, seen, trace_page
+from regard.inspect import Example, compare, figure, gallery, seen, trace_page
 from regard.inspect.picture import border
 from regard.inspect.pyplot import png
 from regard.inspect.raster import VEIL
@@ -249,3 +249,9 @@ def test_a_gallery_shows_other_traces_by_their_own_figure():
     trace = Trace({"word": list("cat")}, ["K"], {"word": [[0.8, 0.1, 0.1]]})
     scene = gallery([Example(trace, "K", ("K",), asked="c a t")])
     assert groups(scene, "matrix") and "c a t" in [m.text for m in scene.walk() if isinstance(m, Text)]
+
+
+def test_models_are_compared_on_the_same_picture():
+    scene = compare([("soft", caption()), ("hard", caption(truth=False))])
+    assert [found.title for found in scene.contents()] == ["soft", "hard"]
+    assert len(groups(scene, "look")) == 6
