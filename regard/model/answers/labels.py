@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from torch import Tensor
 
 from regard.data.columns import Column
 from regard.model.answers.asked import Asked, predictions
@@ -27,9 +30,19 @@ def label_predictions(found: Labels, column: Column, asked: Asked) -> list[Predi
                 input=inputs,
                 output=[classes[value]],
                 attention=attention,
+                truth=_truth(asked, row, attention),
                 scores=np.array([score]),
                 kind="label",
             )
         likely = dict(zip(classes, logs[row].exp().tolist(), strict=True))
         answers.append(Prediction(classes[value], classes[value], score, seen, probabilities=likely))
     return answers
+
+
+def _truth(asked: Asked, row: int, attention: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Where the label should have looked; its row is the first, as if it were a text of one token."""
+    return {
+        name: known[row, :1, : attention[name].shape[1]].numpy()
+        for name, known in asked.truth.items()
+        if name in attention and isinstance(known, Tensor) and known.shape[1]
+    }
