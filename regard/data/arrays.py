@@ -1,20 +1,22 @@
-"""Numpy arrays as one string: the value of a row that is a film or a series itself, not the name of a file."""
+"""Numpy arrays as values of a row: the name of an .npy or .npz file, or the array itself as one string."""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import zlib
 
 import numpy as np
 
+from regard.data.contents import Unreadable, data_content, shown
 from regard.data.ragged import Array
 
-PLAIN, GZIPPED = "data:application/x-npy;base64,", "data:application/x-npy+gzip;base64,"
+PLAIN, GZIPPED = "data:application/x-npy;", "data:application/x-npy+gzip;"
 FASTEST = 1
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 """zlib's word for a gzip header around the stream."""
+SIGNS = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
+"""How .npy and .npz files begin, an empty archive too."""
 
 
 def array_uri(array: Array) -> str:
@@ -23,7 +25,7 @@ def array_uri(array: Array) -> str:
     np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
     packing = zlib.compressobj(FASTEST, wbits=GZIP_WINDOW)
     packed = packing.compress(stream.getbuffer()) + packing.flush()
-    return GZIPPED + base64.b64encode(packed).decode("ascii")
+    return f"{GZIPPED}base64,{base64.b64encode(packed).decode('ascii')}"
 
 
 def is_array_uri(value: str) -> bool:
@@ -31,26 +33,32 @@ def is_array_uri(value: str) -> bool:
 
 
 def array_from_uri(value: str) -> Array:
-    """The inverse of `array_uri`; gzipped or not. ValueError where it holds no array."""
-    gzipped = value.startswith(GZIPPED)
-    try:
-        packed = base64.b64decode(value[len(GZIPPED if gzipped else PLAIN) :], validate=True)
-        written = zlib.decompress(packed, wbits=GZIP_WINDOW) if gzipped else packed
-    except (binascii.Error, zlib.error) as error:
-        raise ValueError(f"a data URI that cannot be unpacked ({error})") from None
-    return array_from_bytes(written)
+    """The inverse of `array_uri`; gzipped or not."""
+    written = data_content(value)
+    if value.startswith(GZIPPED):
+        try:
+            written = zlib.decompress(written, wbits=GZIP_WINDOW)
+        except zlib.error as error:
+            raise Unreadable(f"{shown(value)} that cannot be unpacked ({error})") from None
+    return array_from_bytes(written, shown(value))
 
 
-def array_from_bytes(written: bytes) -> Array:
-    """The array of an .npy file, or the first of an .npz file. ValueError where there is none."""
+def is_array(content: bytes) -> bool:
+    return content.startswith(SIGNS)
+
+
+def array_from_bytes(content: bytes, shown: str) -> Array:
+    """The array of an .npy file, or the first of an .npz file.
+
+    shown   how a message names it, after the name of its field: "names 'a.npy'"
+    """
     try:
-        found = np.load(io.BytesIO(written), allow_pickle=False)
+        found = np.load(io.BytesIO(content), allow_pickle=False)
         if isinstance(found, np.ndarray):
             return found
         with found:
             if not found.files:
                 raise ValueError("the archive is empty")
-            first: Array = found[found.files[0]]
-            return first
+            return np.asarray(found[found.files[0]])
     except Exception as error:  # numpy and zipfile raise many kinds for a broken file
-        raise ValueError(f"not a numpy array ({error})") from None
+        raise Unreadable(f"{shown}, which holds no numpy array that can be read ({error})") from None

@@ -7,11 +7,13 @@ from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.places import PlacesColumn
 from regard.data.columns.restore import KINDS, column_from_state
+from regard.data.columns.series import SeriesColumn
 from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.tree import TreeColumn
+from regard.data.columns.video import VideoColumn
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
 
 __all__ = [
@@ -23,11 +25,13 @@ __all__ = [
     "ImageColumn",
     "LabelColumn",
     "PlacesColumn",
+    "SeriesColumn",
     "SpelledTextColumn",
     "StoryColumn",
     "TagsColumn",
     "TextColumn",
     "TreeColumn",
+    "VideoColumn",
     "Vocabulary",
     "column_from_state",
 ]

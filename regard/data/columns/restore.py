@@ -11,11 +11,13 @@ from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.places import PlacesColumn
+from regard.data.columns.series import SeriesColumn
 from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.tree import TreeColumn
+from regard.data.columns.video import VideoColumn
 from regard.errors import RegardError
 
 KINDS: Mapping[str, type[Column]] = {
@@ -29,6 +31,8 @@ KINDS: Mapping[str, type[Column]] = {
         FactsColumn,
         PlacesColumn,
         ImageColumn,
+        VideoColumn,
+        SeriesColumn,
         TreeColumn,
         SpelledTextColumn,
     )

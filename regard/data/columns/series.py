@@ -1,0 +1,199 @@
+"""A series: vectors in time, such as the joints of a skeleton or the readings of sensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.data.arrays import array_uri
+from regard.data.columns.column import Column
+from regard.data.contents import Contents, Unreadable, shown
+from regard.data.perceived import Series
+from regard.data.ragged import Array, Ragged
+from regard.data.variation import SeriesVariation, read_at
+from regard.data.vectors import vectors_of
+from regard.errors import RegardError
+from regard.seen import SeenSeries
+
+LEARNED_FROM = 2000
+"""Series from which the mean and the spread of the features are learned."""
+LEAST_SPREAD = 1e-6
+
+
+class SeriesColumn(Column):
+    """(T, D) float32 of a file or a data URI (`regard.data.vectors`), each feature with mean 0 and spread 1 in training.
+
+    most        the most vectors that are taken, evenly spaced, of a series that has more
+    points      the vectors are points with so many coordinates each (2 or 3), such as joints
+    origin      this point, counted from 0, is where the others are measured from, in every frame
+    unit        the distance of these two points, in the middle of all frames, is one
+    velocities  how each number changes from one vector to the next, beside it
+    augment     how it is varied in training (`SeriesVariation`), by name
+    """
+
+    type = "series"
+    cached = False
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        most: int = 500,
+        points: int | None = None,
+        origin: int | None = None,
+        unit: Sequence[int] | None = None,
+        velocities: bool = False,
+        augment: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(name, field=field)
+        self.most, self.points, self.origin = most, points, origin
+        self.unit = None if unit is None else (int(unit[0]), int(unit[1]))
+        self.velocities = velocities
+        self.variation = None if augment is None else SeriesVariation(**augment)
+        self._augment = None if augment is None else dict(augment)
+        self.mean, self.spread = np.zeros(0), np.zeros(0)
+        self._contents = Contents()
+
+    @property
+    def width(self) -> int:
+        """Features of a vector; 0 before it is learned."""
+        return len(self.mean)
+
+    def learn(self, values: Iterable[str]) -> None:
+        count, total, squares = 0, np.zeros(0), np.zeros(0)
+        for value in islice(values, LEARNED_FROM):
+            try:
+                found = self._features(self._read(value))
+            except Unreadable:
+                continue  # it is reported when the rows are encoded
+            if not count:
+                total, squares = np.zeros(found.shape[1]), np.zeros(found.shape[1])
+            if found.shape[1] == len(total):
+                count += len(found)
+                total += found.sum(0)
+                squares += (found**2).sum(0)
+        if count:
+            self.mean = total / count
+            spread = np.sqrt(np.maximum(squares / count - self.mean**2, 0.0))
+            self.spread = np.where(spread > LEAST_SPREAD, spread, 1.0)  # what never changes stays as it is
+
+    def written(self, value: Any) -> str:
+        """A path as it is; an array (T, D) as a data URI."""
+        if isinstance(value, str | PathLike):
+            return str(fspath(value))
+        if isinstance(value, Sequence) or hasattr(value, "__array__"):
+            return array_uri(np.asarray(value, dtype=np.float64))
+        raise RegardError(
+            f"received a {type(value).__name__}, expected a path or an array (vectors, features).",
+            where=self.name,
+        )
+
+    def located(self, value: str, file: str) -> str:
+        """An absolute path, or the data URI as it is; one that is nowhere, as it is."""
+        return self._contents.find(value.strip(), [os.path.dirname(file), ""])
+
+    def encode(self, value: str) -> Array:
+        """(T, D) float32"""
+        return self._normal(self._features(self._read(value)), value)
+
+    def varied(self, value: str, generator: np.random.Generator) -> Array:
+        """(T, D) float32: at another pace, turned, stretched, with noise, as the augmentation says."""
+        if self.variation is None:
+            return self.encode(value)
+        vectors = self._read(value)
+        if self.points is not None:
+            vectors = self.variation.points(vectors, self.points, generator)
+        vectors = self.variation.noisy(vectors, generator)
+        times = self.variation.times(len(vectors), self.most, generator)
+        return self._normal(self._features(read_at(vectors, times)), value)
+
+    def _read(self, value: str) -> Array:
+        """(T, D') float64: the vectors of a value, measured from the origin in the unit."""
+        try:
+            vectors = vectors_of(value, self._contents)
+            return vectors if self.points is None else self._measured(vectors, value)
+        except Unreadable as error:
+            raise Unreadable(error.reason, where=self.name) from error
+
+    def _measured(self, vectors: Array, value: str) -> Array:
+        dimensions = self.points or 1
+        highest = max(0 if self.origin is None else self.origin, *(self.unit or (0, 0)))
+        if vectors.shape[1] % dimensions or vectors.shape[1] <= highest * dimensions:
+            raise Unreadable(
+                f"{shown(value)}, whose vectors have {vectors.shape[1]} numbers, expected points of {dimensions} "
+                f"coordinates, at least {highest + 1} of them"
+            )
+        points = vectors.reshape(len(vectors), -1, dimensions)
+        if self.origin is not None:
+            points = points - points[:, self.origin : self.origin + 1]
+        if self.unit is not None:
+            first, second = self.unit
+            length = float(np.median(np.linalg.norm(points[:, first] - points[:, second], axis=-1)))
+            points = points / length if length > 0 else points
+        return points.reshape(len(points), -1)
+
+    def _features(self, vectors: Array) -> Array:
+        """(T, D): at most so many of them, velocities beside them."""
+        if len(vectors) > self.most:
+            vectors = read_at(vectors, np.linspace(0.0, len(vectors) - 1, self.most))
+        if not self.velocities:
+            return vectors
+        return np.concatenate([vectors, np.diff(vectors, axis=0, prepend=vectors[:1])], 1)
+
+    def _normal(self, features: Array, value: str) -> Array:
+        if self.width and features.shape[1] != self.width:
+            raise Unreadable(
+                f"{shown(value)}, whose vectors have {features.shape[1]} features, expected {self.width} as in training",
+                where=self.name,
+            )
+        normal = (features - self.mean) / self.spread if self.width else features
+        return normal.astype(np.float32)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        raise RegardError("series are read, not written.", where=self.name)
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        """One piece: its name."""
+        return [os.path.basename(value) if isinstance(value, str) and len(value) < 1000 else "series"]
+
+    def readable(self, collated: Any) -> list[list[str]]:
+        return [[f"frame {place}" for place in range(1, count + 1)] for count in collated.lengths.tolist()]
+
+    def seen(self, collated: Any, row: int) -> SeenSeries:
+        return SeenSeries(collated.values[row, : int(collated.lengths[row])].cpu().numpy())
+
+    def cost(self, encoded: Array) -> int:
+        """As many as there are vectors."""
+        return len(encoded)
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:
+        """values (B, T, D) float32, zero beyond the length"""
+        rows = [encoded[row] for row in range(len(encoded))]
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
+        values = torch.nn.utils.rnn.pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True)
+        return Series(values, lengths)
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "field": self.field,
+            "most": self.most,
+            "points": self.points,
+            "origin": self.origin,
+            "unit": None if self.unit is None else list(self.unit),
+            "velocities": self.velocities,
+            "augment": self._augment,
+        }
+
+    def learned(self) -> dict[str, Any]:
+        return {"mean": self.mean.tolist(), "spread": self.spread.tolist()}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self.mean = np.array(learned["mean"], dtype=np.float64)
+        self.spread = np.array(learned["spread"], dtype=np.float64)

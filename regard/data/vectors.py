@@ -1,0 +1,83 @@
+"""Vectors in time from files: numpy arrays, texts with a vector a line, skeleton files.
+
+    an array         .npy, .npz or a data URI: numbers (T, D), or (T, points, coordinates)
+    a skeleton file  named aAA_sSS_eEE_skeleton.txt (`regard.data.skeletons`)
+    any other text   a vector a line, its numbers between spaces, tabs, commas or semicolons; a first line without
+                     numbers names them and is passed over
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from regard.data.arrays import array_from_bytes, array_from_uri, is_array, is_array_uri
+from regard.data.contents import Contents, Unreadable, shown
+from regard.data.ragged import Array
+from regard.data.skeletons import SkeletonName, joints_of
+
+BETWEEN = re.compile(r"[\s,;]+")
+
+
+def vectors_of(value: str, contents: Contents) -> Array:
+    """(T, D) float64, finite, T and D at least 1; `Unreadable` says why not."""
+    name = shown(value)
+    if is_array_uri(value):
+        return _of_array(array_from_uri(value), name)
+    content = contents.read(value)
+    if is_array(content):
+        return _of_array(array_from_bytes(content, name), name)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable(f"{name}, which is neither a numpy array nor a text of numbers") from None
+    return joints_of(text, name) if SkeletonName.of(value) else _of_lines(text.splitlines(), name)
+
+
+def _of_array(array: Array, shown: str) -> Array:
+    if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array) or array.ndim not in (2, 3):
+        raise Unreadable(
+            f"{shown}, an array of {array.dtype} with shape {array.shape}, expected numbers (vectors, features)"
+        )
+    if not array.size:
+        raise Unreadable(f"{shown}, a series without vectors: its array has shape {array.shape}")
+    return _finite(array.reshape(len(array), -1).astype(np.float64), shown)
+
+
+def _of_lines(lines: Sequence[str], shown: str) -> Array:
+    vectors: list[list[float]] = []
+    for number, line in enumerate(lines, start=1):
+        cells = BETWEEN.split(line.strip(" \t,;"))
+        if cells == [""]:
+            continue
+        try:
+            vector = [float(cell) for cell in cells]
+        except ValueError:
+            if not vectors and not any(_is_number(cell) for cell in cells):
+                continue
+            raise Unreadable(f"{shown}, whose line {number} is not a vector of numbers: {line[:40]!r}") from None
+        if vectors and len(vector) != len(vectors[0]):
+            raise Unreadable(
+                f"{shown}, whose line {number} has {len(vector)} numbers, expected {len(vectors[0])} as before"
+            )
+        vectors.append(vector)
+    if not vectors:
+        raise Unreadable(f"{shown}, a text without vectors")
+    return _finite(np.array(vectors), shown)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _finite(vectors: Array, shown: str) -> Array:
+    if not np.isfinite(vectors).all():
+        place = int(np.nonzero(~np.isfinite(vectors).all(1))[0][0])
+        raise Unreadable(f"{shown}, whose vector {place} (from 0) holds a number that is not finite")
+    return vectors
