@@ -55,7 +55,7 @@ def frames_of(value: str, contents: Contents, *, most: int, at_least: tuple[int,
     content = contents.read(value)
     if is_array(content):
         return list(_of_array(array_from_bytes(content, shown(value)), shown(value), most))
-    found = list(_of_file(content, shown(value), most))
+    found: list[Frame] = list(_of_file(content, shown(value), most))
     if not found:
         raise Unreadable(f"{shown(value)}, a film without frames")
     return found
@@ -97,7 +97,7 @@ def _of_file(content: bytes, shown: str, most: int) -> Iterator[Image.Image]:
     try:
         count = _count(av, content)
         wanted = set(evenly(count, most).tolist())
-        with av.open(io.BytesIO(content)) as film:
+        with av.open(io.BytesIO(content), "r") as film:
             stream = film.streams.video[0]
             if stream.width * stream.height > MOST_PIXELS:
                 raise Unreadable(f"{shown}, a film whose frames have more than {MOST_PIXELS:,} pixels")

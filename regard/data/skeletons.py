@@ -4,9 +4,10 @@ A file is named aAA_sSS_eEE_skeleton.txt (action, subject, episode) and has a li
 
     column of the pixel, row of the pixel, depth, confidence
 
-From pixel and depth follows where the joint is, up to the unit of the depth: x = (column − 160) · depth / 285, y = (row −
-120) · depth / 285, z = depth, 285 pixels being the camera's focal length at 320 × 240. Frames in which the camera had lost
-the person (all numbers zero) are left out; single joints it had lost (numbers of 2³¹) are drawn in from the frames around.
+From pixel and depth follows where the joint is, up to the unit of the depth: x = (column − 160) · depth / 285,
+y = (row − 120) · depth / 285, z = depth, 285 pixels being the camera's focal length at 320 × 240. Frames in which the
+camera had lost the person (all numbers zero) are left out; single joints it had lost (numbers of 2³¹) are drawn in from
+the frames around.
 """
 
 from __future__ import annotations

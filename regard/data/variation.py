@@ -1,4 +1,4 @@
-"""Variation of series: sequences of vectors changed a little each time, so that a network learns what does not matter."""
+"""Variation of series: vectors in time changed a little at each showing, so that a network learns what matters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class SeriesVariation:
         """(T',) where the series of `count` vectors is read, between 0 and count − 1; at most `most` places."""
         before, after = generator.uniform(0.0, self.crop, 2)
         first, last = before * (count - 1), (1.0 - after) * (count - 1)
-        wanted = min(count, most) * (last - first + 1) / count * generator.uniform(1 - self.speed, 1 + self.speed)
+        wanted = (
+            min(count, most) * (last - first + 1) / count * generator.uniform(1 - self.speed, 1 + self.speed)
+        )
         progress = np.linspace(0.0, 1.0, int(np.clip(round(wanted), 1, most)))
         bent = progress ** np.exp(generator.uniform(-self.warp, self.warp))
         return np.asarray(first + bent * (last - first))

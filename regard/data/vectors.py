@@ -1,9 +1,9 @@
 """Vectors in time from files: numpy arrays, texts with a vector a line, skeleton files.
 
-    an array         .npy, .npz or a data URI: numbers (T, D), or (T, points, coordinates)
-    a skeleton file  named aAA_sSS_eEE_skeleton.txt (`regard.data.skeletons`)
-    any other text   a vector a line, its numbers between spaces, tabs, commas or semicolons; a first line without
-                     numbers names them and is passed over
+an array         .npy, .npz or a data URI: numbers (T, D), or (T, points, coordinates)
+a skeleton file  named aAA_sSS_eEE_skeleton.txt (`regard.data.skeletons`)
+any other text   a vector a line, its numbers between spaces, tabs, commas or semicolons; a first line without
+                 numbers names them and is passed over
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def _of_lines(lines: Sequence[str], shown: str) -> Array:
         except ValueError:
             if not vectors and not any(_is_number(cell) for cell in cells):
                 continue
-            raise Unreadable(f"{shown}, whose line {number} is not a vector of numbers: {line[:40]!r}") from None
+            raise Unreadable(
+                f"{shown}, whose line {number} is not a vector of numbers: {line[:40]!r}"
+            ) from None
         if vectors and len(vector) != len(vectors[0]):
             raise Unreadable(
                 f"{shown}, whose line {number} has {len(vector)} numbers, expected {len(vectors[0])} as before"

@@ -13,12 +13,15 @@ from regard.data.columns import (
     ImageColumn,
     LabelColumn,
     PlacesColumn,
+    SeriesColumn,
     SpelledTextColumn,
     StoryColumn,
     TagsColumn,
     TextColumn,
     TreeColumn,
+    VideoColumn,
 )
+from regard.data.encoding import locate, naming_files
 from regard.data.readers import Row
 from regard.spec import (
     AlignmentSpec,
@@ -26,6 +29,7 @@ from regard.spec import (
     ImageSpec,
     LabelSpec,
     PlacesSpec,
+    SeriesSpec,
     Spec,
     StorySpec,
     TagsDecoderSpec,
@@ -33,6 +37,7 @@ from regard.spec import (
     TextSpec,
     TreeDecoderSpec,
     TreeSpec,
+    VideoSpec,
     places_between,
     story_of,
 )
@@ -118,6 +123,16 @@ def _image(part: ImageSpec, name: str, spec: Spec) -> Column:
     )
 
 
+@make_column.register(VideoSpec)
+def _video(part: VideoSpec, name: str, spec: Spec) -> Column:
+    return VideoColumn(name, **part.model_dump(exclude={"type"}))
+
+
+@make_column.register(SeriesSpec)
+def _series(part: SeriesSpec, name: str, spec: Spec) -> Column:
+    return SeriesColumn(name, **part.model_dump(exclude={"type"}))
+
+
 def make_columns(spec: Spec) -> dict[str, Column]:
     """Untaught columns: inputs, outputs, truth, in the order of the spec."""
     parts = {**spec.inputs, **spec.outputs, **spec.truth}
@@ -133,12 +148,14 @@ def shared_with(spec: Spec) -> dict[str, str]:
 
 
 def teach_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], Iterable[Row]]) -> None:
-    """Learn vocabularies and classes from the training rows; `rows` gives them anew for each column."""
+    """Learn vocabularies, classes and means from the training rows; `rows` gives them anew for each column."""
     shared = shared_with(spec)
     for name, column in columns.items():
         if name in shared:
             continue
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
-        column.learn(value for row in rows() for field in fields if (value := row.get(field)) is not None)
+        naming = naming_files([column])
+        found = (locate(row, naming) if naming else row for row in rows())
+        column.learn(value for row in found for field in fields if (value := row.get(field)) is not None)
     for name, owner in shared.items():
         columns[name].relearn(columns[owner].learned())

@@ -35,6 +35,7 @@ class DataSpec(Part):
             "im2latex",
             "folder",
             "idx",
+            "skeletons",
         ]
         | None
     ) = None

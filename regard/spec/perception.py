@@ -49,13 +49,49 @@ class VideoSpec(Part):
     augment: PictureAugmentSpec | None = None
 
 
+class SeriesAugmentSpec(Part):
+    """How a series is varied in training, anew in each epoch."""
+
+    crop: Share = 0.0
+    """The largest share cut off at the beginning, and at the end."""
+    speed: Share = 0.0
+    """Time runs up to this share faster or slower …"""
+    warp: Annotated[float, Field(ge=0.0, le=2.0)] = 0.0
+    """… and unevenly: progress p becomes p^exp(w), w between −warp and warp."""
+    rotate: Annotated[float, Field(ge=0.0, le=180.0)] = 0.0
+    """Points are turned about the vertical by up to so many degrees, and half as much about the other axes."""
+    scale: Share = 0.0
+    """Each coordinate of points is stretched by up to this share."""
+    noise: Annotated[float, Field(ge=0.0)] = 0.0
+    """Spread of what is added to every number, as a share of the number's own spread in the series."""
+
+
 class SeriesSpec(Part):
-    """A sequence of vectors: the joints of a skeleton, the readings of sensors."""
+    """A sequence of vectors: the joints of a skeleton, the readings of sensors. A file, or a data URI of an array."""
 
     type: Literal["series"]
     field: str | None = None
     most: Count = 500
     """The most vectors taken, evenly, of a sequence that has more."""
+    points: Literal[2, 3] | None = None
+    """The vectors are points with so many coordinates each, such as joints."""
+    origin: Annotated[int, Field(ge=0)] | None = None
+    """Of points: the one, counted from 0, from which the others are measured, in every frame."""
+    unit: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = None
+    """Of points: the two whose usual distance is one."""
+    velocities: bool = False
+    """How each number changes from one vector to the next, beside it."""
+    augment: SeriesAugmentSpec | None = None
+
+    @model_validator(mode="after")
+    def _of_points(self) -> SeriesSpec:
+        turned = self.augment is not None and (self.augment.rotate or self.augment.scale)
+        if self.points is None and (self.origin is not None or self.unit is not None or turned):
+            raise ValueError(
+                "origin, unit, rotate and scale are about points, and the vectors are not said to be any. Write how "
+                "many coordinates a point has:  points: 3"
+            )
+        return self
 
 
 class SoundAugmentSpec(Part):

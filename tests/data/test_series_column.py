@@ -54,8 +54,9 @@ def test_arrays_texts_and_tables_hold_the_same(tmp_path: Path) -> None:
 def test_mean_and_spread_are_those_of_training() -> None:
     column = SeriesColumn("series")
     flat = np.concatenate([RAMP, np.full((6, 1), 7.0)], 1)
-    column.learn([array_uri(flat), array_uri(flat + [2.0, 0.0, 0.0]), "missing.npy"])
-    both = np.concatenate([column.encode(array_uri(flat)), column.encode(array_uri(flat + [2.0, 0.0, 0.0]))])
+    moved = flat + np.array([2.0, 0.0, 0.0])
+    column.learn([array_uri(flat), array_uri(moved), "missing.npy"])
+    both = np.concatenate([column.encode(array_uri(flat)), column.encode(array_uri(moved))])
     assert np.allclose(both.mean(0), 0, atol=1e-6) and np.allclose(both.std(0), [1, 1, 0], atol=1e-6)
     assert column.width == 3
     again = column_from_state(column.state())
@@ -183,7 +184,10 @@ def test_a_folder_of_skeleton_files(tmp_path: Path) -> None:
         written(tmp_path / f"{name}_skeleton.txt", skeleton(2))
     written(tmp_path / "README.md", "about")
     rows = list(read_skeletons(tmp_path, ["series", "action", "subject"]))
-    assert [(row["action"], row["subject"], row["episode"]) for row in rows] == [("1", "3", "2"), ("2", "10", "1")]
+    assert [(row["action"], row["subject"], row["episode"]) for row in rows] == [
+        ("1", "3", "2"),
+        ("2", "10", "1"),
+    ]
     assert SeriesColumn("series").encode(rows[0]["series"]).shape == (2, 60)
     with pytest.raises(RegardError, match="but no label"):
         list(read_skeletons(tmp_path, ["series", "label"]))

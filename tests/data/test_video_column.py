@@ -1,4 +1,4 @@
-"""Films from folders, arrays and film files: which frames are taken, how they come onto the canvas, and what is refused."""
+"""Films from folders, arrays and film files: which frames are taken, how they look, and what is refused."""
 
 from __future__ import annotations
 
@@ -102,10 +102,19 @@ def test_a_film_file(tmp_path: Path) -> None:
         (lambda folder: array_uri(film(1) / 255.0), "array of float64"),
         (lambda folder: array_uri(grey(1)[0]), "expected bytes"),
         (lambda folder: str(folder / "missing"), "missing', but there is no such file"),
-        (lambda folder: folder_of(folder / "empty", {}), "empty', a folder without pictures: it holds nothing"),
-        (lambda folder: _written(folder / "broken.mp4", b"this is no film" * 20), "broken.mp4', which is no film"),
+        (
+            lambda folder: folder_of(folder / "empty", {}),
+            "empty', a folder without pictures: it holds nothing",
+        ),
+        (
+            lambda folder: _written(folder / "broken.mp4", b"this is no film" * 20),
+            "broken.mp4', which is no film",
+        ),
         (lambda folder: _written(folder / "nothing.mp4", b""), "nothing.mp4', which is empty"),
-        (lambda folder: _written(folder / "cut.npy", b"\x93NUMPY\x01\x00"), "cut.npy', which holds no numpy array"),
+        (
+            lambda folder: _written(folder / "cut.npy", b"\x93NUMPY\x01\x00"),
+            "cut.npy', which holds no numpy array",
+        ),
         (lambda folder: "data:application/x-npy+gzip;base64,AAAA", "cannot be unpacked"),
     ],
 )
@@ -122,7 +131,9 @@ def _written(path: Path, content: bytes) -> str:
 
 
 def test_a_film_file_cut_short_is_named(tmp_path: Path) -> None:
-    whole = Path(film_file(tmp_path / "film.mp4", np.stack([grey(9 * step) for step in range(20)]))).read_bytes()
+    whole = Path(
+        film_file(tmp_path / "film.mp4", np.stack([grey(9 * step) for step in range(20)]))
+    ).read_bytes()
     cut = _written(tmp_path / "cut.mp4", whole[: len(whole) // 2])
     with pytest.raises(Unreadable, match=r"cut\.mp4"):
         VideoColumn("film").encode(cut)
@@ -149,7 +160,9 @@ def test_batches_and_what_a_figure_sees() -> None:
     assert collated.frames.shape == (2, 3, 3, 16, 16) and collated.frames.dtype == torch.uint8
     assert collated.mask.tolist() == [[True, True, True], [True, False, False]]
     assert not collated.frames[1, 1:].any()
-    assert levels(column.seen(collated, 0).frames) == [10, 20, 30] and len(column.seen(collated, 1).frames) == 1
+    assert (
+        levels(column.seen(collated, 0).frames) == [10, 20, 30] and len(column.seen(collated, 1).frames) == 1
+    )
     assert column.readable(collated) == [["frame 1", "frame 2", "frame 3"], ["frame 1"]]
     assert column.cost(film(1, 2, 3)) == 3 * 4
 

@@ -27,7 +27,7 @@ LEAST_SPREAD = 1e-6
 
 
 class SeriesColumn(Column):
-    """(T, D) float32 of a file or a data URI (`regard.data.vectors`), each feature with mean 0 and spread 1 in training.
+    """(T, D) float32 of a file or a data URI (`regard.data.vectors`); features have mean 0 and spread 1 in training.
 
     most        the most vectors that are taken, evenly spaced, of a series that has more
     points      the vectors are points with so many coordinates each (2 or 3), such as joints
@@ -150,7 +150,8 @@ class SeriesColumn(Column):
     def _normal(self, features: Array, value: str) -> Array:
         if self.width and features.shape[1] != self.width:
             raise Unreadable(
-                f"{shown(value)}, whose vectors have {features.shape[1]} features, expected {self.width} as in training",
+                f"{shown(value)}, whose vectors have {features.shape[1]} features, expected {self.width} as in "
+                "training",
                 where=self.name,
             )
         normal = (features - self.mean) / self.spread if self.width else features

@@ -28,10 +28,11 @@ from regard.data.readers.pictured import (
     read_pictured,
 )
 from regard.data.readers.row import Row
+from regard.data.readers.skeletons import read_skeletons
 from regard.data.readers.tsv import read_tsv
 from regard.errors import RegardError
 
-Format = Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text"] | Pictured
+Format = Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text", "skeletons"] | Pictured
 BadRows = Literal["stop", "skip"]
 
 FORMATS: dict[str, Format] = {
@@ -53,7 +54,10 @@ READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
     "conllu": read_conllu,
     "conll": read_conll,
     "babi": read_babi,
+    "skeletons": read_skeletons,
 }
+FOLDERS = ("skeletons",)
+"""Formats that are read from a folder; that of pictures (`folder`) may be an archive too."""
 SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
 
 
@@ -109,7 +113,8 @@ class Rows(Iterable[Row]):
                 digest.update(repr((sorted(row.items()), row.problem)).encode())
         for file in [*self.files, *beside(self.format, self.files)]:
             if file.is_dir():
-                digest.update("\n".join(picture_names(file)).encode(errors="surrogateescape"))
+                names = sorted(os.listdir(file)) if self.format in FOLDERS else picture_names(file)
+                digest.update("\n".join(names).encode(errors="surrogateescape"))
                 continue
             digest.update(hashlib.blake2b(str(file.stat().st_size).encode()).digest())
             with file.open("rb") as stream:
@@ -142,6 +147,8 @@ def files_of(path: str, format: Format | None) -> list[Path]:
     """One file, or several joined with + (unless a file of that very name exists); a folder of pictures."""
     if format in PICTURED:
         return pictured_files(path, format)
+    if format in FOLDERS and Path(path).is_dir():
+        return [Path(path)]
     if "+" not in path or Path(path).exists():
         return [find(path)]
     return [find(part) for part in path.split("+")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from regard.data.readers.known import refuse_strangers
 from regard.data.readers.row import Row
 from regard.data.skeletons import SkeletonName
 from regard.errors import RegardError
@@ -17,13 +18,7 @@ FIELDS = ("series", "action", "subject", "episode")
 
 
 def read_skeletons(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    strangers = [field for field in fields if field not in FIELDS]
-    if strangers:
-        raise RegardError(
-            f"a folder of skeleton files has the fields {', '.join(FIELDS)}, but no {strangers[0]}.",
-            where=str(path),
-            fix="Name the columns so, or give a column  field: series.",
-        )
+    refuse_strangers("a folder of skeleton files", FIELDS, fields, path)
     if not path.is_dir():
         raise RegardError(
             "expected a folder of skeleton files, received a file.",
