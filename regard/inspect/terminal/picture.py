@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,16 @@ def _signs(pixels: Pixels) -> Iterator[Text]:
 def _hex(pixel: NDArray[np.uint8]) -> str:
     red, green, blue = (int(channel) for channel in pixel)
     return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def boxed(lines: Iterable[Text]) -> Iterator[Text]:
+    """Lines of one width in a frame: without colour, the ground of a picture is blank and has no edge of its own."""
+    shown = list(lines)
+    wide = shown[0].cell_len if shown else 0
+    yield Text(f"┌{'─' * wide}┐", no_wrap=True, overflow="crop")
+    for line in shown:
+        yield Text("│", no_wrap=True, overflow="crop").append_text(line).append("│")
+    yield Text(f"└{'─' * wide}┘", no_wrap=True, overflow="crop")
 
 
 def side_by_side(panels: list[list[Text]], gap: int = 2) -> Iterator[Text]:

@@ -18,26 +18,27 @@ from rich.text import Text
 from regard.inspect.raster import resized, stepped, veiled
 from regard.inspect.sights import PictureLooks, Pixels
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.terminal.picture import half_blocks, lines_for, side_by_side
+from regard.inspect.terminal.picture import boxed, half_blocks, lines_for, side_by_side
 from regard.inspect.writing import shorten, visible
 
 FAINT = 0.1
-PANEL, SMALL = 18, 14
-"""Cells of a picture across, where several stand side by side: four, or five, in eighty columns."""
+PANEL, SMALL, WHOLE = 18, 14, 28
+"""Cells of a picture across, where several stand side by side (four, or five, in eighty columns), and by itself."""
 
 
 def draw_looks(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
     """The picture and its looks in lines of at most `width` cells."""
     if looks.title:
         yield Text(shorten(looks.title, width), style=ink.style("ink", bold=True))
-    if not looks.words:
-        size = min(width, 2 * PANEL)
-        yield from half_blocks(_plain(looks, size), ink)
-        return
-    if ink.colour:
+    if ink.colour and looks.words:
         yield from _veils(looks, width, ink)
+        return
+    alone = SMALL if looks.small else WHOLE
+    if ink.colour:
+        yield from half_blocks(_plain(looks, min(width, alone)), ink)
     else:
-        yield from half_blocks(_plain(looks, min(width, 2 * PANEL)), ink)
+        yield from boxed(half_blocks(_plain(looks, max(1, min(width - 2, alone))), ink))
+    if looks.words:
         yield Text()
         yield from _grids(looks, width, ink)
 

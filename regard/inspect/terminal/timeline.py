@@ -49,7 +49,9 @@ def draw_film(looks: FilmLooks, width: int, ink: Ink) -> Iterator[Text]:
         panels.append([number, *half_blocks(resized(looks.frames[frame], columns, 2 * rows), ink)])
     fitting = max(1, (room + 1) // (columns + 1))
     for line in side_by_side(panels[:fitting], gap=1):
-        yield Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
+        indented = Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
+        indented.rstrip()
+        yield indented
     yield from _rows(looks, label, room, ink)
 
 
