@@ -1,0 +1,9 @@
+from regard.nn.encoders.image.encoder import ImageEncoder
+from regard.nn.encoders.image.lenet import LeNet
+from regard.nn.encoders.image.network import PictureNetwork
+from regard.nn.encoders.image.position import GridPosition
+from regard.nn.encoders.image.pretrained import Backbone
+from regard.nn.encoders.image.residual import ResidualNetwork
+from regard.nn.encoders.image.vgg import VGG, VGG16
+
+__all__ = ["VGG", "VGG16", "Backbone", "GridPosition", "ImageEncoder", "LeNet", "PictureNetwork", "ResidualNetwork"]

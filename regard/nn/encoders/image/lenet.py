@@ -1,0 +1,110 @@
+"""LeNet-5 (LeCun, Bottou, Bengio, Haffner 1998), layer by layer as published."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.encoders.image.network import Canvas, PictureNetwork
+
+SEEN = (
+    *((i, (i + 1) % 6, (i + 2) % 6) for i in range(6)),
+    *((i, (i + 1) % 6, (i + 2) % 6, (i + 3) % 6) for i in range(6)),
+    *((i, (i + 1) % 6, (i + 3) % 6, (i + 4) % 6) for i in range(3)),
+    tuple(range(6)),
+)
+"""Table I: which of the 6 maps of S2 each of the 16 maps of C3 sees."""
+
+
+class Squash(nn.Module):
+    """1.7159 tanh(⅔ a), which is ±1 at ±1."""
+
+    def forward(self, activations: Tensor) -> Tensor:
+        return 1.7159 * torch.tanh(activations * (2 / 3))
+
+
+class Subsampling(nn.Module):
+    """squash(w · mean of 2 × 2 + b), with one w and one b for each map."""
+
+    def __init__(self, maps: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(maps))
+        self.bias = nn.Parameter(torch.zeros(maps))
+        self.squash = Squash()
+
+    def forward(self, maps: Tensor) -> Tensor:
+        pooled = nn.functional.avg_pool2d(maps, 2)
+        scaled: Tensor = self.squash(pooled * self.weight[:, None, None] + self.bias[:, None, None])
+        return scaled
+
+
+class Partial(nn.Module):
+    """A convolution of 5 × 5 in which each map sees some of the maps below: Σ over `SEEN` alone."""
+
+    seen: Tensor
+
+    def __init__(self, below: int = 6) -> None:
+        super().__init__()
+        seen = torch.zeros(len(SEEN), below)
+        for above, maps in enumerate(SEEN):
+            seen[above, list(maps)] = 1.0
+        self.register_buffer("seen", seen.bool(), persistent=False)
+        # kernels of the connections alone, so that what does not exist is not trained or counted
+        self.kernels = nn.Parameter(torch.empty(int(seen.sum()), 5, 5))
+        self.bias = nn.Parameter(torch.zeros(len(SEEN)))
+
+    def forward(self, maps: Tensor) -> Tensor:
+        weight = self.kernels.new_zeros(*self.seen.shape, 5, 5)
+        weight[self.seen] = self.kernels
+        return nn.functional.conv2d(maps, weight, self.bias)
+
+
+class LeNet(PictureNetwork):
+    """C1 6 maps of 5 × 5, S2, C3 16 maps of 5 × 5, S4, C5 120 units, F6 84 units.
+
+    At 32 × 32 pixels in grey, S4 is a grid of 5 × 5 places with 16 features, and C5 sees all of it. The summary is F6. The
+    published output, Euclidean distances to drawn digits, is left to the decoder, as a softmax. Weights start uniform
+    within ±2.4 / (inputs of a unit).
+    """
+
+    channels = 16
+    summary_size = 84
+
+    def __init__(self, canvas: Canvas) -> None:
+        super().__init__()
+        colours, height, width = canvas
+        self.grid = (_side(height), _side(width))
+        if min(self.grid) < 1:
+            raise RegardError(
+                f"LeNet-5 sees pictures of 16 × 16 pixels or more; received {height} × {width}.",
+                fix="Make the picture larger; 32 × 32 is the published size.",
+            )
+        self.c1 = nn.Conv2d(colours, 6, 5)
+        self.s2 = Subsampling(6)
+        self.c3 = Partial()
+        self.s4 = Subsampling(16)
+        self.c5 = nn.Linear(16 * self.grid[0] * self.grid[1], 120)
+        self.f6 = nn.Linear(120, 84)
+        self.squash = Squash()
+        self._start()
+
+    def _start(self) -> None:
+        inputs_of = [(self.c1, self.c1.weight[0].numel()), (self.c5, self.c5.in_features), (self.f6, 120)]
+        for layer, inputs in inputs_of:
+            nn.init.uniform_(layer.weight, -2.4 / inputs, 2.4 / inputs)
+            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+        below = torch.repeat_interleave(self.c3.seen.sum(1), self.c3.seen.sum(1))  # maps seen, a kernel each
+        with torch.no_grad():
+            self.c3.kernels.uniform_(-2.4 / 25, 2.4 / 25).div_(below[:, None, None])
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        below = self.s2(self.squash(self.c1(pixels)))
+        features = self.s4(self.squash(self.c3(below)))
+        summary = self.squash(self.f6(self.squash(self.c5(features.flatten(1)))))
+        return features, summary
+
+
+def _side(pixels: int) -> int:
+    """After two convolutions of 5 and two halvings."""
+    return ((pixels - 4) // 2 - 4) // 2

@@ -1,0 +1,92 @@
+"""Networks of timm by name, with their weights or without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import MissingExtra, RegardError
+from regard.nn.encoders.image.network import Canvas, PictureNetwork, summary_of
+
+
+class Backbone(PictureNetwork):
+    """The last feature map of a network of timm: `resnet18`, `vgg16`, `vit_small_patch16_224`, …
+
+    pretrained   with the weights its authors give, fetched by timm; pixels are normalised as for them
+    frozen       these weights stay as they are, and so do the statistics of its normalisations
+    """
+
+    def __init__(
+        self,
+        name: str,
+        canvas: Canvas,
+        *,
+        pretrained: bool = False,
+        frozen: bool = False,
+        summary: str = "mean",
+        size: int = 128,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.frozen = frozen
+        colours, height, width = canvas
+        self.body, published = _body(name, colours, pretrained)
+        if published is not None:
+            self.mean, self.std = tuple(published.mean), tuple(published.std)
+        if colours == 1:
+            self.mean, self.std = (sum(self.mean) / len(self.mean),), (sum(self.std) / len(self.std),)
+        self.channels = int(self.body.feature_info.channels()[-1])
+        self.body.requires_grad_(not frozen)
+        self.grid = self._grid(colours, height, width)
+        self.summary = summary_of(summary, self.channels, self.grid, size, dropout=dropout)
+        self.summary_size = self.summary.size
+
+    @torch.no_grad()
+    def _grid(self, colours: int, height: int, width: int) -> tuple[int, int]:
+        """Rows and columns of the features, found by asking."""
+        self.body.eval()
+        rows, columns = self._features(torch.zeros(1, colours, height, width)).shape[2:]
+        self.body.train(not self.frozen)
+        return int(rows), int(columns)
+
+    def _features(self, pixels: Tensor) -> Tensor:
+        features: Tensor = self.body(pixels)[-1]
+        if features.ndim == 4 and features.shape[1] != self.channels:
+            features = features.movedim(-1, 1)  # (B, rows, columns, D), as some transformers give it
+        if features.ndim != 4 or features.shape[1] != self.channels:
+            raise RegardError(
+                f"a network of timm is to give features (B, {self.channels}, rows, columns); received "
+                f"{tuple(features.shape)}.",
+                fix="Choose a network that gives a grid, such as timm:resnet18.",
+            )
+        return features
+
+    def train(self, mode: bool = True) -> Backbone:
+        super().train(mode)
+        if self.frozen:
+            self.body.eval()
+        return self
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            features = self._features(pixels)
+        return features, self.summary(features)
+
+
+def _body(name: str, colours: int, pretrained: bool) -> tuple[nn.Module | Any, Any]:
+    """The network, and what is published of it."""
+    try:
+        import timm
+    except ImportError:
+        raise MissingExtra("timm", "vision", f"the network timm:{name}") from None
+    if not timm.is_model(name):
+        near = timm.list_models(f"*{name.split('_')[0]}*")[:3]
+        raise RegardError(
+            f"timm has no network {name!r}.",
+            where="encoder.network",
+            fix=f"Did you mean {', '.join(near)}?" if near else "See timm.list_models().",
+        )
+    body = timm.create_model(name, pretrained=pretrained, features_only=True, in_chans=colours)
+    return body, timm.get_pretrained_cfg(name, allow_unregistered=True)
