@@ -8,6 +8,7 @@ from regard.describe import (  # noqa: F401  they register themselves
     align,
     encoders,
     facts,
+    images,
     label,
     parents,
     recurrent,

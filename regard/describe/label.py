@@ -9,9 +9,22 @@ from regard.spec import LabelDecoderSpec
 
 @decoder_lines.register(LabelDecoderSpec)
 def _label(decoder: LabelDecoderSpec) -> Answer:
-    lines = ["p(y) = softmax(V s + b)   s = " + ("c" if decoder.attention else "the summary")]
+    glimpses = decoder.glimpses if decoder.attention else 1
+    read = "[c_1; …; c_K]" if glimpses > 1 else "c"
+    state = f"{read} beside the summaries of the other inputs" if decoder.attention else "the summaries"
+    written = "V s + b" if decoder.hidden is None else "V relu(W s + c) + b"
+    lines = [f"p(y) = softmax({written})   s = {state}"]
     if decoder.attention:
-        lines.append(attention_equations(decoder.attention, "q") + "   q learned")
+        asking = "q learned" if decoder.query is None else f"q the summary of {decoder.query}"
+        query = "q"
+        if glimpses > 1:
+            query = "q_t"
+            asking = f"t = 1 … {glimpses}, " + (
+                "q_t learned" if decoder.query is None else f"q_t = W_t q, {asking}"
+            )
+        lines.append(f"{attention_equations(decoder.attention, query)}   {asking}")
+    if decoder.hidden is not None:
+        lines.append(f"{decoder.hidden} hidden units")
     return lines
 
 

@@ -16,6 +16,8 @@ from regard.spec.decoders import (
     TagsDecoderSpec,
     TreeDecoderSpec,
 )
+from regard.spec.images import check_images
+from regard.spec.labels import check_label
 from regard.spec.looking import check_looking
 from regard.spec.messages import nearest
 from regard.spec.perceiving import check_perceiving
@@ -47,6 +49,7 @@ def check(spec: Spec, where: Where) -> None:
     check_story_encoders(spec, where)
     check_facts_truth(spec, where)
     check_perceiving(spec, where)
+    check_images(spec, where)
     check_places(spec, where)
     check_reading(spec, where)
     for name, decoder in spec.decoder.items():
@@ -72,6 +75,8 @@ def check(spec: Spec, where: Where) -> None:
             check_align(spec, name, decoder, where)
         elif isinstance(decoder, TagsDecoderSpec):
             _tags(spec, name, decoder, where)
+        elif isinstance(decoder, LabelDecoderSpec):
+            check_label(spec, name, decoder, where)
 
 
 def attentions(decoder: object) -> tuple[AttentionSpec, ...]:

@@ -67,10 +67,16 @@ class RecurrentDecoderSpec(DecoderPart):
 
 
 class LabelDecoderSpec(DecoderPart):
-    """softmax(V s + b) of the summary, or of what an attention with a learned query reads."""
+    """softmax(V s + b) of the summaries, or of what an attention reads beside the summaries of the other inputs."""
 
     type: Literal["label"]
     attention: AttentionSpec | None = None
+    query: str | None = None
+    """The input whose summary asks, a question about a picture for instance; a learned query when absent."""
+    glimpses: Count = 1
+    """Looks of the attention, each with a query of its own."""
+    hidden: Size | None = None
+    """Write from relu(W s + b) of this size, so that inputs can act on each other; from s itself when absent."""
     class_weights: dict[str, Positive] | Literal["balanced"] | None = None
 
 

@@ -145,12 +145,22 @@ class ImageEncoderSpec(Part):
     type: Literal["image"]
     network: Annotated[str, Field(pattern=r"^(lenet|resnet|vgg|vgg16|timm:.+)$")] = "resnet"
     """lenet (LeNet-5), resnet or vgg (small ones of our own), vgg16, or timm:NAME, a network of that library."""
+    channels: Annotated[tuple[Size, ...], Field(min_length=1, max_length=8)] = (16, 32, 64)
+    """Of resnet and vgg: the features of each stage; the last are those of a place."""
+    blocks: Count = 1
+    """Of resnet and vgg: residual blocks, or convolutions, in each stage."""
+    cell: Count = 8
+    """Of resnet and vgg: pixels a place of the grid is wide, a power of two."""
+    position: Literal["none", "coordinates", "learned"] = "learned"
+    """What a place knows of where it is: nothing, its x and y beside its features, or a learned vector in them."""
+    summary: Literal["mean", "connected"] = "mean"
+    """Of the whole picture: the mean of its places, or a layer that sees them all; lenet and vgg16 have their own."""
     size: Size = 128
-    """Features of a place, and of the summary."""
+    """Of a connected summary."""
     pretrained: bool = False
     """Of timm: with the weights it was published with."""
     freeze: bool = False
-    """Leave the network's weights as they are."""
+    """Of timm, pretrained: leave these weights as they are."""
     dropout: Dropout = 0.0
 
 

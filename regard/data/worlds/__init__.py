@@ -5,6 +5,7 @@ from regard.data.worlds.grammar import GrammarWorld
 from regard.data.worlds.inference import InferenceWorld
 from regard.data.worlds.named import WORLDS, world
 from regard.data.worlds.rooms import RoomsWorld
+from regard.data.worlds.scenes import ScenesWorld
 from regard.data.worlds.symbols import CopyWorld, ReverseWorld
 from regard.data.worlds.translation import TranslationWorld
 from regard.data.worlds.trees import TreesWorld
@@ -18,6 +19,7 @@ __all__ = [
     "InferenceWorld",
     "ReverseWorld",
     "RoomsWorld",
+    "ScenesWorld",
     "Splits",
     "TranslationWorld",
     "TreesWorld",

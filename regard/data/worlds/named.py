@@ -9,6 +9,7 @@ from regard.data.worlds.films.world import FilmsWorld
 from regard.data.worlds.grammar.world import GrammarWorld
 from regard.data.worlds.inference.world import InferenceWorld
 from regard.data.worlds.rooms.world import RoomsWorld
+from regard.data.worlds.scenes.world import ScenesWorld
 from regard.data.worlds.symbols import CopyWorld, ReverseWorld
 from regard.data.worlds.translation.world import TranslationWorld
 from regard.data.worlds.trees import TreesWorld
@@ -25,6 +26,7 @@ WORLDS: dict[str, type[World]] = {
         InferenceWorld,
         TreesWorld,
         FilmsWorld,
+        ScenesWorld,
     )
 }
 

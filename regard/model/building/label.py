@@ -22,11 +22,17 @@ def _label(
     if decoder.attention is not None:
         over = decoder.attention.over or next(iter(sources))
         size = decoder.attention.size or sources[over].value_size
+        if decoder.query is not None and decoder.glimpses == 1:
+            size = sources[decoder.query].summary_size  # the summary itself is the query
         looks = {over: build_attention(decoder.attention, size, sources)}
     return LabelDecoder(
         column.size,
         sources,
         attention=looks,
+        query=decoder.query,
+        glimpses=decoder.glimpses,
+        hidden=decoder.hidden,
+        guide=0.0 if decoder.attention is None else decoder.attention.guide,
         dropout=decoder.dropout,
         class_weights=class_weights(decoder.class_weights, column.classes, column.counts, column.name),
     )

@@ -37,10 +37,12 @@ class Labels:
 
 
 class LabelDecoder(nn.Module):
-    """p(y | x) = softmax(V s + b).
+    """p(y | x) = softmax(V s + b), or with `hidden` softmax(V relu(W s + c) + b).
 
     Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
     memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
+    Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read; where they looked is told
+    as one, their mean.
 
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
     """
@@ -54,22 +56,29 @@ class LabelDecoder(nn.Module):
         *,
         attention: Mapping[str, Attention] | None = None,
         query: str | None = None,
+        glimpses: int = 1,
+        hidden: int | None = None,
         dropout: float = 0.0,
         class_weights: Tensor | None = None,
         guide: float = 0.0,
     ) -> None:
         super().__init__()
         self.reading = Reading(attention) if attention else None
-        self.query_name, self.guide = query, guide
+        self.query_name, self.glimpses, self.guide = query, glimpses, guide
         attended = self.reading.names if self.reading else ()
         self.summarised = tuple(name for name in sources if name not in attended)
         size = sum(sources[name].summary_size for name in self.summarised)
         self.query: nn.Parameter | None = None
+        self.asks: nn.Linear | None = None
         if self.reading is not None and attention is not None:
-            size += self.reading.context_size
+            size += glimpses * self.reading.context_size
+            query_size = attention[attended[0]].query_size
             if query is None:
-                self.query = nn.Parameter(torch.randn(attention[attended[0]].query_size) * 0.1)
-        self.output = nn.Linear(size, classes)
+                self.query = nn.Parameter(torch.randn(glimpses, query_size) * 0.1)
+            elif glimpses > 1:
+                self.asks = nn.Linear(sources[query].summary_size, glimpses * query_size)
+        self.hidden = None if hidden is None else nn.Linear(size, hidden)
+        self.output = nn.Linear(size if hidden is None else hidden, classes)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("class_weights", class_weights, persistent=False)
 
@@ -80,15 +89,25 @@ class LabelDecoder(nn.Module):
         features = [summaries(memories, self.summarised)] if self.summarised else []
         looks: dict[str, Tensor] = {}
         if self.reading is not None:
-            if self.query_name is not None:
-                query = memories[self.query_name].summary.unsqueeze(1)  # (B, 1, Q)
-            else:
-                query = cast(Tensor, self.query).expand(len(memories[self.reading.names[0]].mask), 1, -1)
             constants = Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names))
-            read = self.reading(query, memories, constants, step=0)
-            looks = read.weights
-            features.insert(0, read.context.squeeze(1))
-        return self.output(self.dropout(torch.cat(features, -1))), looks
+            read = self.reading(self._queries(memories), memories, constants, step=0)
+            features.insert(0, read.context.flatten(1))
+            looks = {name: weights.mean(1, keepdim=True) for name, weights in read.weights.items()}
+        state = self.dropout(torch.cat(features, -1))
+        if self.hidden is not None:
+            state = self.dropout(nn.functional.relu(self.hidden(state)))
+        return self.output(state), looks
+
+    def _queries(self, memories: Mapping[str, Memory]) -> Tensor:
+        """(B, K, Q), one for each glimpse."""
+        if self.query_name is None:
+            rows = len(next(iter(memories.values())).mask)
+            return cast(Tensor, self.query).expand(rows, -1, -1)
+        asking = memories[self.query_name].summary
+        if self.asks is None:
+            return asking.unsqueeze(1)
+        asked: Tensor = self.asks(asking).unflatten(1, (self.glimpses, -1))
+        return asked
 
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
         """target (B) int64; truth (B, 1, S), where the right place to look is known."""

@@ -1,6 +1,7 @@
 from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
+from regard.nn.encoders.image import ImageEncoder
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.parented import ParentedEncoder
 from regard.nn.encoders.pyramid import PyramidEncoder
@@ -11,6 +12,7 @@ __all__ = [
     "BagEncoder",
     "ConvolutionalEncoder",
     "Encoder",
+    "ImageEncoder",
     "MeanEncoder",
     "ParentedEncoder",
     "PyramidEncoder",

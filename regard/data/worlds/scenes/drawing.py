@@ -38,8 +38,10 @@ def stencil(shape: str, side: int) -> NDArray[np.float32]:
         "diamond": abs(x) + abs(y) <= 1,
         "star": _star(x, y),
     }
-    covered = inside[shape].reshape(side, FINER, side, FINER).mean((1, 3))
-    return covered.astype(np.float32)[:, :, None]
+    covered: NDArray[np.float32] = (
+        inside[shape].reshape(side, FINER, side, FINER, 1).mean((1, 3), dtype=np.float32)
+    )
+    return covered
 
 
 def _star(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -47,7 +49,11 @@ def _star(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
     fifth, inner = np.pi / 5, 0.42
     turn = abs((np.arctan2(x, -y) + fifth) % (2 * fifth) - fifth)  # angle from the nearest point
     # the edge from the point (1 at angle 0) to the corner (inner at angle fifth), as a radius by angle
-    edge = inner * np.sin(fifth) / (np.sin(turn) * (1 - inner * np.cos(fifth)) + inner * np.sin(fifth) * np.cos(turn))
+    edge = (
+        inner
+        * np.sin(fifth)
+        / (np.sin(turn) * (1 - inner * np.cos(fifth)) + inner * np.sin(fifth) * np.cos(turn))
+    )
     star: NDArray[np.bool_] = np.hypot(x, y) <= edge
     return star
 

@@ -1,4 +1,4 @@
-"""Where the things of a scene are: none hides another, and what is left of, above or level with what is beyond doubt."""
+"""Where the things of a scene are: none hides another, and how they lie to each other is beyond doubt."""
 
 from __future__ import annotations
 
@@ -66,5 +66,4 @@ def _clear(
     ordered = across >= ORDERED * pixels
     neighbours = abs(np.diff(y, axis=1))
     told = (neighbours <= LEVEL * pixels) | (neighbours >= APART * pixels)
-    clear: NDArray[np.bool_] = (apart & ordered)[:, pairs].all(1) & told.all(1)
-    return clear
+    return np.logical_and((apart & ordered)[:, pairs].all(1), told.all(1))

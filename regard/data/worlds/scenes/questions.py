@@ -38,9 +38,7 @@ def ask(scene: Scene, pixels: int, generator: Random) -> Question:
 
 
 def _named(things: Scene, named: tuple[str, ...], like: Thing) -> list[Thing]:
-    return [
-        thing for thing in things if all(getattr(thing, name) == getattr(like, name) for name in named)
-    ]
+    return [thing for thing in things if all(getattr(thing, name) == getattr(like, name) for name in named)]
 
 
 def _words(thing: Thing, named: tuple[str, ...]) -> str:

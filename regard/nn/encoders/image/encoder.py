@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor, nn
 
-from regard.nn.encoders.base import Encoder
+from regard.data.perceived import Pictures
 from regard.nn.encoders.image.network import PictureNetwork
 from regard.nn.encoders.image.position import GridPosition, Position
 from regard.nn.memory import Memory
 
-if TYPE_CHECKING:
-    from regard.data.perceived import Pictures
 
-
-class ImageEncoder(Encoder):
+class ImageEncoder(nn.Module):
     """Pictures → Memory with layout grid: values h_s, s = row · columns + column, and the network's summary.
 
     position   whether a value knows where it is (`GridPosition`)
     dropout    of the values' features
     """
 
+    gain: float = 1.0
     mean: Tensor
     std: Tensor
 
-    def __init__(
-        self, network: PictureNetwork, *, position: Position = "none", dropout: float = 0.0
-    ) -> None:
+    def __init__(self, network: PictureNetwork, *, position: Position = "none", dropout: float = 0.0) -> None:
         super().__init__()
         self.network = network
         self.position = GridPosition(position, network.grid, network.channels)

@@ -46,12 +46,10 @@ class Partial(nn.Module):
 
     def __init__(self, below: int = 6) -> None:
         super().__init__()
-        seen = torch.zeros(len(SEEN), below)
-        for above, maps in enumerate(SEEN):
-            seen[above, list(maps)] = 1.0
-        self.register_buffer("seen", seen.bool(), persistent=False)
-        # kernels of the connections alone, so that what does not exist is not trained or counted
-        self.kernels = nn.Parameter(torch.empty(int(seen.sum()), 5, 5))
+        seen = torch.tensor([[map_below in maps for map_below in range(below)] for maps in SEEN])
+        self.register_buffer("seen", seen, persistent=False)
+        # kernels of the connections alone, so that what does not exist is neither trained nor counted
+        self.kernels = nn.Parameter(torch.empty(sum(map(len, SEEN)), 5, 5))
         self.bias = nn.Parameter(torch.zeros(len(SEEN)))
 
     def forward(self, maps: Tensor) -> Tensor:
@@ -63,9 +61,9 @@ class Partial(nn.Module):
 class LeNet(PictureNetwork):
     """C1 6 maps of 5 × 5, S2, C3 16 maps of 5 × 5, S4, C5 120 units, F6 84 units.
 
-    At 32 × 32 pixels in grey, S4 is a grid of 5 × 5 places with 16 features, and C5 sees all of it. The summary is F6. The
-    published output, Euclidean distances to drawn digits, is left to the decoder, as a softmax. Weights start uniform
-    within ±2.4 / (inputs of a unit).
+    At 32 × 32 pixels in grey, S4 is a grid of 5 × 5 places with 16 features, and C5 sees all of it. The summary is
+    F6. The published output, Euclidean distances to drawn digits, is left to the decoder, as a softmax. Weights
+    start uniform within ±2.4 / (inputs of a unit).
     """
 
     channels = 16
@@ -90,13 +88,14 @@ class LeNet(PictureNetwork):
         self._start()
 
     def _start(self) -> None:
-        inputs_of = [(self.c1, self.c1.weight[0].numel()), (self.c5, self.c5.in_features), (self.f6, 120)]
-        for layer, inputs in inputs_of:
-            nn.init.uniform_(layer.weight, -2.4 / inputs, 2.4 / inputs)
+        layers: tuple[nn.Conv2d | nn.Linear, ...] = (self.c1, self.c5, self.f6)
+        for layer in layers:
+            bound = 2.4 / layer.weight[0].numel()
+            nn.init.uniform_(layer.weight, -bound, bound)
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
-        below = torch.repeat_interleave(self.c3.seen.sum(1), self.c3.seen.sum(1))  # maps seen, a kernel each
+        inputs = torch.tensor([25.0 * len(maps) for maps in SEEN for _ in maps])  # of each kernel's unit
         with torch.no_grad():
-            self.c3.kernels.uniform_(-2.4 / 25, 2.4 / 25).div_(below[:, None, None])
+            self.c3.kernels.uniform_(-2.4, 2.4).div_(inputs[:, None, None])
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         below = self.s2(self.squash(self.c1(pixels)))

@@ -30,14 +30,16 @@ class PictureNetwork(nn.Module):
 
 
 def halvings(cell: int, stages: int) -> int:
-    """How often the sides are halved, so that a place of the grid is `cell` pixels wide; once a stage at most."""
+    """How often the sides are halved, so that a place of the grid is `cell` pixels wide; `stages` times at most."""
     times = cell.bit_length() - 1
     if cell < 1 or cell != 1 << times:
-        raise RegardError(f"A cell of the grid is a power of two pixels wide; received {cell}.")
+        raise RegardError(
+            f"A cell of the grid is a power of two pixels wide; received {cell}.", fix="Choose 4, 8 or 16."
+        )
     if times > stages:
         raise RegardError(
-            f"Cells of {cell} pixels take {times} halvings, and the network has {stages} stages.",
-            fix=f"Choose cells of {1 << stages} pixels or fewer, or more stages.",
+            f"Cells of {cell} pixels take {times} halvings; the network can make {stages}.",
+            fix=f"Choose cells of {1 << stages} pixels or fewer, or more channels.",
         )
     return times
 
@@ -59,7 +61,7 @@ class Mean(nn.Module):
 
 
 class Connected(nn.Module):
-    """relu(W x + b), x all features of the grid in a row: (B, D, rows, columns) → (B, size); each place has its weights."""
+    """relu(W x + b), x all features of the grid: (B, D, rows, columns) → (B, size); it knows what is where."""
 
     def __init__(self, channels: int, grid: tuple[int, int], size: int, *, dropout: float = 0.0) -> None:
         super().__init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.errors import MissingExtra, RegardError
 from regard.nn.encoders.image.network import Canvas, PictureNetwork, summary_of
@@ -75,7 +75,7 @@ class Backbone(PictureNetwork):
         return features, self.summary(features)
 
 
-def _body(name: str, colours: int, pretrained: bool) -> tuple[nn.Module | Any, Any]:
+def _body(name: str, colours: int, pretrained: bool) -> tuple[Any, Any]:
     """The network, and what is published of it."""
     try:
         import timm

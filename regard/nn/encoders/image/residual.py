@@ -9,23 +9,42 @@ from torch import Tensor, nn
 from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved, halvings, summary_of
 
 
-def convolution(inputs: int, outputs: int, *, width: int = 3, stride: int = 1) -> nn.Sequential:
+def convolution(inputs: int, outputs: int, *, width: int = 3) -> nn.Sequential:
     """A convolution whose outputs have mean 0 and variance 1 over the batch, times and plus something learned."""
-    layer = nn.Conv2d(inputs, outputs, width, stride, padding=width // 2, bias=False)
+    layer = nn.Conv2d(inputs, outputs, width, padding=width // 2, bias=False)
     nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
     return nn.Sequential(layer, nn.BatchNorm2d(outputs))
 
 
-class Block(nn.Module):
-    """relu(x + F(x)), F two convolutions of 3 × 3; where the size changes, x goes through one of 1 × 1."""
+class First(nn.Module):
+    """relu of a convolution that makes the sides `stride` times shorter, 2 × 2 patches of that size at a time.
 
-    def __init__(self, inputs: int, outputs: int, *, stride: int = 1) -> None:
+    The middle of what a place sees is the middle of the place, so that a look lies on what is looked at: a stride of
+    a convolution of odd width would move it by half a place.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, stride: int) -> None:
         super().__init__()
-        self.first = convolution(inputs, outputs, stride=stride)
+        self.stride = stride
+        width, padding = (2 * stride, stride // 2) if stride > 1 else (3, 1)
+        self.layer = nn.Conv2d(inputs, outputs, width, stride, padding, bias=False)
+        nn.init.kaiming_normal_(self.layer.weight, mode="fan_out", nonlinearity="relu")
+        self.norm = nn.BatchNorm2d(outputs)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        height, width = (-side % self.stride for side in pixels.shape[2:])  # to whole places
+        return nn.functional.relu(self.norm(self.layer(nn.functional.pad(pixels, (0, width, 0, height)))))
+
+
+class Block(nn.Module):
+    """relu(x + F(x)), F two convolutions of 3 × 3; where the number of features changes, x goes through a 1 × 1 one."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.first = convolution(inputs, outputs)
         self.second = convolution(outputs, outputs)
-        nn.init.zeros_(self.second[1].weight)  # a block starts as the identity
-        changes = stride > 1 or inputs != outputs
-        self.past = convolution(inputs, outputs, width=1, stride=stride) if changes else nn.Identity()
+        nn.init.zeros_(self.second[1].weight)  # type: ignore[arg-type]  # a block starts as the identity
+        self.past = convolution(inputs, outputs, width=1) if inputs != outputs else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         return nn.functional.relu(self.past(x) + self.second(nn.functional.relu(self.first(x))))
@@ -34,8 +53,8 @@ class Block(nn.Module):
 class ResidualNetwork(PictureNetwork):
     """A first convolution to channels[0], then a stage of `blocks` blocks for each of the channels.
 
-    cell      pixels that a place of the grid is wide: the first convolution and the first stages after it halve the
-              sides until it is reached
+    cell      pixels that a place of the grid is wide: the first convolution makes the sides up to four times shorter,
+              max pooling before the stages after the first halves them until it is reached
     summary   mean of the last stage, or `connected`: one layer of `size` units that sees the whole grid
     """
 
@@ -52,22 +71,24 @@ class ResidualNetwork(PictureNetwork):
     ) -> None:
         super().__init__()
         colours, height, width = canvas
-        times = halvings(cell, len(channels))
+        times = halvings(cell, len(channels) + 1)
         self.channels = channels[-1]
         self.grid = (halved(height, times), halved(width, times))
-        # the sides are halved as early as can be, where it saves most
-        self.first = convolution(colours, channels[0], width=5 if times else 3, stride=2 if times else 1)
+        # the sides are made shorter as early as can be, where it saves most
+        at_first = min(times, 2)
+        self.first = First(colours, channels[0], stride=1 << at_first)
         stages: list[nn.Module] = []
         below = channels[0]
         for stage, above in enumerate(channels):
-            for block in range(blocks):
-                halve = block == 0 and 0 < stage < times
-                stages.append(Block(below, above, stride=2 if halve else 1))
+            if 0 < stage <= times - at_first:
+                stages.append(nn.MaxPool2d(2, ceil_mode=True))
+            for _ in range(blocks):
+                stages.append(Block(below, above))
                 below = above
         self.stages = nn.Sequential(*stages)
         self.summary = summary_of(summary, self.channels, self.grid, size, dropout=dropout)
         self.summary_size = self.summary.size
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.stages(nn.functional.relu(self.first(pixels)))
+        features = self.stages(self.first(pixels))
         return features, self.summary(features)

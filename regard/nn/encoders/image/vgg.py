@@ -1,4 +1,4 @@
-"""Networks in the style of VGG (Simonyan, Zisserman 2015): stages of 3 × 3 convolutions with max pooling between them."""
+"""Networks in the style of VGG (Simonyan, Zisserman 2015): stages of 3 × 3 convolutions, max pooling between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.nn.encoders.image.residual import convolution
 
 
 class VGG(PictureNetwork):
-    """A stage of `blocks` convolutions for each of the channels, pooled until a place of the grid is `cell` pixels wide.
+    """A stage of `blocks` convolutions for each of the channels, pooled until a place of the grid is `cell` pixels.
 
     Smaller than the published ones, and normalised over the batch, so that it learns from few pictures without
     pretraining. `summary` and `size` as in `ResidualNetwork`.

@@ -1,0 +1,100 @@
+"""Specs with pictures: what cannot be, and what to choose instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from regard import RegardError, Spec
+from regard.describe import answers
+
+CAPTION: dict[str, Any] = {
+    "inputs": {"image": {"type": "image", "size": 48}},
+    "outputs": {"caption": {"type": "text"}},
+    "attention": {"score": "additive"},
+}
+QUESTION: dict[str, Any] = {
+    "inputs": {"image": {"type": "image", "size": 48}, "question": {"type": "text"}},
+    "outputs": {"answer": {"type": "label"}},
+}
+
+
+def test_a_picture_has_an_image_encoder_without_being_told():
+    spec = Spec.parse(CAPTION)
+    assert spec.encoder["image"].type == "image"
+    assert Spec.parse(QUESTION).encoder["question"].type == "recurrent"
+
+
+@pytest.mark.parametrize(
+    ("base", "changes", "words"),
+    [
+        (
+            CAPTION,
+            ["encoder.type=recurrent"],
+            ["the encoder recurrent cannot read image, which is of type image", "Use type: image"],
+        ),
+        (
+            QUESTION,
+            ["encoder.question.type=image"],
+            ["the encoder image cannot read question, which is of type text", "Use type: recurrent"],
+        ),
+        (CAPTION, ["encoder.network=lenet", "encoder.cell=4"], ["lenet has a shape of its own", "cell"]),
+        (CAPTION, ["encoder.network=vgg16", "encoder.summary=mean"], ["summary of its own"]),
+        (CAPTION, ["encoder.pretrained=true"], ["no weights of resnet", "timm:resnet18"]),
+        (
+            CAPTION,
+            ["encoder.network=timm:resnet18", "encoder.freeze=true"],
+            ["fresh weights", "pretrained: true"],
+        ),
+        (CAPTION, ["encoder.cell=6"], ["cell is 6", "1, 2, 4, 8, 16 pixels wide"]),
+        (CAPTION, ["encoder.network=vgg", "encoder.cell=16"], ["cell is 16", "1, 2, 4, 8 pixels wide"]),
+        (
+            CAPTION,
+            ["inputs.image.size=12", "encoder.network=lenet"],
+            ["16 pixels or more; image has 12", "size: 32"],
+        ),
+        (CAPTION, ["encoder.network=resnext"], ["network"]),
+        (CAPTION, ["decoder.tie=all"], ["image has none", "tie: output"]),
+        (QUESTION, ["decoder.query=question"], ["query is about an attention", "attention: {over: INPUT}"]),
+        (QUESTION, ["decoder.glimpses=2"], ["glimpses is about an attention"]),
+        (
+            QUESTION,
+            ["decoder.attention.over=image", "decoder.query=qestion"],
+            ["no input 'qestion' can ask", "question"],
+        ),
+        (
+            QUESTION,
+            ["decoder.attention.over=image", "decoder.query=image"],
+            ["image asks, and is what is looked at"],
+        ),
+        (QUESTION, ["decoder.attention.score=additive"], ["several inputs", "over: image"]),
+    ],
+)
+def test_what_cannot_be(base: dict[str, Any], changes: list[str], words: list[str]):
+    with pytest.raises(RegardError) as error:
+        Spec.parse(base, changes)
+    for word in words:
+        assert word in str(error.value)
+
+
+@pytest.mark.parametrize("network", ["lenet", "resnet", "vgg", "vgg16", "timm:resnet18"])
+def test_the_board_shows_the_network(network: str):
+    shown = answers(Spec.parse(CAPTION, [f"encoder.network={network}"]))
+    assert "pictures of 48 × 48 pixels in colour" in shown["data"][0]
+    assert len(shown["encoder"]) == 2 and "h = " in shown["encoder"][1]
+
+
+def test_the_board_shows_who_asks():
+    spec = Spec.parse(
+        QUESTION,
+        [
+            "decoder.attention.over=image",
+            "decoder.query=question",
+            "decoder.glimpses=2",
+            "decoder.hidden=64",
+        ],
+    )
+    lines = " ".join(answers(spec)["decoder"])
+    assert "q_t = W_t q, q the summary of question" in lines and "[c_1; …; c_K]" in lines
+    assert "relu(W s + c)" in lines and "64 hidden units" in lines
