@@ -22,7 +22,7 @@ def check_width(
 ) -> None:
     source = attention.over or next(iter(spec.encoder))
     width = memory_width(spec, source)
-    if width != decoder.size:
+    if width is not None and width != decoder.size:
         raise RegardError(
             f"a {attention.score} score compares vectors of one width; "
             f"the memory of {source} has {width}, the decoder {decoder.size}.",
@@ -31,15 +31,18 @@ def check_width(
         )
 
 
-def memory_width(spec: Spec, source: str) -> int:
-    """Features of a position of the memory of an input."""
+def memory_width(spec: Spec, source: str) -> int | None:
+    """Features of a position of the memory of an input; None where a foreign network alone knows."""
     perceiving = spec.encoder[source]
     if isinstance(perceiving, PyramidEncoderSpec):
         return 2 * perceiving.size
     if isinstance(perceiving, VideoEncoderSpec):
         return perceiving.size * (2 if perceiving.bidirectional else 1)
     if isinstance(perceiving, ImageEncoderSpec):
-        return perceiving.size
+        if perceiving.network.startswith("timm:"):
+            return None
+        features = {"lenet": 16, "vgg16": 512}.get(perceiving.network, perceiving.channels[-1])
+        return features + 2 if perceiving.position == "coordinates" else features
     encoder = encoder_of(spec, source)
     if encoder.type == "recurrent":
         width = encoder.size * (2 if encoder.bidirectional else 1)

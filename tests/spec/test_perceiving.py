@@ -55,6 +55,12 @@ def test_a_picture_has_an_image_encoder_without_being_told():
             ["16 pixels or more; image has 12", "size: 32"],
         ),
         (CAPTION, ["encoder.network=resnext"], ["network"]),
+        (CAPTION, ["attention.score=dot"], ["memory of image has 64, the decoder 256"]),
+        (
+            CAPTION,
+            ["attention.score=dot", "encoder.network=vgg16", "encoder.position=coordinates"],
+            ["memory of image has 514"],
+        ),
         (CAPTION, ["decoder.tie=all"], ["image has none", "tie: output"]),
         (QUESTION, ["decoder.query=question"], ["query is about an attention", "attention: {over: INPUT}"]),
         (QUESTION, ["decoder.glimpses=2"], ["glimpses is about an attention"]),
