@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.inspect.layout import BOLDER, Block
-from regard.inspect.raster import VEIL, bounded, png, veil, veil_grey
+from regard.inspect.raster import VEIL, bounded, cell_veil, png, veil, veil_grey
 from regard.inspect.scene import Group, Image, Mark, Path, Rect, Step, Text
 from regard.inspect.sights import PictureLooks
 from regard.inspect.writing import is_special, text_width, visible, wrap
@@ -26,6 +26,8 @@ LONGEST = 320
 """Pixels of the longer side of a picture that is put into a file."""
 VEIL_PIXELS = 48
 """Pixels of the longer side of a smoothed veil; the renderer interpolates further."""
+CELLS_UP_TO = 1500
+"""Cells of all words together that are still drawn one by one, each with its weight: beyond, files would grow large."""
 GAP = 14.0
 LINE = 20.0
 """Height of a word above its picture."""
@@ -113,6 +115,8 @@ def _veil(looks: PictureLooks, word: int, plan: _Plan, grey: int) -> list[Mark]:
         scale = VEIL_PIXELS / max(plan.width, plan.height)
         size = max(2, round(plan.width * scale)), max(2, round(plan.height * scale))
         return [Image(0, LINE, plan.width, plan.height, veil(shares, grey, *size), smooth=True)]
+    if looks.weights.size > CELLS_UP_TO:
+        return [Image(0, LINE, plan.width, plan.height, cell_veil(shares, grey), smooth=False)]
     colour = f"#{grey:02x}{grey:02x}{grey:02x}"
     rows, columns = looks.grid
     wide, high = plan.width / columns, plan.height / rows

@@ -90,7 +90,16 @@ def luminance(pixels: Pixels) -> Array:
 
 def veil(shares: Array, grey: int, width: int, height: int) -> bytes:
     """The smoothed veil by itself, as a PNG with transparency: shares (rows, columns) of the full light."""
-    covered = VEIL * (1 - spread(shares, width, height))
+    return _transparent(VEIL * (1 - spread(shares, width, height)), grey)
+
+
+def cell_veil(shares: Array, grey: int) -> bytes:
+    """The veil cell by cell, a pixel each."""
+    return _transparent(VEIL * (1 - shares), grey)
+
+
+def _transparent(covered: Array, grey: int) -> bytes:
+    """(H, W) between 0 and 1 as a PNG of one grey that covers so much of what is behind it."""
     alpha = np.round(np.round(covered * _STEPS) * 255 / _STEPS).astype(np.uint8)
     picture = Pillow.fromarray(np.stack([np.full_like(alpha, grey), alpha], -1), "LA")
     buffer = io.BytesIO()

@@ -67,8 +67,8 @@ def _row(looks: Timed, word: int, left: float, width: float, y: float, shape: Si
     colour = "muted" if is_special(looks.words[word]) else "ink"
     middle = y + shape.high / 2 + shape.font * 0.35
     marks.append(Text(left - 10, middle, label, size=shape.font, anchor="end", colour=colour))
+    marks.append(Rect(left, y, width, shape.high, fill=Shade(0.0), stroke="faint", stroke_width=0.75))
     marks += _cells(looks, word, left, width, y, shape)
-    marks.append(Rect(left, y, width, shape.high, stroke="faint", stroke_width=0.75))
     for begin, end in looks.true_spans(word):
         marks.append(
             Rect(left + begin * width, y - 0.5, (end - begin) * width, shape.high + 1, stroke="truth",
@@ -80,16 +80,20 @@ def _row(looks: Timed, word: int, left: float, width: float, y: float, shape: Si
 
 
 def _cells(looks: Timed, word: int, left: float, width: float, y: float, shape: Sizes) -> list[Mark]:
+    """The cells with any shade; the ground of the row shows the others."""
     bounds = looks.bounds
     overlap = 0.0 if width / max(1, len(bounds) - 1) > 4 else 0.3  # no hairlines between narrow cells
     marks: list[Mark] = []
     for position in range(len(bounds) - 1):
-        x, end = left + bounds[position] * width, left + bounds[position + 1] * width
+        shade = Shade(looks.shade(word, position))
+        if not shade.level:
+            continue
+        x, end = left + float(bounds[position]) * width, left + float(bounds[position + 1]) * width
         weight = float(looks.weights[word, position])
         marks.append(
-            Rect(float(x), y, float(end - x) + overlap, shape.high, fill=Shade(looks.shade(word, position)),
+            Rect(x, y, end - x + overlap, shape.high, fill=shade,
                  tip=f"{visible(looks.words[word])} ← {_when(looks, position)}  {weight:.3f}",
-                 tags=(("column", str(position)), ("value", f"{weight:.6g}")))
+                 tags=(("column", str(position)), ("value", f"{weight:.4g}")))
         )  # fmt: skip
     return marks
 

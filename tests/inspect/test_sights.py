@@ -69,6 +69,24 @@ def test_cells_of_the_grid_are_veiled_by_what_they_lack():
     assert ys[0] == picture.y and ys[2] + cells[0].height == pytest.approx(picture.y + picture.height)
 
 
+def test_large_grids_are_one_picture_with_a_pixel_for_each_cell():
+    weights = np.random.default_rng(1).dirichlet(np.ones(400), size=5)
+    trace = Trace(
+        {"image": [""] * 400},
+        list("abcde"),
+        {"image": weights},
+        seen={"image": SeenPicture(canvas(), (20, 20))},
+    )
+    look = groups(figure(trace, style="grid"), "look")[3]
+    assert not tagged(look, "value")
+    _, veil = (mark for mark in look.marks if isinstance(mark, Image))
+    assert not veil.smooth
+    with Pillow.open(io.BytesIO(veil.png)) as opened:
+        alpha = np.asarray(opened.convert("LA"))[..., 1]
+    expected = 255 * VEIL * (1 - weights[3] / weights[3].max()).reshape(20, 20)
+    assert alpha == pytest.approx(expected, abs=3)
+
+
 def test_even_attention_leaves_the_picture_clear():
     assert {cell.opacity for cell in tagged(groups(figure(caption(), style="grid"), "look")[2], "value")} == {
         0
