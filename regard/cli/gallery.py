@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from rapidfuzz.distance import Levenshtein
 
 from regard.cli.answering import load
 from regard.cli.measuring import open_dataset
@@ -15,10 +16,11 @@ from regard.data.columns import TextColumn
 from regard.evaluation import references
 from regard.inspect import Example
 from regard.model import Model
-from regard.prediction import Trace
+from regard.prediction import Prediction, Trace
 
-CHUNK = 64
-"""Rows answered at a time, until there are enough of both kinds."""
+CHUNK, MOST = 64, 1024
+"""Rows answered at a time, until there are enough of both kinds, and at most."""
+NEAREST, FARTHEST = "Nearest to the truth", "Farthest from it"
 
 
 def show_gallery(
@@ -48,26 +50,43 @@ def show_gallery(
 
 
 def collect(model: Model, dataset: Dataset, output: str, count: int) -> tuple[list[Example], int, int]:
-    """The first `count` right and the first `count` wrong answers; how many rows were answered, how many rightly."""
+    """The first `count` right and the first `count` wrong answers; how many rows were answered, how many rightly.
+
+    Where none is right to the letter, as with captions of photographs, those nearest to a true one and those farthest
+    from all.
+    """
     wanted = references(dataset, output)
-    found: dict[bool, list[Example]] = {True: [], False: []}
-    seen = right = 0
-    while seen < len(dataset) and min(map(len, found.values())) < count:
+    found: dict[bool, list[tuple[int, Prediction]]] = {True: [], False: []}
+    seen = 0
+    while seen < min(len(dataset), MOST) and min(map(len, found.values())) < count:
         rows = list(range(seen, min(seen + CHUNK, len(dataset))))
         for row, answer in zip(rows, model.answer(dataset.batch(rows), output=output), strict=True):
-            if answer.trace is None:
-                continue
-            trace = _known_places(model, dataset, output, row, answer.trace)
-            example = Example(trace, answer.text, tuple(wanted[row]), _asked(trace))
-            found[example.right].append(example)
-            right += example.right
+            found[answer.text in wanted[row]].append((row, answer))
         seen += len(rows)
-    return [*found[True][:count], *found[False][:count]], seen, right
+    chosen = [(*one, "") for one in (*found[True][:count], *found[False][:count])]
+    if not found[True]:
+        ranked = sorted(found[False], key=lambda one: -_likeness(one[1].text, wanted[one[0]]))
+        nearest, farthest = ranked[:count], ranked[count:][-count:]
+        chosen = [(*one, NEAREST) for one in nearest] + [(*one, FARTHEST) for one in farthest]
+    examples = [
+        _example(model, dataset, output, row, answer, wanted[row], group) for row, answer, group in chosen
+    ]
+    return examples, seen, len(found[True])
 
 
-def _asked(trace: Trace) -> str:
-    """The texts that were read beside what was seen."""
-    return " · ".join(" ".join(pieces) for name, pieces in trace.input.items() if name not in trace.seen)
+def _example(
+    model: Model, dataset: Dataset, output: str, row: int, answer: Prediction, true: Sequence[str], group: str
+) -> Example:
+    assert answer.trace is not None  # it was asked for
+    trace = _known_places(model, dataset, output, row, answer.trace)
+    asked = " · ".join(" ".join(pieces) for name, pieces in trace.input.items() if name not in trace.seen)
+    return Example(trace, answer.text, tuple(true), asked, group)
+
+
+def _likeness(written: str, true: Sequence[str]) -> float:
+    """1 for the same words, 0 for others altogether; the best of several true texts."""
+    words = written.split()
+    return max((Levenshtein.normalized_similarity(words, text.split()) for text in true), default=0.0)
 
 
 def _known_places(model: Model, dataset: Dataset, output: str, row: int, trace: Trace) -> Trace:

@@ -26,37 +26,42 @@ class Example:
     written   its answer
     true      the true answers, one or more
     asked     what was asked besides what was seen, if anything was
+    group     the heading it stands under, where that is not to be "Right" or "Wrong"
     """
 
     trace: Trace
     written: str
     true: tuple[str, ...]
     asked: str = ""
+    group: str = ""
 
     @property
     def right(self) -> bool:
         return self.written in self.true
 
+    @property
+    def heading(self) -> str:
+        return self.group or ("Right" if self.right else "Wrong")
+
 
 def gallery(
     examples: Sequence[Example], *, title: str = "", subtitle: str = "", style: Style = "smooth"
 ) -> Scene:
-    """The right ones, then the wrong ones, with what they should have been; small pictures for each word."""
+    """The right ones, then the wrong ones, with what they should have been; what was seen small for each word."""
     if not examples:
         raise RegardError("there are no examples to show.", fix="Give at least one.")
     parts: list[Block] = []
     shown: list[Sight] = []
     told: list[str] = []
-    for right, heading in ((True, "Right"), (False, "Wrong")):
+    for heading in sorted({one.heading: None for one in examples}, key=lambda heading: heading != "Right"):
         rows: list[Block] = []
-        for example in (one for one in examples if one.right is right):
+        for example in (one for one in examples if one.heading == heading):
             sights = [sight(example.trace, name, style=style, small=True) for name in example.trace.seen]
             shown += sights
             rows.append(below([_lines(_told(example), 14.0), *_drawings(example, sights)], gap=10))
             looked = " ".join(tell_sight(found) for found in sights)
             told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}. {looked}")
-        if rows:
-            parts.append(below([_lines(Lines(((heading, "accent"),)), 16.0), below(rows, gap=26)], gap=10))
+        parts.append(below([_lines(Lines(((heading, "accent"),)), 16.0), below(rows, gap=26)], gap=10))
     legends = sight_legends(shown)
     parts += [below(legends, gap=10)] if legends else []
     return frame(below(parts, gap=30), title=title, subtitle=subtitle, description=" ".join(told))
@@ -74,7 +79,8 @@ def _told(example: Example) -> Lines:
     if example.right:
         return Lines((*asked, (f"✓ {example.written}", "ink")), bold=len(asked) + 1)
     true = " / ".join(example.true)
-    return Lines((*asked, (f"✗ {example.written}", "truth"), (f"true: {true}", "muted")), bold=len(asked) + 1)
+    written = (example.written, "ink") if example.group else (f"✗ {example.written}", "truth")
+    return Lines((*asked, written, (f"true: {true}", "muted")), bold=len(asked) + 1)
 
 
 def _lines(content: Lines, size: float) -> Block:

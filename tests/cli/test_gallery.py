@@ -59,3 +59,15 @@ def test_a_gallery_is_a_file_or_lines(
     show_gallery(half_right, 1, "test", grid=False, output=None, overrides=[], device="cpu")
     shown = capsys.readouterr().out
     assert "✓ A" in shown and "✗ A" in shown and "true: B" in shown
+
+
+def test_where_none_is_right_the_nearest_come_first(half_right: Path, tmp_path: Path) -> None:
+    model = Model.load(half_right, device="cpu")
+    (tmp_path / "none.tsv").write_text("x\tB B\ny\tA B\nxy\tB\n", encoding="utf-8")
+    dataset = open_dataset(model, [str(tmp_path / "none.tsv")], [])
+    examples, seen, right = collect(model, dataset, "target", 1)
+    assert (seen, right) == (3, 0)
+    assert [(one.true, one.heading) for one in examples] == [
+        (("A B",), "Nearest to the truth"),
+        (("B",), "Farthest from it"),
+    ]

@@ -263,6 +263,13 @@ def test_a_gallery_has_right_answers_before_wrong_ones():
         gallery([])
 
 
+def test_a_group_of_its_own_makes_no_judgement():
+    scene = gallery([Example(caption(), "red", ("blue",), group="Nearest"), Example(caption(), "a", ("a",))])
+    texts = [mark.text for mark in scene.walk() if isinstance(mark, Text)]
+    assert texts.index("Right") < texts.index("✓ a") < texts.index("Nearest") < texts.index("true: blue")
+    assert "✗ red" not in texts
+
+
 def test_a_gallery_shows_other_traces_by_their_own_figure():
     trace = Trace({"word": list("cat")}, ["K"], {"word": [[0.8, 0.1, 0.1]]})
     scene = gallery([Example(trace, "K", ("K",), asked="c a t")])
