@@ -23,6 +23,7 @@ from regard.metrics import (
     perplexity,
 )
 from regard.model import Model
+from regard.pointing import POINTING, places_of, pointed
 from regard.prediction import Prediction
 from regard.ranking import measure_rank, rank
 from regard.supporting import SUPPORTING, baselines, measure_facts
@@ -76,13 +77,18 @@ class Evaluation:
 
 
 def wanted_metrics(model: Model, names: Sequence[str] = ()) -> dict[str, list[str]]:
-    """{output: metrics}: those asked for, else the spec's, else what is usual; `output.metric` names one output's."""
+    """{output: metrics}: those asked for, else the spec's, else what is usual; `output.metric` names one output's.
+
+    Where nothing is asked for and the true places to look are known, whether the model points at them comes on top.
+    """
     chosen: dict[str, list[str]] = {}
     for output, column in ((name, model.columns[name]) for name in model.spec.outputs):
         asked = [name for name in names or model.spec.metrics if name.rpartition(".")[0] in ("", output)]
         chosen[output] = [name.rpartition(".")[2] for name in asked] or list(USUAL[column.type])
+        if not names and POINTING not in chosen[output] and places_of(model, model.columns, output):
+            chosen[output].append(POINTING)
     for name in {name for names in chosen.values() for name in names}:
-        if name not in (*LIKELIHOOD, *LOOKING, *SUPPORTING, *LATENT) and rank(name) is None:
+        if name not in (*LIKELIHOOD, *LOOKING, *SUPPORTING, *LATENT, POINTING) and rank(name) is None:
             metric(name)  # raises, with the nearest name, where there is none
     return chosen
 
@@ -126,6 +132,11 @@ def evaluate(
                 )
                 if score is not None:
                     evaluation.scores[prefix + name] = score
+            elif name == POINTING:
+                where = pointed(model, dataset, output)
+                if where is not None:
+                    evaluation.scores[prefix + name] = where.score()
+                    evaluation.chance[prefix + name] = where.by_chance()
             elif rank(name):
                 ranked = measure_rank(name, answers, evaluation.references[output])
                 evaluation.scores[prefix + name], evaluation.chance[prefix + name] = ranked

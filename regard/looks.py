@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from regard.data import Batches, Dataset
+from regard.data.columns import AlignmentColumn
 from regard.metrics import Score, attention_error_rate, best_threshold, parse_links, segment_f1
 from regard.model import Model
 
@@ -26,7 +27,11 @@ class Looks:
 def looks(model: Model, dataset: Dataset, output: str) -> Looks | None:
     """Those over every input whose alignment with this output is known; None where there is none."""
     truths = model.network.truths[output]
-    known = {name: column for name, column in truths.items() if column in dataset.columns}
+    known = {
+        name: column
+        for name, column in truths.items()
+        if isinstance(dataset.columns.get(column), AlignmentColumn)
+    }
     found = Looks()
     for batch in Batches(dataset, cost=BATCH_COST, shuffle=False) if known else ():
         for row, answer in zip(batch.rows, model.score_batch(batch, output), strict=True):

@@ -13,6 +13,7 @@ from regard.metrics.lengths import Bucket, ByLength, by_length
 from regard.metrics.likelihood import perplexity
 from regard.metrics.matching import accuracy, before_failure, exact, tag_accuracy, word_error
 from regard.metrics.metric import Metric
+from regard.metrics.pointing import centre_pointing, pointing
 from regard.metrics.registry import METRICS, higher_is_better, metric
 from regard.metrics.result import Score
 from regard.metrics.segments import Threshold, best_threshold, segment_f1
@@ -48,6 +49,7 @@ __all__ = [
     "by_length",
     "caption_bleu",
     "caption_words",
+    "centre_pointing",
     "cer",
     "chance",
     "chrf",
@@ -73,6 +75,7 @@ __all__ = [
     "parse_links",
     "per",
     "perplexity",
+    "pointing",
     "random_facts",
     "segment_f1",
     "tag_accuracy",

@@ -31,6 +31,11 @@ class ImageEncoder(nn.Module):
         for name, numbers in (("mean", network.mean), ("std", network.std)):
             self.register_buffer(name, torch.tensor(numbers).reshape(-1, 1, 1) * 255, persistent=False)
 
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the memory."""
+        return self.network.grid
+
     def forward(self, pictures: Pictures) -> Memory:
         pixels = (pictures.pixels.to(self.mean.dtype) - self.mean) / self.std  # (B, C, H, W)
         # channels last: convolutions are faster, and the values below lie in order without a copy

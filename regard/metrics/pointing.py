@@ -1,0 +1,56 @@
+"""The pointing game: is what a word names where the model looked most? (Zhang et al. 2016)
+
+Of the steps whose place is known, the share at which the most attended position lies in that place; the first of
+equals counts. Beside it stands what one gets for always pointing at the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from regard.errors import RegardError
+from regard.metrics.result import Score
+
+Shape = tuple[int, ...]
+
+
+def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
+    """weights and truth (T, S) of each row; the place of step t is where truth[t] is above 0, not known without any."""
+    if len(weights) != len(truth):
+        raise RegardError(f"expected truth for as many rows, received {len(weights)} and {len(truth)}.")
+    hits = steps = 0
+    for looked, true in zip(weights, truth, strict=True):
+        table, places = np.asarray(looked, dtype=np.float64), np.asarray(true) > 0
+        if table.shape != places.shape or table.ndim != 2:
+            raise RegardError(
+                f"expected weights and truth (steps, positions), received {table.shape} and {places.shape}."
+            )
+        known = places.any(1)
+        hits += int(places[known, table[known].argmax(1)].sum())
+        steps += int(known.sum())
+    return Score(
+        "pointing", hits / max(steps, 1), steps, True, "most attended position lies in the true place"
+    )
+
+
+def centre_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Score:
+    """The share of the steps whose place holds the middle of the memory; of several middle positions, their mean.
+
+    shapes   of each row: (rows, columns) of a grid, or (positions,)
+    """
+    hits, steps = 0.0, 0
+    for true, shape in zip(truth, shapes, strict=True):
+        places = np.asarray(true) > 0
+        known = places[places.any(1)]
+        hits += float(known[:, middle(shape)].mean(1).sum())
+        steps += len(known)
+    return Score("pointing", hits / max(steps, 1), steps, True, "always the middle")
+
+
+def middle(shape: Shape) -> NDArray[np.int64]:
+    """The positions in the middle: one for an odd number, two for an even one, along each side."""
+    sides = [np.arange((side - 1) // 2, side // 2 + 1) for side in shape]
+    return np.ravel_multi_index(np.ix_(*sides), shape).ravel()
