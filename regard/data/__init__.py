@@ -5,6 +5,7 @@ from regard.data.batches import Batches
 from regard.data.columns import (
     SPECIAL,
     AlignmentColumn,
+    AudioColumn,
     Column,
     FactsColumn,
     ImageColumn,
@@ -31,6 +32,7 @@ __all__ = [
     "SPECIAL",
     "UNKNOWN",
     "AlignmentColumn",
+    "AudioColumn",
     "Batch",
     "Batches",
     "Column",

@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.data.columns import (
     AlignmentColumn,
+    AudioColumn,
     Column,
     FactsColumn,
     ImageColumn,
@@ -25,6 +26,7 @@ from regard.data.encoding import locate, naming_files
 from regard.data.readers import Row
 from regard.spec import (
     AlignmentSpec,
+    AudioSpec,
     FactsSpec,
     ImageSpec,
     LabelSpec,
@@ -131,6 +133,11 @@ def _video(part: VideoSpec, name: str, spec: Spec) -> Column:
 @make_column.register(SeriesSpec)
 def _series(part: SeriesSpec, name: str, spec: Spec) -> Column:
     return SeriesColumn(name, **part.model_dump(exclude={"type"}))
+
+
+@make_column.register(AudioSpec)
+def _audio(part: AudioSpec, name: str, spec: Spec) -> Column:
+    return AudioColumn(name, **part.model_dump(exclude={"type"}))
 
 
 def make_columns(spec: Spec) -> dict[str, Column]:

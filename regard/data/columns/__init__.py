@@ -1,6 +1,7 @@
 """Columns: typed fields of the data, each with its own encode, decode and collate."""
 
 from regard.data.columns.alignment import AlignmentColumn
+from regard.data.columns.audio import AudioColumn, SoundVariation
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
@@ -20,12 +21,14 @@ __all__ = [
     "KINDS",
     "SPECIAL",
     "AlignmentColumn",
+    "AudioColumn",
     "Column",
     "FactsColumn",
     "ImageColumn",
     "LabelColumn",
     "PlacesColumn",
     "SeriesColumn",
+    "SoundVariation",
     "SpelledTextColumn",
     "StoryColumn",
     "TagsColumn",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.data.columns.alignment import AlignmentColumn
+from regard.data.columns.audio import AudioColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
@@ -33,6 +34,7 @@ KINDS: Mapping[str, type[Column]] = {
         ImageColumn,
         VideoColumn,
         SeriesColumn,
+        AudioColumn,
         TreeColumn,
         SpelledTextColumn,
     )

@@ -11,6 +11,7 @@ from regard.data.worlds.inference.world import InferenceWorld
 from regard.data.worlds.rooms.world import RoomsWorld
 from regard.data.worlds.scenes.world import ScenesWorld
 from regard.data.worlds.symbols import CopyWorld, ReverseWorld
+from regard.data.worlds.tones.world import TonesWorld
 from regard.data.worlds.translation.world import TranslationWorld
 from regard.data.worlds.trees import TreesWorld
 from regard.data.worlds.world import World
@@ -27,6 +28,7 @@ WORLDS: dict[str, type[World]] = {
         TreesWorld,
         FilmsWorld,
         ScenesWorld,
+        TonesWorld,
     )
 }
 

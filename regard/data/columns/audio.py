@@ -1,0 +1,220 @@
+"""Sounds: a path or bytes in, log-mel frames out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.columns.column import Column
+from regard.data.contents import Contents, Unreadable, data_uri, shown
+from regard.data.mel import LogMel
+from regard.data.perceived import Series
+from regard.data.ragged import Array, Ragged
+from regard.data.sound import decode, encode_wav, resample
+from regard.errors import RegardError
+from regard.seen import SeenSeries
+
+Normalize = Literal["utterance", "learned", "none"]
+LEARNED_FROM = 1000
+"""Sounds from which the mean and the spread of the bands are learned."""
+SPEEDS = 40
+"""Speeds are taken in steps of 1/40, so that there are few filters to resample with."""
+LEAST_SPREAD = 1e-3
+
+
+@dataclass(frozen=True)
+class SoundVariation:
+    """How a sound is varied in training: masks of SpecAugment (Park 2019), and the sound itself.
+
+    time_masks, frequency_masks   how many, each of a width drawn from 0 to …
+    time_width, frequency_width   … this share of the frames, of the bands
+    speed    the largest change of speed, as a share; the pitch changes with it
+    noise    the loudest white noise, as a share of the sound's own loudness
+    """
+
+    time_masks: int = 0
+    time_width: float = 0.1
+    frequency_masks: int = 0
+    frequency_width: float = 0.15
+    speed: float = 0.0
+    noise: float = 0.0
+
+    def sound(self, samples: Tensor, generator: np.random.Generator) -> Tensor:
+        """The samples faster or slower, with noise."""
+        if self.speed:
+            reach = round(SPEEDS * self.speed)
+            samples = resample(samples, SPEEDS + int(generator.integers(-reach, reach + 1)), SPEEDS)
+        if self.noise:
+            loudness = float(samples.square().mean().sqrt()) * self.noise * generator.random()
+            drawn = generator.standard_normal(len(samples), dtype=np.float32)
+            samples = samples + loudness * torch.from_numpy(drawn)
+        return samples
+
+    def masked(self, frames: Array, generator: np.random.Generator) -> Array:
+        """Frames (T, mels), stretches of time and of frequency at 0, which is their mean."""
+        for axis, count, width in (
+            (0, self.time_masks, self.time_width),
+            (1, self.frequency_masks, self.frequency_width),
+        ):
+            length = frames.shape[axis]
+            for _ in range(count):
+                wide = int(generator.integers(0, int(width * length) + 1))
+                start = int(generator.integers(0, length - wide + 1))
+                frames[(slice(None),) * axis + (slice(start, start + wide),)] = 0.0
+        return frames
+
+
+class AudioColumn(Column):
+    """WAV, FLAC and what else libsndfile reads, as a path or a data URI → (T, mels) float32.
+
+    All channels are mixed down, and the sound is brought to `rate`.
+
+    normalize     utterance: each band has mean 0 and spread 1 within a sound, so that loudness and microphone do not
+                  matter; learned: within the training data; none: the logarithms themselves
+    max_seconds   what lasts longer is refused
+    augment       how `varied` varies it
+    """
+
+    type = "audio"
+    cached = False
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        rate: int = 16000,
+        mels: int = 40,
+        window_ms: float = 25.0,
+        hop_ms: float = 10.0,
+        normalize: Normalize = "utterance",
+        max_seconds: float = 30.0,
+        augment: SoundVariation | Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, field=field)
+        self.frames = LogMel(rate, mels=mels, window_ms=window_ms, hop_ms=hop_ms)
+        self.rate, self.mels, self.window_ms, self.hop_ms = rate, mels, window_ms, hop_ms
+        self.normalize, self.max_seconds = normalize, max_seconds
+        self.augment = SoundVariation(**augment) if isinstance(augment, Mapping) else augment
+        self.mean, self.spread = np.zeros(mels, np.float32), np.ones(mels, np.float32)
+        self._contents = Contents()
+
+    @property
+    def width(self) -> int:
+        """Features of a frame."""
+        return self.mels
+
+    @property
+    def frame_seconds(self) -> float:
+        """From one frame to the next."""
+        return self.frames.frame_seconds
+
+    def samples(self, value: str) -> Tensor:
+        """(N) at the column's rate; `Unreadable` says why there are none."""
+        content = self._contents.read(value)
+        samples, rate = decode(content, shown(value), most_seconds=self.max_seconds)
+        return resample(torch.from_numpy(samples), rate, self.rate)
+
+    def learn(self, values: Iterable[str]) -> None:
+        if self.normalize != "learned":
+            return
+        count, total, squares = 0, np.zeros(self.mels), np.zeros(self.mels)
+        for value in islice(values, LEARNED_FROM):
+            try:
+                frames = self.frames(self.samples(value)).numpy().astype(np.float64)
+            except Unreadable:
+                continue  # it is reported when the rows are encoded
+            count += len(frames)
+            total += frames.sum(0)
+            squares += (frames**2).sum(0)
+        if count:
+            mean = total / count
+            self.mean = mean.astype(np.float32)
+            self.spread = np.sqrt(np.maximum(squares / count - mean**2, LEAST_SPREAD**2)).astype(np.float32)
+
+    def written(self, value: Any) -> str:
+        if isinstance(value, bytes | bytearray):
+            return data_uri(bytes(value), "audio/flac" if bytes(value[:4]) == b"fLaC" else "audio/wav")
+        if isinstance(value, tuple) and len(value) == 2:
+            samples, rate = value
+            return data_uri(encode_wav(np.asarray(samples), int(rate)), "audio/wav")
+        if isinstance(value, np.ndarray):
+            raise RegardError(
+                "an array of samples does not say how many make a second.",
+                where=self.name,
+                fix="Give a pair (samples, rate).",
+            )
+        return os.fspath(value) if isinstance(value, Path) else str(value)
+
+    def located(self, value: str, file: str) -> str:
+        return self._contents.find(value.strip(), [os.path.dirname(file), ""])
+
+    def encode(self, value: str) -> Array:
+        return self._normalized(self.frames(self.samples(value)).numpy())
+
+    def varied(self, value: str, generator: np.random.Generator) -> Array:
+        if self.augment is None:
+            return self.encode(value)
+        samples = self.augment.sound(self.samples(value), generator)
+        return self.augment.masked(self._normalized(self.frames(samples).numpy()), generator)
+
+    def _normalized(self, frames: Array) -> Array:
+        if self.normalize == "utterance":
+            mean, spread = frames.mean(0), np.maximum(frames.std(0), LEAST_SPREAD)
+        else:
+            mean, spread = self.mean, self.spread
+        normalized: Array = (frames - mean) / spread
+        return normalized
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """A sound is never written."""
+        raise RegardError("a sound can be read, not written.", where=self.name)
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        """None: the encoder names the positions that can be looked at."""
+        return []
+
+    def seen(self, collated: Series, row: int) -> SeenSeries:
+        length = int(collated.lengths[row])
+        frames = collated.values[row, :length].cpu().numpy()
+        return SeenSeries(frames, seconds=length * self.frame_seconds)
+
+    def cost(self, encoded: Array) -> int:
+        """Frames."""
+        return len(encoded)
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:
+        """values (B, T, mels), lengths (B,)"""
+        rows = [np.asarray(row).reshape(-1, self.mels) for row in encoded]  # type: ignore[union-attr]
+        lengths = torch.tensor([len(row) for row in rows])
+        values = torch.zeros(len(rows), int(lengths.max()), self.mels)
+        for place, row in enumerate(rows):
+            values[place, : len(row)] = torch.from_numpy(row)
+        return Series(values, lengths)
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "field": self.field,
+            "rate": self.rate,
+            "mels": self.mels,
+            "window_ms": self.window_ms,
+            "hop_ms": self.hop_ms,
+            "normalize": self.normalize,
+            "max_seconds": self.max_seconds,
+            "augment": None if self.augment is None else asdict(self.augment),
+        }
+
+    def learned(self) -> dict[str, Any]:
+        return {"mean": self.mean.tolist(), "spread": self.spread.tolist()}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self.mean = np.asarray(learned["mean"], np.float32)
+        self.spread = np.asarray(learned["spread"], np.float32)

@@ -1,0 +1,77 @@
+"""Folders of sounds named by what is said in them: 7_jackson_32.wav, as in the Free Spoken Digit Dataset.
+
+    label     what is said, as the name has it: 7
+    text      the same in letters: the name of a digit, seven; any other label as it is, blanks for hyphens
+    speaker   who says it: jackson
+    index     which of the speaker's recordings it is: 32
+    audio     the file
+
+Rows come in the order of label, speaker and number. Other files in the folder are let alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+
+FIELDS = ("audio", "label", "text", "speaker", "index")
+SOUNDS = (".wav", ".flac", ".ogg", ".aiff")
+DIGITS = dict(enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]))
+
+
+def read_wavs(folder: Path, fields: Sequence[str]) -> Iterator[Row]:
+    strangers = [field for field in fields if field not in FIELDS]
+    if strangers:
+        raise RegardError(
+            f"a folder of sounds has the fields {', '.join(FIELDS)}, but no {strangers[0]}.",
+            where=str(folder),
+            fix="Name the columns so, or give a column  field: text.",
+        )
+    for name in sorted(sound_names(folder), key=_order):
+        file = str(folder / name)
+        parts = os.path.splitext(name)[0].rsplit("_", 2)
+        if len(parts) != 3 or not all(parts):
+            problem = f"is named {name}, expected LABEL_SPEAKER_INDEX, as in 7_jackson_32.wav"
+            yield Row(file=file, problem=problem, source=name)
+            continue
+        label, speaker, index = parts
+        values = {
+            "audio": os.path.abspath(file),
+            "label": label,
+            "text": DIGITS.get(int(label), label) if label.isdecimal() else label.replace("-", " "),
+            "speaker": speaker,
+            "index": index,
+        }
+        yield Row({field: values[field] for field in fields}, file=file)
+
+
+def sound_folder(path: str) -> Path:
+    """The folder, if there are sounds in it."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise RegardError("expected a folder of sounds.", where=path, fix="Name the folder with the files.")
+    if not sound_names(folder):
+        raise RegardError(f"there are no sounds in this folder ({', '.join(SOUNDS)}).", where=path)
+    return folder
+
+
+def sound_names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in os.scandir(folder) if entry.name.lower().endswith(SOUNDS))
+
+
+def fingerprint(folder: Path) -> bytes:
+    """A hash of the names and sizes of the sounds."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sound_names(folder):
+        digest.update(f"{name} {(folder / name).stat().st_size}\n".encode(errors="surrogateescape"))
+    return digest.digest()
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    head, _, index = os.path.splitext(name)[0].rpartition("_")
+    return head, int(index) if index.isdecimal() else -1, name

@@ -1,0 +1,110 @@
+"""Sound: samples out of the bytes of a file, and at another rate."""
+
+from __future__ import annotations
+
+import io
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.contents import Unreadable
+from regard.data.ragged import Array
+from regard.errors import RegardError
+
+CROSSINGS = 16
+"""Zero crossings of the sinc on each side: what a resampled value is made of."""
+ROLL_OFF = 0.95
+"""Share of the lower rate's band that is kept: a finite filter needs room to fall."""
+FINEST = 1000
+"""Ratios of rates are taken as fractions up to this denominator: off by less than a millionth, and never large."""
+
+
+def soundfile() -> Any:
+    """The library, imported when a sound is read."""
+    try:
+        import soundfile as library
+    except (ImportError, OSError):  # the package, or the C library it stands on
+        raise RegardError(
+            "Reading sounds needs soundfile, which does not work here.", fix="Run: pip install soundfile"
+        ) from None
+    return library
+
+
+def decode(content: bytes, shown: str, *, most_seconds: float = math.inf) -> tuple[Array, int]:
+    """(N,) float32 samples, all channels mixed down, and their rate. `Unreadable` says why there are none.
+
+    shown          how the value is called in a sentence: "names 'a.wav'"
+    most_seconds   refused before it is decoded, where it lasts longer
+    """
+    library = soundfile()
+    try:
+        with library.SoundFile(io.BytesIO(content)) as file:
+            seconds = file.frames / file.samplerate
+            if seconds > most_seconds:
+                raise Unreadable(f"{shown}, which lasts {seconds:.1f} s, more than {most_seconds:g}")
+            channels, rate = file.read(dtype="float32", always_2d=True), int(file.samplerate)  # (N, channels)
+    except library.SoundFileError as error:
+        reason = getattr(error, "error_string", str(error)).rstrip(".")
+        raise Unreadable(f"{shown}, which is no sound that can be read ({reason})") from None
+    if not len(channels):
+        raise Unreadable(f"{shown}, which holds no samples")
+    samples: Array = channels[:, 0] if channels.shape[1] == 1 else channels.mean(axis=1)
+    if not np.isfinite(samples).all():
+        raise Unreadable(f"{shown}, whose samples are not all finite numbers")
+    return samples, rate
+
+
+def encode_wav(samples: Array, rate: int) -> bytes:
+    """A WAV file of 16 bits: samples (N,) or (N, channels), floats from −1 to 1, or int16 as they are."""
+    whole = samples
+    if np.issubdtype(samples.dtype, np.floating):
+        if not np.isfinite(samples).all():
+            raise Unreadable("is an array of samples that are not all finite numbers")
+        whole = np.clip(np.rint(samples * 32767.0), -32768, 32767)
+    elif samples.dtype != np.int16:
+        raise Unreadable(f"is an array of {samples.dtype}, expected floats from −1 to 1, or int16")
+    content = np.ascontiguousarray(whole.astype("<i2"))
+    channels = 1 if content.ndim == 1 else content.shape[1]
+    size, width = content.nbytes, 2 * channels
+    head = b"RIFF" + (36 + size).to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little")
+    numbers = [(1, 2), (channels, 2), (rate, 4), (rate * width, 4), (width, 2), (16, 2)]
+    head += b"".join(number.to_bytes(count, "little") for number, count in numbers)
+    return head + b"data" + size.to_bytes(4, "little") + content.tobytes()
+
+
+def resample(samples: Tensor, rate: int, to: int) -> Tensor:
+    """(N) at `rate` → (⌈N · to / rate⌉) at `to`, band-limited.
+
+        y_n = Σ_k x_k h(n · rate / to − k),   h(t) = c sinc(c t) cos²(π c t / 2 Z) within |c t| < Z
+
+    c is the lower of 1 and to / rate, a little less so that the filter may fall before the band ends; Z the zero
+    crossings kept on each side. With to / rate = U / D in lowest terms there are only U different rows of h: the whole
+    is one convolution with U channels and stride D.
+    """
+    if rate == to:
+        return samples
+    ratio = Fraction(to, rate).limit_denominator(FINEST)
+    up, down = ratio.numerator, ratio.denominator
+    kernel = sinc_kernel(up, down)  # (U, 1, taps)
+    half = (kernel.shape[-1] - down - 1) // 2
+    wanted = -(-len(samples) * up // down)
+    padded = torch.nn.functional.pad(samples, (half, half + down + 1))
+    found = torch.nn.functional.conv1d(padded[None, None], kernel, stride=down)[0]  # (U, ⌈N / D⌉)
+    return found.T.reshape(-1)[:wanted]
+
+
+@lru_cache(maxsize=32)
+def sinc_kernel(up: int, down: int) -> Tensor:
+    """(U, 1, taps): row p weighs the samples −half … half + D around output p of each group of U."""
+    scale = ROLL_OFF * min(1.0, up / down)
+    half = math.ceil(CROSSINGS / scale)
+    places = torch.arange(-half, half + down + 1, dtype=torch.float64)
+    outputs = torch.arange(up, dtype=torch.float64)[:, None] * down / up
+    times = (places - outputs) * scale  # (U, taps), in zero crossings
+    window = torch.cos(times.clamp(-CROSSINGS, CROSSINGS) * math.pi / (2 * CROSSINGS)) ** 2
+    return (scale * torch.sinc(times) * window).float().unsqueeze(1)
