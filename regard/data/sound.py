@@ -83,28 +83,28 @@ def resample(samples: Tensor, rate: int, to: int) -> Tensor:
         y_n = Σ_k x_k h(n · rate / to − k),   h(t) = c sinc(c t) cos²(π c t / 2 Z) within |c t| < Z
 
     c is the lower of 1 and to / rate, a little less so that the filter may fall before the band ends; Z the zero
-    crossings kept on each side. With to / rate = U / D in lowest terms there are only U different rows of h: the whole
-    is one convolution with U channels and stride D.
+    crossings kept on each side. With to / rate = U / D in lowest terms only U different sets of weights exist: the whole
+    is one product of stretches of the sound, D apart, with all of them.
     """
     if rate == to:
         return samples
     ratio = Fraction(to, rate).limit_denominator(FINEST)
     up, down = ratio.numerator, ratio.denominator
-    kernel = sinc_kernel(up, down)  # (U, 1, taps)
-    half = (kernel.shape[-1] - down - 1) // 2
+    kernel = sinc_kernel(up, down)  # (taps, U)
+    half = (len(kernel) - down - 1) // 2
     wanted = -(-len(samples) * up // down)
     padded = torch.nn.functional.pad(samples, (half, half + down + 1))
-    found = torch.nn.functional.conv1d(padded[None, None], kernel, stride=down)[0]  # (U, ⌈N / D⌉)
-    return found.T.reshape(-1)[:wanted]
+    around = padded.unfold(0, len(kernel), down)  # (⌈N / D⌉, taps)
+    return (around @ kernel).reshape(-1)[:wanted]
 
 
 @lru_cache(maxsize=32)
 def sinc_kernel(up: int, down: int) -> Tensor:
-    """(U, 1, taps): row p weighs the samples −half … half + D around output p of each group of U."""
+    """(taps, U): column p weighs the samples −half … half + D for output p of each group of U."""
     scale = ROLL_OFF * min(1.0, up / down)
     half = math.ceil(CROSSINGS / scale)
-    places = torch.arange(-half, half + down + 1, dtype=torch.float64)
-    outputs = torch.arange(up, dtype=torch.float64)[:, None] * down / up
-    times = (places - outputs) * scale  # (U, taps), in zero crossings
+    places = torch.arange(-half, half + down + 1, dtype=torch.float64)[:, None]
+    outputs = torch.arange(up, dtype=torch.float64) * down / up
+    times = (places - outputs) * scale  # (taps, U), in zero crossings
     window = torch.cos(times.clamp(-CROSSINGS, CROSSINGS) * math.pi / (2 * CROSSINGS)) ** 2
-    return (scale * torch.sinc(times) * window).float().unsqueeze(1)
+    return (scale * torch.sinc(times) * window).float()
