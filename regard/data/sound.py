@@ -83,8 +83,8 @@ def resample(samples: Tensor, rate: int, to: int) -> Tensor:
         y_n = Σ_k x_k h(n · rate / to − k),   h(t) = c sinc(c t) cos²(π c t / 2 Z) within |c t| < Z
 
     c is the lower of 1 and to / rate, a little less so that the filter may fall before the band ends; Z the zero
-    crossings kept on each side. With to / rate = U / D in lowest terms only U different sets of weights exist: the whole
-    is one product of stretches of the sound, D apart, with all of them.
+    crossings kept on each side. With to / rate = U / D in lowest terms there are only U different sets of weights: the
+    whole is one product of stretches of the sound, D apart, with all of them.
     """
     if rate == to:
         return samples

@@ -36,6 +36,7 @@ class DataSpec(Part):
             "folder",
             "idx",
             "skeletons",
+            "wavs",
         ]
         | None
     ) = None

