@@ -104,11 +104,19 @@ class FactsDecoder(nn.Module):
         self.fewer = fewer and self.joint and hops > 2
         if self.joint:
             self.queries = nn.Linear(size, hops * size, bias=False)
+            # at first, the first fact is what shares words with the question; the others follow from it
+            self.queries.weight.data.view(hops, size, size).copy_(
+                0.1 * self.queries.weight.view(hops, size, size)
+            )
+            self.queries.weight.data[:size] += torch.eye(size)
             if self.fewer:
                 self.costs = nn.Linear(size, hops - 1)
             self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
         else:
             self.carry = nn.Linear(size, width, bias=False)
+            nn.init.eye_(
+                self.carry.weight
+            )  # at first, a hop asks what the hop before asked and what it found
         if linear_start:
             # a buffer, so that a resumed run goes on where it stood
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
