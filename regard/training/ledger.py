@@ -15,29 +15,39 @@ from regard.training.failures import Place, not_finite
 
 @dataclass
 class Interval:
-    """Sums since the last row of the log: per output the total loss and the count; penalties, norms, updates."""
+    """Sums since the last row of the log: per output the total loss and the count; parts, penalties, norms, updates."""
 
     totals: list[float] = field(default_factory=list)
     counts: list[float] = field(default_factory=list)
+    parts: dict[str, float] = field(default_factory=dict)
     norms: float = 0.0
     penalties: float = 0.0
     updates: int = 0
     seconds: float = 0.0
 
-    def add(self, totals: list[float], counts: list[float], penalty: float, norm: float) -> None:
+    def add(
+        self,
+        totals: list[float],
+        counts: list[float],
+        penalty: float,
+        norm: float,
+        parts: Mapping[str, float],
+    ) -> None:
         if not self.totals:
             self.totals, self.counts = [0.0] * len(totals), [0.0] * len(counts)
         self.totals = [before + new for before, new in zip(self.totals, totals, strict=True)]
         self.counts = [before + new for before, new in zip(self.counts, counts, strict=True)]
+        self.parts = {name: self.parts.get(name, 0.0) + value for name, value in parts.items()}
         self.penalties += penalty
         self.norms += norm
         self.updates += 1
 
-    def figures(self, outputs: Mapping[str, float]) -> dict[str, float]:
+    def figures(self, outputs: Mapping[str, float], whose: Mapping[str, str]) -> dict[str, float]:
         """What a row of the log says of them, for outputs {name: weight}; empty when there was no update.
 
         `loss` is what the updates made small, per item; with several outputs each has a `loss.NAME` too. A `penalty`
-        is part of it, and stands beside it where there is one.
+        is part of it, and stands beside it where there is one; so do the named parts of an output's loss, per item
+        and before they are weighted; `whose` says of which output they are.
         """
         if self.updates == 0:
             return {}
@@ -47,9 +57,12 @@ class Interval:
             dict(zip((f"loss.{name}" for name in outputs), means, strict=True)) if len(means) > 1 else {}
         )
         penalty = self.penalties / self.updates
+        counts = dict(zip(outputs, self.counts, strict=True))
+        parts = {name: value / max(counts[whose[name]], 1.0) for name, value in self.parts.items()}
         return {
             "loss": weighted + penalty,
             **several,
+            **parts,
             **({"penalty": penalty} if penalty else {}),
             "gradient_norm": self.norms / self.updates,
             "tokens_per_second": sum(self.counts) / max(self.seconds, 1e-9),
@@ -66,12 +79,18 @@ class Ledger:
     def __init__(self, *, allow_overflow: bool = False) -> None:
         self.interval = Interval()
         self.outputs: dict[str, float] = {}
+        self.parts: dict[str, str] = {}
         self.allow_overflow = allow_overflow
         self._pending: list[tuple[Tensor, Place]] = []
 
-    def add(self, figures: Tensor, place: Place, outputs: Mapping[str, float]) -> None:
-        """The figures of one update, (2·O + 2,): totals, counts, penalty, gradient norm; for outputs {name: weight}."""
-        self.outputs = dict(outputs)
+    def add(
+        self, figures: Tensor, place: Place, outputs: Mapping[str, float], parts: Mapping[str, str]
+    ) -> None:
+        """The figures of one update, (2·O + P + 2,): totals, counts, parts, penalty, gradient norm.
+
+        outputs   {name: weight}, and `parts` {name: its output}, in the order of the figures
+        """
+        self.outputs, self.parts = dict(outputs), dict(parts)
         self._pending.append((figures, place))
 
     def settle(self) -> None:
@@ -80,25 +99,27 @@ class Ledger:
             return
         pending, self._pending = self._pending, []
         rows = torch.stack([figures for figures, _ in pending]).tolist()
-        outputs = len(rows[0]) // 2 - 1
+        outputs = len(self.outputs)
         for row, (_, place) in zip(rows, pending, strict=True):
-            totals, counts, penalty, norm = row[:outputs], row[outputs:-2], row[-2], row[-1]
+            totals, counts, penalty, norm = row[:outputs], row[outputs : 2 * outputs], row[-2], row[-1]
+            parts = dict(zip(self.parts, row[2 * outputs : -2], strict=True))
             if not all(map(math.isfinite, (*totals, penalty))):
                 raise not_finite("loss", place)
             if not math.isfinite(norm):
                 if not self.allow_overflow:
                     raise not_finite("gradient", place)
                 norm = 0.0  # fp16: the scaler skips this update and lowers its scale
-            self.interval.add(totals, counts, penalty, norm)
+            self.interval.add(totals, counts, penalty, norm, parts)
 
     def figures(self) -> dict[str, float]:
-        return self.interval.figures(self.outputs)
+        return self.interval.figures(self.outputs, self.parts)
 
     def open_interval(self) -> None:
         self.interval = Interval()
 
     def state(self) -> dict[str, Any]:
-        return {"interval": asdict(self.interval), "outputs": self.outputs}
+        return {"interval": asdict(self.interval), "outputs": self.outputs, "parts": self.parts}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.interval, self.outputs = Interval(**state["interval"]), state["outputs"]
+        self.parts = state.get("parts", {})

@@ -172,7 +172,8 @@ class Training:
                 figures = self.update(pieces, schedule.rate(position.step + 1))
             position.step += 1
             position.batch += len(pieces)
-            self.state.ledger.add(figures, place, self.update.objective.outputs)
+            objective = self.update.objective
+            self.state.ledger.add(figures, place, objective.outputs, objective.parts)
             if self.state.average is not None:
                 self.state.average.update(position.step)
             self._after_update()

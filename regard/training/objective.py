@@ -12,7 +12,7 @@ which does not depend on how the batch was cut. To this comes the penalty of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -28,15 +28,17 @@ class Objective(nn.Module):
     """Turns a network's {output: Loss} into two vectors over the O outputs, totals and counts, and its penalty ().
 
     `outputs` holds each output's name and weight once a batch has been seen. The penalty is None for networks that
-    have none; it is computed in here, so that several processes agree on its gradient too.
+    have none; it is computed in here, so that several processes agree on its gradient too. `parts` names the sums
+    that went into a total, and whose: {name in the log: output}, where there is more than the likelihood.
     """
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
         self.outputs: dict[str, float] = {}
+        self.parts: dict[str, str] = {}
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         losses = self.network(batch)
         self.outputs = {name: float(getattr(loss, "weight", 1.0)) for name, loss in losses.items()}
         totals = torch.stack([loss.total.float() for loss in losses.values()])  # (O,)
@@ -47,9 +49,20 @@ class Objective(nn.Module):
             ]
         )
         penalty = getattr(self.network, "penalty", lambda: None)()
+        parts = self._parts(losses, totals)
         if batch.idle:
-            totals, counts = totals * 0.0, counts * 0.0
-        return totals, counts, penalty  # (O,), (O,), ()
+            totals, counts, parts = totals * 0.0, counts * 0.0, parts * 0.0
+        return totals, counts, parts, penalty  # (O,), (O,), (P,), ()
+
+    def _parts(self, losses: Mapping[str, Any], totals: Tensor) -> Tensor:
+        """(P,) in the order of `parts`."""
+        self.parts, values = {}, []
+        for name, loss in losses.items():
+            named = getattr(loss, "parts", {})
+            for part in named if set(named) - {"likelihood"} else ():
+                self.parts[f"{part}.{name}" if len(losses) > 1 else part] = name
+                values.append(named[part].detach().float())
+        return torch.stack(values).to(totals.device) if values else totals.new_zeros(0)
 
     @torch.no_grad()
     def counts(self, batch: Batch, device: torch.device) -> Tensor:
@@ -68,9 +81,9 @@ class Objective(nn.Module):
 class Updater:
     """One update of the weights from one global batch: forward, backward, clip, step.
 
-    Returns the figures of the update as one tensor (2·O + 2,) on the device: the outputs' totals and counts over
-    all processes, the penalty (0 where there is none), and the norm of the gradient before clipping. Nothing waits
-    for the device here.
+    Returns the figures of the update as one tensor (2·O + P + 2,) on the device: the outputs' totals, counts and the
+    parts of their totals over all processes, the penalty (0 where there is none), and the norm of the gradient before
+    clipping. Nothing waits for the device here.
     """
 
     def __init__(
@@ -90,20 +103,22 @@ class Updater:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         if len(batches) == 1:
-            totals, counts, penalty = self._whole(batches[0])
+            figures, penalty = self._whole(batches[0])
         else:
-            totals, counts, penalty = self._accumulate(batches)
-        penalised = totals.new_zeros(1) if penalty is None else penalty.detach().float().reshape(1)
+            figures, penalty = self._accumulate(batches)
+        penalised = figures.new_zeros(1) if penalty is None else penalty.detach().float().reshape(1)
         norm = self._step()
-        return torch.cat([totals, counts, penalised, norm.float().reshape(1)])
+        return torch.cat([figures, penalised, norm.float().reshape(1)])
 
-    def _whole(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
-        totals, counts, penalty = self.model(batch)
-        figures = self._over_processes(torch.stack([totals.detach(), counts]))  # (2, O)
-        self._backward(totals, figures[1], penalty)
-        return figures[0], figures[1], penalty
+    def _whole(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """Totals, counts and parts (2·O + P,) over all processes, and the penalty."""
+        totals, counts, parts, penalty = self.model(batch)
+        figures = self._over_processes(torch.cat([totals.detach(), counts, parts]))
+        self._backward(totals, figures[len(totals) : 2 * len(totals)], penalty)
+        return figures, penalty
 
-    def _accumulate(self, batches: Sequence[Batch]) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _accumulate(self, batches: Sequence[Batch]) -> tuple[Tensor, Tensor | None]:
+        """The same of several batches that make one update."""
         device = self.accelerator.device
         counts = torch.stack([self.objective.counts(batch, device) for batch in batches]).sum(0)
         counts = self._over_processes(counts)
@@ -111,10 +126,11 @@ class Updater:
         for batch in batches:
             last = batch is batches[-1]
             with nullcontext() if last else self.accelerator.no_sync(self.model):
-                totals, _, penalty = self.model(batch)
+                totals, _, parts, penalty = self.model(batch)
                 self._backward(totals, counts, None if penalty is None else penalty / len(batches))
-            done.append(totals.detach())
-        return self._over_processes(torch.stack(done).sum(0)), counts, penalty
+            done.append(torch.cat([totals.detach(), parts]))
+        figures = self._over_processes(torch.stack(done).sum(0))  # (O + P,)
+        return torch.cat([figures[: len(counts)], counts, figures[len(counts) :]]), penalty
 
     def _backward(self, totals: Tensor, counts: Tensor, penalty: Tensor | None) -> None:
         """Gradients are averaged over processes, while a sum is wanted: hence the factor.

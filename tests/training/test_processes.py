@@ -40,7 +40,8 @@ def logged(run: Path, column: str) -> dict[str, float]:
 
 
 def assert_close_runs(one: Path, two: Path) -> None:
-    for column in ("loss", "loss.tags", "loss.label", "penalty", "dev.loss", "gradient_norm"):
+    figures = ("loss", "loss.tags", "loss.label", "penalty", "dev.loss", "gradient_norm")
+    for column in (*figures, "likelihood.tags", "words.tags"):
         assert logged(one, column) == pytest.approx(logged(two, column), rel=2e-6, abs=2e-6)
     first, second = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
     for name, tensor in first.items():
@@ -113,6 +114,14 @@ def test_accumulated_pieces_make_the_update_of_the_whole_batch(tmp_path: Path) -
     assert counting.forwards == 3 * 23
     assert_close_runs(tmp_path / "whole", tmp_path / "pieces")
     assert_close_runs(tmp_path / "whole", tmp_path / "counted")
+
+
+def test_the_parts_of_a_loss_are_logged_per_item(tmp_path: Path) -> None:
+    batches = TinyBatches(rows=8)
+    train(tmp_path, network=TinyNetwork(), batches=batches, evaluate=None, epochs=2)
+    assert logged(tmp_path, "likelihood.tags") == logged(tmp_path, "loss.tags")
+    mean = sum(map(sum, batches.rows)) / sum(map(len, batches.rows))  # every update sees all eight rows
+    assert logged(tmp_path, "words.tags") == {"1": pytest.approx(mean), "2": pytest.approx(mean)}
 
 
 def test_a_penalty_counts_once_for_each_update_and_is_logged(tmp_path: Path) -> None:

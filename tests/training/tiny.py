@@ -48,8 +48,10 @@ class TinyNetwork(nn.Module):
         losses = nn.functional.cross_entropy(scores, truth, reduction="none")
         mask = words.mask
         label = nn.functional.cross_entropy(self.label(states[:, 0]), words.ids.sum(1) % 2, reduction="sum")
+        total = (losses * mask).sum()
+        parts = {"likelihood": total.detach(), "words": words.ids.sum()}
         return {
-            "tags": Loss((losses * mask).sum(), mask.sum()),
+            "tags": Loss(total, mask.sum(), parts),
             "label": Loss(label, torch.tensor(len(batch)), weight=0.5),
         }
 
