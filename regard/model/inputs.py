@@ -13,10 +13,10 @@ from regard.data import Row
 from regard.data.columns import Column
 from regard.errors import RegardError
 
-Value = str | PathLike[str] | bytes | NDArray[Any] | Image
+Value = str | PathLike[str] | bytes | NDArray[Any] | Image | tuple[NDArray[Any], int]
 Input = Value | Mapping[str, Value]
 """One input: its text, or a mapping from the inputs' names where there are several. A picture, film or sound is a path,
-the bytes of a file, or an array; a picture may be a Pillow picture."""
+the bytes of a file, or an array; a picture may be a Pillow picture, and samples of a sound come with their rate."""
 
 
 def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> Row:

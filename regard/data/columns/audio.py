@@ -150,7 +150,7 @@ class AudioColumn(Column):
             raise RegardError(
                 "an array of samples does not say how many make a second.",
                 where=self.name,
-                fix="Give a pair (samples, rate).",
+                fix=f"Give a pair:  {{{self.name!r}: (samples, rate)}}.",
             )
         return os.fspath(value) if isinstance(value, Path) else str(value)
 
