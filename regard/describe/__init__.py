@@ -9,6 +9,7 @@ from regard.describe import (  # noqa: F401  they register themselves
     encoders,
     facts,
     images,
+    films,
     label,
     parents,
     recurrent,

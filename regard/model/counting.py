@@ -59,7 +59,8 @@ def _taught(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
 
 def _lesson(column: Column, size: int) -> dict[str, object]:
     names = [f"unit{number}" for number in range(size)]
-    return {"pieces": names, "classes": names, "counts": [1] * size}
+    ones = [1] * size
+    return {"pieces": names, "classes": names, "counts": ones, "means": ones, "spreads": ones}
 
 
 def _size(spec: Spec, name: str) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from regard.spec.base import Count, Dropout, Part, Positive, Share, Size
 
@@ -168,13 +168,24 @@ class VideoEncoderSpec(Part):
     """h_t = cell(h_{t−1}, CNN(x_t)): a convolutional network for each frame, a recurrent one over time."""
 
     type: Literal["video"]
-    network: Annotated[str, Field(pattern=r"^(lenet|resnet|vgg|vgg16|timm:.+)$")] = "resnet"
-    cell: Literal["rnn", "gru", "lstm"] = "gru"
-    size: Size = 128
-    bidirectional: bool = True
+    frame: ImageEncoderSpec = ImageEncoderSpec(type="image", network="vgg", summary="connected")
+    """The network that sees a frame, as of an image encoder; a vgg with a connected summary when nothing else is said."""
     motion: Literal["none", "local"] = "none"
-    """local: features of the change between neighbouring frames beside those of the frame (Yao 2015)."""
+    """local: beside it another such network that sees how the frame differs from the one before and the one after
+    (local motion features, Yao 2015)."""
+    cell: Literal["none", "rnn", "gru", "lstm"] = "gru"
+    """none: what was seen of the frames is the memory, and its mean the summary."""
+    size: Size = 128
+    """Of the recurrent network, in each direction."""
+    bidirectional: bool = True
+    values: Literal["states", "frames"] = "states"
+    """What a look reads: the states, or what was seen of the frame alone, with the states as keys."""
     dropout: Dropout = 0.0
+
+    @field_validator("frame", mode="before")
+    @classmethod
+    def _of_a_frame(cls, value: Any) -> Any:
+        return {"type": "image", "network": "vgg", "summary": "connected", **value} if isinstance(value, dict) else value
 
 
 class PyramidEncoderSpec(Part):

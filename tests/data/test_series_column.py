@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from regard.data import Dataset, read_rows
 from regard.data.arrays import array_uri
 from regard.data.columns import SeriesColumn, column_from_state
 from regard.data.contents import Unreadable
@@ -188,7 +189,8 @@ def test_a_folder_of_skeleton_files(tmp_path: Path) -> None:
         ("1", "3", "2"),
         ("2", "10", "1"),
     ]
-    assert SeriesColumn("series").encode(rows[0]["series"]).shape == (2, 60)
+    dataset = Dataset.build(read_rows(tmp_path, fields=["series"], format="skeletons"), [SeriesColumn("series")])
+    assert dataset[0]["series"].shape == (2, 60) and len(dataset) == 2
     with pytest.raises(RegardError, match="but no label"):
         list(read_skeletons(tmp_path, ["series", "label"]))
     with pytest.raises(RegardError, match="no skeleton files"):

@@ -66,6 +66,11 @@ class SeriesColumn(Column):
         """Features of a vector; 0 before it is learned."""
         return len(self.mean)
 
+    @property
+    def size(self) -> int:
+        """As other columns call what they learn the number of."""
+        return self.width
+
     def learn(self, values: Iterable[str]) -> None:
         count, total, squares = 0, np.zeros(0), np.zeros(0)
         for value in islice(values, LEARNED_FROM):
@@ -193,8 +198,8 @@ class SeriesColumn(Column):
         }
 
     def learned(self) -> dict[str, Any]:
-        return {"mean": self.mean.tolist(), "spread": self.spread.tolist()}
+        return {"means": self.mean.tolist(), "spreads": self.spread.tolist()}
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
-        self.mean = np.array(learned["mean"], dtype=np.float64)
-        self.spread = np.array(learned["spread"], dtype=np.float64)
+        self.mean = np.array(learned["means"], dtype=np.float64)
+        self.spread = np.array(learned["spreads"], dtype=np.float64)

@@ -1,6 +1,6 @@
 """A folder of skeleton files (MSR-Action3D), named aAA_sSS_eEE_skeleton.txt: a row for each.
 
-`series` is the file, `action`, `subject` and `episode` are the numbers in its name, without leading zeros: with
+`series` is the file in that folder, `action`, `subject` and `episode` are the numbers in its name, without leading zeros: with
 `data.where: {train: {subject: [1, 3, 5, 7, 9]}, test: {subject: [2, 4, 6, 8, 10]}}` no person is in both.
 """
 
@@ -34,9 +34,9 @@ def read_skeletons(path: Path, fields: Sequence[str]) -> Iterator[Row]:
         )
     for name, file in sorted(named, key=lambda pair: pair[1].name):
         values = {
-            "series": str(file),
+            "series": file.name,
             "action": str(name.action),
             "subject": str(name.subject),
             "episode": str(name.episode),
         }
-        yield Row(values, file=str(file))
+        yield Row(values, file=str(file), folder=str(path))

@@ -6,6 +6,7 @@ A new kind of encoder or decoder is a file here that registers itself with `buil
 from regard.model.building import (  # noqa: F401  they register themselves
     align,
     facts,
+    films,
     images,
     label,
     pyramid,
