@@ -16,10 +16,10 @@ def _video_column(column: VideoSpec, name: str) -> str:
 
 @column_line.register(SeriesSpec)
 def _series_column(column: SeriesSpec, name: str) -> str:
-    what = "vectors" if column.points is None else f"points of {column.points} coordinates"
+    points = "" if column.points is None else f" of points with {column.points} coordinates"
     measured = "" if column.origin is None else f", measured from point {column.origin}"
     velocities = ", with their velocities" if column.velocities else ""
-    return f"{name}: up to {column.most} {what} in time{measured}{velocities}, (x − mean) / spread"
+    return f"{name}: up to {column.most} vectors{points}{measured}{velocities}, (x − mean) / spread"
 
 
 @encoder_lines.register(VideoEncoderSpec)
@@ -43,5 +43,7 @@ def _video(encoder: VideoEncoderSpec) -> Answer:
         *lines,
         states.format(encoder.cell) + "   h_0 learned",
         *cell_equations(encoder.cell, "h", "v"),
-        f"{encoder.size} units{' in each direction' if both else ''}; summary {'[→h_T; ←h_1]' if both else 'h_T'}{read}",
+        f"{encoder.size} units"
+        + (" in each direction; summary [→h_T; ←h_1]" if both else "; summary h_T")
+        + read,
     ]

@@ -21,6 +21,7 @@ from regard.nn.encoders import (
     PyramidEncoder,
     RecurrentEncoder,
     StoryEncoder,
+    VideoEncoder,
 )
 from regard.nn.guide import guide_loss
 from regard.nn.loss import Loss
@@ -60,5 +61,6 @@ __all__ = [
     "StoryEncoder",
     "TagsDecoder",
     "TreeDecoder",
+    "VideoEncoder",
     "guide_loss",
 ]

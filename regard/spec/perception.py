@@ -169,7 +169,7 @@ class VideoEncoderSpec(Part):
 
     type: Literal["video"]
     frame: ImageEncoderSpec = ImageEncoderSpec(type="image", network="vgg", summary="connected")
-    """The network that sees a frame, as of an image encoder; a vgg with a connected summary when nothing else is said."""
+    """The network that sees a frame, as an image encoder's; a vgg with a connected summary where nothing is said."""
     motion: Literal["none", "local"] = "none"
     """local: beside it another such network that sees how the frame differs from the one before and the one after
     (local motion features, Yao 2015)."""
@@ -185,7 +185,11 @@ class VideoEncoderSpec(Part):
     @field_validator("frame", mode="before")
     @classmethod
     def _of_a_frame(cls, value: Any) -> Any:
-        return {"type": "image", "network": "vgg", "summary": "connected", **value} if isinstance(value, dict) else value
+        return (
+            {"type": "image", "network": "vgg", "summary": "connected", **value}
+            if isinstance(value, dict)
+            else value
+        )
 
 
 class PyramidEncoderSpec(Part):

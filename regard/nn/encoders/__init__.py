@@ -7,6 +7,7 @@ from regard.nn.encoders.parented import ParentedEncoder
 from regard.nn.encoders.pyramid import PyramidEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.story import StoryEncoder
+from regard.nn.encoders.video import VideoEncoder
 
 __all__ = [
     "BagEncoder",
@@ -18,4 +19,5 @@ __all__ = [
     "PyramidEncoder",
     "RecurrentEncoder",
     "StoryEncoder",
+    "VideoEncoder",
 ]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from regard.data.perceived import Films
 from regard.nn.cells import CellName
-from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.image import PictureNetwork
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 
-if TYPE_CHECKING:
-    from regard.data.perceived import Films
-
 Values = Literal["states", "frames"]
 
 
-class VideoEncoder(Encoder):
+class VideoEncoder(nn.Module):
     """Films → Memory with layout frames, a position for each frame.
 
         v_t = [f(x_t); g(x_t − x_{t−1}, x_{t+1} − x_t)]     f sees the frame, g how it changes (local motion)
