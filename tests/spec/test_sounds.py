@@ -1,0 +1,60 @@
+"""Specs of what listens: defaults, and what cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from regard.describe import answers
+from regard.errors import RegardError
+from regard.spec import PyramidEncoderSpec, Spec
+
+
+def spec(**parts: Any) -> Spec:
+    return Spec.parse(
+        {
+            "inputs": {"audio": {"type": "audio"}},
+            "outputs": {"text": {"type": "text", "unit": "char"}},
+            "attention": {"score": "location"},
+            **parts,
+        }
+    )
+
+
+def test_a_sound_is_read_by_a_pyramid_unless_told_otherwise() -> None:
+    encoder = spec(encoder={"size": 20, "reductions": 1}).encoder["audio"]
+    assert isinstance(encoder, PyramidEncoderSpec)
+    assert (encoder.size, encoder.layers, encoder.reductions) == (20, 3, 1)
+
+
+def test_the_board_says_how_it_listens() -> None:
+    board = answers(spec(encoder={"cell": "gru", "layers": 3, "reductions": 2}))
+    assert "log-mel" in board["data"][0]
+    assert any("pairs [h_2j; h_2j+1], 2 times" in line for line in board["encoder"])
+    assert any("F * α_{t−1}" in line and "V f_tj" in line for line in board["decoder"])
+    plain = answers(spec(encoder={"layers": 2, "reductions": 0}))["encoder"]
+    assert not any("pairs" in line for line in plain)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"encoder": {"type": "recurrent"}}, "encoder recurrent cannot read audio.*Use type: pyramid"),
+        (
+            {"inputs": {"words": {"type": "text"}}, "encoder": {"type": "pyramid"}},
+            "encoder pyramid cannot read words, which is of type text.*Use type: recurrent",
+        ),
+        ({"encoder": {"layers": 2, "reductions": 3}}, "2 layers cannot halve the time 3 times"),
+        ({"outputs": {"word": {"type": "label"}}}, "this decoder looks once"),
+        (
+            {"attention": {"score": "dot"}, "encoder": {"size": 10}, "decoder": {"size": 12}},
+            "memory of audio has 20, the decoder 12",
+        ),
+        ({"inputs": {"audio": {"type": "audio", "rate": 10}}}, "rate"),
+        ({"inputs": {"audio": {"type": "audio", "augment": {"echo": 1}}}}, "echo"),
+    ],
+)
+def test_mistakes_are_named(parts: dict[str, Any], words: str) -> None:
+    with pytest.raises(RegardError, match=words):
+        spec(**parts)
