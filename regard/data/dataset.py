@@ -14,6 +14,7 @@ from regard.data.cache import building, key_of, read_manifest, write_manifest
 from regard.data.columns.column import Column
 from regard.data.contents import Unreadable
 from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded, stamped
+from regard.data.held import Held
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
 from regard.data.readers.rows import BadRows
@@ -45,6 +46,7 @@ class Dataset:
         self._encoded = encoded
         self._first = np.arange(len(encoded.costs)) if first is None else first
         self._groups = groups
+        self._held = Held()
 
     @classmethod
     def build(
@@ -176,12 +178,12 @@ class Dataset:
 
     def _made(self, column: Column, row: int, varied: tuple[int, int] | None) -> Array:
         """The encoding of a column that is not cached."""
-        value = self._text(column.name, row)
         try:
-            if varied is None:
-                return column.encode(value)
+            if varied is None or not column.varies:
+                return self._held.get(column.name, row, lambda: column.encode(self._text(column.name, row)))
             seed, epoch = varied
-            return column.varied(value, np.random.default_rng([seed % 2**32, epoch, row]))
+            generator = np.random.default_rng([seed % 2**32, epoch, row])
+            return column.varied(self._text(column.name, row), generator)
         except Unreadable as error:
             place = self._encoded.places[row].tobytes().decode("utf-8", errors="surrogatepass")
             raise RegardError(

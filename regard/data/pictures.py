@@ -27,6 +27,8 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
 """Those of pixels alone: others can run programs (EPS) or are drawings."""
 WHITE = 255
 ORIENTATION = 0x0112
+EXIF = ("exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif")
+"""Where Pillow keeps what may say an orientation."""
 SHARPER = 2
 """A JPEG may be decoded at a half, a quarter or an eighth of its size, as long as this many times the canvas remain."""
 
@@ -69,6 +71,8 @@ def open_picture(content: bytes, shown: str, *, at_least: tuple[int, int] | None
 
 def upright(picture: Image.Image) -> Image.Image:
     """Turned as its EXIF orientation says."""
+    if picture.format != "TIFF" and not any(carrier in picture.info for carrier in EXIF):
+        return picture  # nowhere it could be said
     if picture.getexif().get(ORIENTATION, 1) == 1:
         return picture
     return ImageOps.exif_transpose(picture)
@@ -115,7 +119,8 @@ def on_canvas(
     box    the part of the picture to lay on the canvas, as fractions (x0, y0, x1, y1); all of it when absent
     """
     height, width = size
-    picture = picture.convert("RGB" if colour == "rgb" else "L")
+    mode = "RGB" if colour == "rgb" else "L"
+    picture = picture if picture.mode == mode else picture.convert(mode)
     left, top, right, bottom = (0.0, 0.0, *picture.size) if box is None else _in_pixels(box, picture)
     if fit == "crop":
         left, top, right, bottom = _covering((left, top, right, bottom), width / height)

@@ -76,6 +76,11 @@ class Column(ABC):
     def encode(self, value: str) -> Array:
         """Numbers, int32: a sequence, or a scalar of shape (). What is not `cached` may be any array."""
 
+    @property
+    def varies(self) -> bool:
+        """Whether `varied` does anything else than `encode`."""
+        return type(self).varied is not Column.varied
+
     def varied(self, value: str, generator: np.random.Generator) -> Array:
         """As `encode`, varied at random for training, where the column does such a thing."""
         return self.encode(value)
