@@ -179,13 +179,14 @@ class Model:
     def score_batch(
         self, batch: Batch, output: str, *, structures: bool = False, samples: int = 0
     ) -> list[Prediction]:
-        """As `score`, for a batch that holds the targets; with `structures`, their traces hold those too."""
+        """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen too."""
         batch = batch.to(self.device)
         encoded = self.network.encode(batch)
         found = score_targets(self._stepper(batch, output, encoded), batch[output])
         answers = predictions(found, self.columns[output], self._asked(batch, output, encoded))
         if not structures:
             return answers
+        answers = with_seen(answers, batch, self.columns, encoded)
         return self._structured(answers, found, batch, output, encoded, samples)
 
     @torch.inference_mode()

@@ -1,0 +1,80 @@
+"""From a spec over pictures to figures of them: `show` with a row, a file and a gallery."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from regard.cli.gallery import collect
+from regard.cli.looking import Looked, show_trace
+from regard.cli.measuring import open_dataset
+from regard.experiment import fit
+from regard.model import Model
+from regard.seen import SeenPicture
+
+SPEC = """
+inputs:    {image: {type: image, size: 24}}
+outputs:   {caption: {type: text, unit: word}}
+truth:     {places: {type: places}}
+encoder:   {type: image, network: resnet}
+attention: {score: additive, select: softmax}
+decoder:   {type: recurrent, cell: gru, size: 8, condition: [attention]}
+training:  {steps: 1}
+search:    {max_length: 6}
+data:      {world: scenes, options: {train: 32, dev: 4, test: 6, crowded: 2, most: 2, pixels: 24}}
+"""
+
+
+@pytest.fixture(scope="module")
+def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that has seen a few pictures once."""
+    folder = tmp_path_factory.mktemp("captions")
+    (folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    fit(folder / "spec.yaml", run=folder / "run", device="cpu", quiet=True)
+    return folder / "run"
+
+
+def test_a_row_of_the_data_shows_its_picture_with_the_true_places(captions: Path, tmp_path: Path) -> None:
+    looked = Looked(row=1)
+    trace = looked.by(Model.load(captions, device="cpu")).trace
+    assert trace is not None
+    seen = trace.seen["image"]
+    assert isinstance(seen, SeenPicture) and seen.pixels.shape == (24, 24, 3)
+    assert seen.grid[0] * seen.grid[1] == trace.attention["image"].shape[1]
+    named = [piece for piece, true in zip(trace.output, trace.truth["image"], strict=True) if true.any()]
+    assert named and "a" not in named
+    show_trace(captions, looked, output=tmp_path / "row.svg", overrides=[], device="cpu")
+    root = ElementTree.parse(tmp_path / "row.svg").getroot()
+    groups = [group.get("class") for group in root.iter("{http://www.w3.org/2000/svg}g")]
+    assert groups.count("look") == len(trace.output) - 1 and groups.count("seen") == 1
+    outlines = [path for path in root.iter("{http://www.w3.org/2000/svg}path") if path.get("data-truth")]
+    assert len(outlines) == len(named)
+
+
+def test_a_picture_of_ones_own_is_named_by_its_file(
+    captions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Model.load(captions, device="cpu")
+    uri = open_dataset(model, (), ["test"]).raw(2)["image"]
+    (tmp_path / "mine.png").write_bytes(base64.b64decode(uri.partition(",")[2]))
+    show_trace(
+        captions, Looked(str(tmp_path / "mine.png")), grid=True, output=None, overrides=[], device="cpu"
+    )
+    shown = capsys.readouterr().out
+    assert "┌" in shown and "9: its largest weight" in shown and "true place" not in shown
+
+
+def test_a_gallery_keeps_true_places_only_for_words_that_were_written(captions: Path) -> None:
+    model = Model.load(captions, device="cpu")
+    dataset = open_dataset(model, (), ["test"])
+    examples, seen, _ = collect(model, dataset, "caption", 2)
+    assert seen == 6 and len(examples) == 4
+    for example in examples:
+        [true] = (text.split() for text in example.true)
+        for place, known in enumerate(example.trace.truth["image"]):
+            if known.any():
+                assert example.trace.output[place] == true[place]
+        assert example.asked == ""
