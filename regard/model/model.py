@@ -179,7 +179,7 @@ class Model:
     def score_batch(
         self, batch: Batch, output: str, *, structures: bool = False, samples: int = 0
     ) -> list[Prediction]:
-        """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen too."""
+        """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
         batch = batch.to(self.device)
         encoded = self.network.encode(batch)
         found = score_targets(self._stepper(batch, output, encoded), batch[output])
