@@ -57,4 +57,5 @@ def _image(encoder: ImageEncoderSpec) -> Answer:
             f"{encoder.network.removeprefix('timm:')} of timm, {weights}{', frozen' if encoder.freeze else ''}",
             f"h = its last features; summary {summary}",
         ]
-    return [known[0], known[1] + POSITIONS[encoder.position]]
+    rows = "   h_rc ← [→g_rc; ←g_rc], g along the columns c of each row r" if encoder.rows else ""
+    return [known[0], known[1] + POSITIONS[encoder.position] + rows]

@@ -153,6 +153,8 @@ class ImageEncoderSpec(Part):
     """Of resnet and vgg: pixels a place of the grid is wide, a power of two."""
     position: Literal["none", "coordinates", "learned"] = "learned"
     """What a place knows of where it is: nothing, its x and y beside its features, or a learned vector in them."""
+    rows: bool = False
+    """Whether each row of the grid is read in both directions by a recurrent network (Deng 2017): lines of signs."""
     summary: Literal["mean", "connected"] = "mean"
     """Of the whole picture: the mean of its places, or a layer that sees them all; lenet and vgg16 have their own."""
     size: Size = 128

@@ -1,6 +1,7 @@
 """Worlds: generators of data whose truth is known."""
 
 from regard.data.worlds.films import FilmsWorld
+from regard.data.worlds.formulas import FormulasWorld
 from regard.data.worlds.grammar import GrammarWorld
 from regard.data.worlds.inference import InferenceWorld
 from regard.data.worlds.named import WORLDS, world
@@ -15,6 +16,7 @@ __all__ = [
     "WORLDS",
     "CopyWorld",
     "FilmsWorld",
+    "FormulasWorld",
     "GrammarWorld",
     "InferenceWorld",
     "ReverseWorld",

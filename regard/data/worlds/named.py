@@ -6,6 +6,7 @@ from typing import Any
 
 from regard.data.choice import choose
 from regard.data.worlds.films.world import FilmsWorld
+from regard.data.worlds.formulas.world import FormulasWorld
 from regard.data.worlds.grammar.world import GrammarWorld
 from regard.data.worlds.inference.world import InferenceWorld
 from regard.data.worlds.rooms.world import RoomsWorld
@@ -27,6 +28,7 @@ WORLDS: dict[str, type[World]] = {
         InferenceWorld,
         TreesWorld,
         FilmsWorld,
+        FormulasWorld,
         ScenesWorld,
         TonesWorld,
     )

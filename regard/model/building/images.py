@@ -14,7 +14,7 @@ from regard.spec import ImageEncoderSpec
 def _image(encoder: ImageEncoderSpec, column: Column, *, read_files: bool = True) -> ImageEncoder:
     pictures: Any = column  # a column of pictures, which knows its canvas
     network = picture_network(encoder, (pictures.channels, *pictures.canvas), read_files=read_files)
-    return ImageEncoder(network, position=encoder.position, dropout=encoder.dropout)
+    return ImageEncoder(network, position=encoder.position, rows=encoder.rows, dropout=encoder.dropout)
 
 
 def picture_network(encoder: ImageEncoderSpec, canvas: Canvas, *, read_files: bool = True) -> PictureNetwork:

@@ -5,6 +5,7 @@ from regard.nn.encoders.image.network import Canvas, PictureNetwork
 from regard.nn.encoders.image.position import GridPosition
 from regard.nn.encoders.image.pretrained import Backbone
 from regard.nn.encoders.image.residual import ResidualNetwork
+from regard.nn.encoders.image.rows import Rows
 from regard.nn.encoders.image.vgg import VGG, VGG16
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "LeNet",
     "PictureNetwork",
     "ResidualNetwork",
+    "Rows",
     "make_network",
 ]

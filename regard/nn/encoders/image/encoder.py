@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from regard.data.perceived import Pictures
 from regard.nn.encoders.image.network import PictureNetwork
 from regard.nn.encoders.image.position import GridPosition, Position
+from regard.nn.encoders.image.rows import Rows
 from regard.nn.memory import Memory
 
 
@@ -15,6 +16,7 @@ class ImageEncoder(nn.Module):
     """Pictures → Memory with layout grid: values h_s, s = row · columns + column, and the network's summary.
 
     position   whether a value knows where it is (`GridPosition`)
+    rows       whether it knows what stands to its left and right (`Rows`)
     dropout    of the values' features
     """
 
@@ -22,12 +24,21 @@ class ImageEncoder(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, network: PictureNetwork, *, position: Position = "none", dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        network: PictureNetwork,
+        *,
+        position: Position = "none",
+        rows: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         self.network = network
         self.position = GridPosition(position, network.grid, network.channels)
+        self.rows = Rows(network.grid, self.position.size) if rows else None
         self.dropout = nn.Dropout(dropout)
-        self.value_size, self.summary_size = self.position.size, network.summary_size
+        self.value_size = self.position.size if self.rows is None else self.rows.size
+        self.summary_size = network.summary_size
         for name, numbers in (("mean", network.mean), ("std", network.std)):
             self.register_buffer(name, torch.tensor(numbers).reshape(-1, 1, 1) * 255, persistent=False)
 
@@ -41,6 +52,8 @@ class ImageEncoder(nn.Module):
         # channels last: convolutions are faster, and the values below lie in order without a copy
         features, summary = self.network(pixels.contiguous(memory_format=torch.channels_last))
         values = self.position(self.dropout(features.flatten(2).transpose(1, 2)))  # (B, S, D)
+        if self.rows is not None:
+            values = self.rows(values)
         mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
         return Memory(values, mask, summary, layout="grid", shape=self.network.grid)
 
