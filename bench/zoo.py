@@ -75,7 +75,7 @@ BARS: dict[str, list[Bar]] = {
     "nli-parent": [Bar("test.accuracy", 0.90)],
     "nli-self": [],
     "nli-plain": [],
-    "speech": [Bar("test.wer", 0.10), Bar("test.pointing", 0.85)],
+    "speech": [Bar("test.wer", 0.10)],
     "speech-location": [Bar("test.wer", 0.10), Bar("test.pointing", 0.85)],
     "tree-transduction": [Bar("test.before_failure", 0.95)],
     "translation-no-attention": [],
