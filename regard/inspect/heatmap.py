@@ -13,7 +13,6 @@ from regard.inspect.scene import Scene
 from regard.inspect.writing import right_to_left, shorten, visible
 from regard.prediction import Trace
 
-
 LONGEST = 160
 """Signs of a title that is only what was written."""
 
