@@ -42,9 +42,9 @@ def check_places(spec: Spec, where: Where) -> None:
                     f"no {kind} is named {one!r}.", where=where("truth", name, "of"), fix=nearest(one, known)
                 )
         column = spec.inputs[source]
-        if isinstance(column, ImageSpec | VideoSpec) and column.fit == "pad":
+        if isinstance(column, ImageSpec | VideoSpec) and column.fit in ("pad", "keep"):
             raise RegardError(
-                "places are fractions of the picture, which fit: pad moves on its canvas.",
+                f"places are fractions of the picture, which fit: {column.fit} moves on its canvas.",
                 where=where("inputs", source, "fit"),
                 fix="Choose  fit: stretch.",
             )
