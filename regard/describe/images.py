@@ -40,8 +40,8 @@ def _image(encoder: ImageEncoderSpec) -> Answer:
             "h = conv5_3, 512 features at each place of 16 × 16 pixels; summary fc7 of 4096",
         ],
         "resnet": [
-            f"residual blocks x ← relu(x + F(x)), F two convolutions of 3 × 3; stages of {channels} channels, "
-            f"{encoder.blocks} each",
+            f"a convolution and residual blocks x ← relu(x + F(x)), F two convolutions of 3 × 3; {channels} channels, "
+            f"{encoder.blocks} blocks a stage",
             f"h = the last stage: {grid}; summary {summary}",
         ],
         "vgg": [

