@@ -78,6 +78,12 @@ BARS: dict[str, list[Bar]] = {
     "speech": [Bar("test.wer", 0.10)],
     "speech-location": [Bar("test.wer", 0.10), Bar("test.pointing", 0.85)],
     "tree-transduction": [Bar("test.before_failure", 0.95)],
+    "video-class": [Bar("test.accuracy", 0.95)],
+    "video-class-attention": [Bar("test.accuracy", 0.95)],
+    "video-caption": [],
+    "video-caption-local": [],
+    "video-caption-global": [],
+    "video-caption-both": [Bar("test.exact", 0.85)],
     "translation-no-attention": [],
     "translation-every-step": [],
 }

@@ -70,7 +70,7 @@ def test_the_true_frames_are_laid_on_the_memory(films: list[Row]) -> None:
     frames = len(array_from_uri(row["film"]))
     first, last = (float(number) for number in row["places"].split()[0].partition(":")[2].split(","))
     expected = np.zeros(frames)
-    expected[round(first * frames) : round(last * frames)] = 1 / 6
+    expected[round(first * frames) : round(last * frames)] = 1 / 5
     assert np.allclose(truth[1], expected, atol=1e-6) and not truth[0].any()
 
 

@@ -16,7 +16,7 @@ from regard.data.worlds.world import Splits, numbered
 from regard.errors import RegardError
 
 RADIUS = 4.0
-FRAMES = 6
+FRAMES = 5
 """Frames of one action; jumps and circles would be hard to tell in fewer."""
 
 
