@@ -57,12 +57,13 @@ def test_nothing_changes_outside_the_told_frames_and_most_inside(splits) -> None
     for row in splits["train"][:100]:
         frames = array_from_uri(row["film"])
         changed = np.append(False, (frames[1:] != frames[:-1]).any((1, 2, 3)))
-        told = sorted(set(spans(row["places"], len(frames)).values()))
-        for first, last in told:
-            assert changed[max(first, 1) : last].mean() >= 0.5, row["caption"]
+        found = spans(row["places"], len(frames))
+        for *_, token in clauses(row["caption"]):
+            (start, stop), (first, last) = found[token + 1], found[token + 3]
+            assert start <= first < last <= stop
+            assert changed[max(first, start + 1) : last].mean() >= 0.5, row["caption"]
             changed[first:last] = False
-        if len(told) == 2:  # the one to act next comes to lie above the other
-            changed[told[0][1]] = False
+            changed[start] = False  # a new shot
         assert not changed.any(), row["caption"]
 
 
@@ -104,8 +105,22 @@ def test_words_have_the_frames_of_their_clause(splits) -> None:
         word for word in words if word not in ("the", "then")
     ]
     (*_, start), (*_, second) = clauses(row["caption"])
-    assert found[start + 1][1] <= found[second + 1][0], "the first has done when the second begins"
-    assert all(last - first == 5 for first, last in found.values())
+    assert found[start + 1][0] == 0 and found[start + 1][1] == found[second + 1][0]
+    assert found[second + 1][1] == length and found[start + 1] == found[start + 2]
+    assert all(found[token + 3][1] - found[token + 3][0] == 5 for token in (start, second))
+
+
+def test_those_who_stand_by_are_there_and_not_told_of() -> None:
+    alone, together = (
+        world("films", train=30, dev=0, test=0, events=1, others=others).splits()["train"]
+        for others in (0, 2)
+    )
+    for row, known in ((alone, 1), (together, 3)):
+        shown = [
+            sum(covered(array_from_uri(film["film"]), colour).any() for colour in COLOURS) for film in row
+        ]
+        assert np.mean(shown) > known - 0.5 and max(shown) == known
+    assert len(together[0]["caption"].split()) <= 5
 
 
 def test_the_same_every_time_and_no_film_twice(splits) -> None:
@@ -123,7 +138,7 @@ def test_one_event_and_other_sizes() -> None:
     assert row["moment"] == "0:0.0000,1.0000" and " then " not in row["caption"]
 
 
-@pytest.mark.parametrize("option", [{"events": 3}, {"size": 16}, {"pause": -1}])
+@pytest.mark.parametrize("option", [{"events": 6}, {"size": 16}, {"pause": -1}, {"others": 4}])
 def test_impossible_options(option: dict[str, int]) -> None:
     with pytest.raises(RegardError, match="expected"):
         world("films", **option)

@@ -1,4 +1,4 @@
-"""The films world: small films of shapes that act one after the other, told in a sentence whose words have frames."""
+"""The films world: small films of shapes that act, told in a sentence whose words have frames."""
 
 from __future__ import annotations
 
@@ -18,60 +18,74 @@ from regard.errors import RegardError
 RADIUS = 4.0
 FRAMES = 5
 """Frames of one action; jumps and circles would be hard to tell in fewer."""
+MOST_EVENTS = 5
 
 
 @dataclass(frozen=True)
-class Actor:
-    """A shape that acts in the frames from `first` to before `last`, or stands by."""
+class Shot:
+    """A shape stands there, acts, and stands there again.
+
+    start, stop    its frames among those of the film, the one after the last
+    first, last    … in which the shape acts
+    others         shapes that stand by, with their colours
+    """
 
     shape: str
     colour: str
-    action: Action | None = None
-    first: int = 0
-    last: int = 0
+    action: Action
+    start: int
+    first: int
+    last: int
+    stop: int
+    others: tuple[tuple[str, str], ...] = ()
 
     @property
     def words(self) -> list[str]:
-        """What is told of it; nothing where it stands by."""
-        return [] if self.action is None else ["the", self.colour, self.shape, *self.action.name.split()]
+        """What is told of it."""
+        return ["the", self.colour, self.shape, *self.action.name.split()]
 
 
 @dataclass(frozen=True)
 class FilmsWorld:
-    """Two shapes stand in the frame; one of them acts, then perhaps the other, while everything else stands still.
+    """Films of one or more shots; in each of them a shape does something.
 
         film → the red square moves left then the blue circle grows
 
-    `action` is what the first to act does and `moment` when it does so; `places` says for each word of the caption
-    that names a colour, a shape or an action in which frames that one acts, as fractions of the film.
+    `action` is what the first shape does and `moment` when it does so. `places` says for each word of the caption that
+    names a colour or a shape in which frames it is there, and for the words of the action in which it happens, as
+    fractions of the film.
 
     seed              determines everything
     train, dev, test  numbers of films
-    events            the most that happens in a film: 1 or 2, each as often
+    events            the most shots of a film; those with one, two, … are equally many
+    others            shapes that stand by in each shot, and are not told of
     size              width and height of a frame, in pixels
-    pause             the most frames in which nothing happens, before, between and after the events
+    pause             the most frames in which nothing happens, at the beginning and at the end of each shot
     """
 
     seed: int = 1
-    train: int = 5_000
+    train: int = 4_000
     dev: int = 300
     test: int = 1_000
     events: int = 2
+    others: int = 0
     size: int = 24
-    pause: int = 2
+    pause: int = 1
 
     name: ClassVar[str] = "films"
     fields: ClassVar[tuple[str, ...]] = ("film", "action", "moment", "caption", "places")
 
     def __post_init__(self) -> None:
-        if self.events not in (1, 2):
-            raise RegardError(f"events is {self.events}, expected 1 or 2.", where=self.name)
-        if self.size < 24:
-            raise RegardError(
-                f"size is {self.size}, expected at least 24: actions need room.", where=self.name
-            )
-        if self.pause < 0:
-            raise RegardError(f"pause is {self.pause}, expected 0 or more frames.", where=self.name)
+        for option, least, most in (
+            ("events", 1, MOST_EVENTS),
+            ("others", 0, len(SHAPES) - 1),
+            ("size", 24, 512),
+            ("pause", 0, 100),
+        ):
+            if not least <= getattr(self, option) <= most:
+                raise RegardError(
+                    f"{option} is {getattr(self, option)}, expected {least} to {most}.", where=self.name
+                )
 
     def splits(self) -> Splits:
         sizes = {"train": self.train, "dev": self.dev, "test": self.test}
@@ -85,45 +99,49 @@ class FilmsWorld:
 
     def _rows(self, generator: np.random.Generator, size: int) -> Iterator[dict[str, str]]:
         for number in range(size):
-            actors, length = self._cast(generator, acting=1 + number % self.events)
-            told = [actor for actor in actors if actor.action is not None]
+            shots = self._script(generator, 1 + number % self.events)
+            length = shots[-1].stop
             yield {
-                "film": array_uri(self._shoot(generator, actors, length)),
-                "action": " ".join(told[0].words[3:]),
-                "moment": f"0:{_span(told[0], length)}",
-                "caption": " then ".join(" ".join(actor.words) for actor in told),
-                "places": _places(told, length),
+                "film": array_uri(np.concatenate([self._frames(generator, shot) for shot in shots])),
+                "action": shots[0].action.name,
+                "moment": f"0:{_span(shots[0].first, shots[0].last, length)}",
+                "caption": " then ".join(" ".join(shot.words) for shot in shots),
+                "places": _places(shots),
             }
 
-    def _cast(self, generator: np.random.Generator, *, acting: int) -> tuple[list[Actor], int]:
-        """Two shapes, of which the first or both act, one after the other; and how many frames it all takes."""
-        shapes = generator.permutation(list(SHAPES)).tolist()
-        colours = generator.permutation(list(COLOURS)).tolist()
-        actors, frame = [], 0
-        for shape, colour in zip(shapes[:acting], colours[:acting], strict=True):
+    def _script(self, generator: np.random.Generator, events: int) -> list[Shot]:
+        """Who does what when."""
+        shots: list[Shot] = []
+        start = 0
+        for _ in range(events):
+            shape, *shapes = generator.permutation(list(SHAPES)).tolist()
+            colour, *colours = generator.permutation(list(COLOURS)).tolist()
             possible = [action for action in ACTIONS.values() if not (action.corners and shape in ROUND)]
             action = possible[int(generator.integers(len(possible)))]
-            frame += int(generator.integers(self.pause + 1))
-            actors.append(Actor(shape, colour, action, frame, frame + FRAMES))
-            frame += FRAMES
-        length = frame + int(generator.integers(self.pause + 1))
-        return [*actors, *map(Actor, shapes[acting:2], colours[acting:2])], length
+            before, after = generator.integers(self.pause + 1, size=2).tolist()
+            first, last = start + before, start + before + FRAMES
+            others = tuple(zip(shapes, colours, strict=False))[: self.others]
+            shots.append(Shot(shape, colour, action, start, first, last, last + after, others))
+            start = last + after
+        return shots
 
-    def _shoot(self, generator: np.random.Generator, actors: list[Actor], length: int) -> Array:
-        """(T, size, size, 3) uint8; nobody covers who is acting."""
+    def _frames(self, generator: np.random.Generator, shot: Shot) -> Array:
+        """(T, size, size, 3) uint8 of a shot; who acts is in front of who stands by."""
+        length = shot.stop - shot.start
         frames = blank(length, self.size)
-        covered = [
-            coverage(actor.shape, self._poses(generator, actor, length), self.size) for actor in actors
-        ]
-        turn = actors[0].last if actors[1].action is not None else length
-        for part, order in ((slice(turn), (1, 0)), (slice(turn, None), (0, 1))):
-            for number in order:
-                paint(frames[part], covered[number][part], actors[number].colour)
+        for shape, colour in shot.others:
+            still = self._poses(generator, (0.0, 0.0, 0.0, 0.0), length)
+            paint(frames, coverage(shape, still, self.size), colour)
+        poses = self._poses(generator, shot.action.reach, length)
+        perform(shot.action, poses, shot.first - shot.start, shot.last - shot.start)
+        paint(frames, coverage(shot.shape, poses, self.size), shot.colour)
         return np.rint(frames).astype(np.uint8)
 
-    def _poses(self, generator: np.random.Generator, actor: Actor, length: int) -> Array:
-        """(T, 5) where the shape is and how it looks in every frame; it never leaves the frame."""
-        left, right, up, down = (0.0, 0.0, 0.0, 0.0) if actor.action is None else actor.action.reach
+    def _poses(
+        self, generator: np.random.Generator, reach: tuple[float, float, float, float], length: int
+    ) -> Array:
+        """(T, 5) of a shape that stands still at a place from which nothing within its reach leaves the frame."""
+        left, right, up, down = reach
         start = {
             "x": generator.uniform(RADIUS + left, self.size - RADIUS - right),
             "y": generator.uniform(RADIUS + up, self.size - RADIUS - down),
@@ -131,20 +149,19 @@ class FilmsWorld:
             "angle": 0.0,
             "seen": 1.0,
         }
-        poses = np.tile([start[name] for name in POSE], (length, 1))
-        if actor.action is not None:
-            perform(actor.action, poses, actor.first, actor.last)
-        return poses
+        return np.tile([start[name] for name in POSE], (length, 1))
 
 
-def _span(actor: Actor, length: int) -> str:
-    return f"{actor.first / length:.4f},{actor.last / length:.4f}"
+def _span(first: int, last: int, length: int) -> str:
+    return f"{first / length:.4f},{last / length:.4f}"
 
 
-def _places(told: list[Actor], length: int) -> str:
-    """`1:0.10,0.50 2:0.10,0.50 …`: the words about each actor but `the`, at the frames in which it acts."""
-    found, token = [], 0
-    for actor in told:
-        found += [f"{token + place}:{_span(actor, length)}" for place in range(1, len(actor.words))]
-        token += len(actor.words) + 1  # and the word `then`
+def _places(shots: list[Shot]) -> str:
+    """`1:0.0000,0.5000 2:0.0000,0.5000 3:0.1000,0.4000 …`: the words of each shot but `the`, at their frames."""
+    found, token, length = [], 0, shots[-1].stop
+    for shot in shots:
+        there, acting = _span(shot.start, shot.stop, length), _span(shot.first, shot.last, length)
+        found += [f"{token + 1}:{there}", f"{token + 2}:{there}"]
+        found += [f"{token + place}:{acting}" for place in range(3, len(shot.words))]
+        token += len(shot.words) + 1  # and the word `then`
     return " ".join(found)
