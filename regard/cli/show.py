@@ -15,7 +15,8 @@ def show(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
             metavar="TEXT",
-            help="One input; several words need no quotes. Several inputs as JSON, by their names.",
+            help="One input: a text (several words need no quotes), or the file of a picture, film or sound. "
+            "Several inputs as JSON, by their names.",
         ),
     ] = None,
     target: Annotated[

@@ -178,12 +178,12 @@ class Dataset:
 
     def _made(self, column: Column, row: int, varied: tuple[int, int] | None) -> Array:
         """The encoding of a column that is not cached."""
+        value = self._text(column.name, row)
         try:
             if varied is None or not column.varies:
-                return self._held.get(column.name, row, lambda: column.encode(self._text(column.name, row)))
+                return self._held.get(column.name, value, row, column.encode)
             seed, epoch = varied
-            generator = np.random.default_rng([seed % 2**32, epoch, row])
-            return column.varied(self._text(column.name, row), generator)
+            return column.varied(value, np.random.default_rng([seed % 2**32, epoch, row]))
         except Unreadable as error:
             place = self._encoded.places[row].tobytes().decode("utf-8", errors="surrogatepass")
             raise RegardError(

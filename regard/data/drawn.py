@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from regard.data.contents import data_uri
+from regard.data.pictures import opaque
 from regard.data.ragged import Array
 from regard.errors import RegardError
 
-SIGNS = {b"\x89PNG": "image/png", b"\xff\xd8": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+SIGNS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"BM": "image/bmp"}
 """How the files of common formats begin."""
+UNKNOWN = "application/octet-stream"
 DIRECT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 """Modes of Pillow's that PNG keeps as they are."""
 
@@ -28,9 +31,7 @@ def as_value(given: Any, where: str) -> str:
     if isinstance(given, str | PathLike):
         return str(fspath(given))
     if isinstance(given, bytes | bytearray | memoryview):
-        content = bytes(given)
-        kinds = (kind for sign, kind in SIGNS.items() if content.startswith(sign))
-        return data_uri(content, next(kinds, "application/octet-stream"))
+        return data_uri(bytes(given), kind_of(bytes(given)))
     if isinstance(given, Image.Image):
         return _png(ImageOps.exif_transpose(given))
     if hasattr(given, "__array__"):
@@ -41,9 +42,25 @@ def as_value(given: Any, where: str) -> str:
     )
 
 
+def kind_of(content: bytes) -> str:
+    """The media type of a picture file, as its first bytes tell it."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for sign, kind in SIGNS.items() if content.startswith(sign)), UNKNOWN)
+
+
+def stored_picture(value: Any) -> str | None:
+    """The value of a picture as tables keep it: its bytes, {"bytes": …, "path": …}, or decoded; None of all else."""
+    if isinstance(value, Mapping) and set(value) == {"bytes", "path"}:
+        value = value["bytes"] or value["path"]
+    if isinstance(value, Image.Image) or (isinstance(value, bytes) and kind_of(value) != UNKNOWN):
+        return as_value(value, "row")
+    return value if isinstance(value, str) else None
+
+
 def _png(picture: Image.Image) -> str:
     if picture.mode not in DIRECT:
-        picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+        picture = opaque(picture)
     file = io.BytesIO()
     picture.save(file, "PNG", compress_level=1)
     return data_uri(file.getvalue(), "image/png")

@@ -103,10 +103,10 @@ def encode_rows(
 def examined(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[tuple[Row, dict[str, Array] | str]]:
     """Every row beside what `examine` finds; where there are files to decode, several at a time."""
 
-    naming = naming_files(columns)
+    naming, contents = naming_files(columns), Contents()
 
     def one(row: Row) -> tuple[Row, dict[str, Array] | str]:
-        row = locate(row, naming) if naming else row
+        row = locate(row, naming, contents) if naming else row
         return row, examine(row, columns)
 
     return ahead(one, all_rows(rows), usual_workers(columns))
@@ -117,12 +117,24 @@ def naming_files(columns: Sequence[Column]) -> list[Column]:
     return [column for column in columns if type(column).located is not Column.located]
 
 
-def locate(row: Row, naming: Sequence[Column]) -> Row:
-    """The row, with what names a file made findable: in the row's folder, where it has one, else beside its file."""
-    beside = os.path.join(row.folder, "row") if row.folder else row.file
-    kept = {
-        column.field: column.located(row[column.field], beside) for column in naming if column.field in row
-    }
+def located(rows: Iterable[Row], naming: Sequence[Column]) -> Iterator[Row]:
+    """The rows, with what names a file made findable."""
+    contents = Contents()
+    return (locate(row, naming, contents) if naming else row for row in rows)
+
+
+def locate(row: Row, naming: Sequence[Column], contents: Contents) -> Row:
+    """The row, with what names a file made findable: in the row's folder, where it has one, then beside its file."""
+    kept = {}
+    for column in naming:
+        value = row.get(column.field)
+        if value is None:
+            continue
+        found = column.located(value, os.path.join(row.folder, "row") if row.folder else row.file)
+        if row.folder and not is_data(found) and not contents.has(found):
+            beside = column.located(value, row.file)
+            found = beside if contents.has(beside) else found
+        kept[column.field] = found
     return Row({**row, **kept}, file=row.file, line=row.line, problem=row.problem, source=row.source)
 
 
@@ -132,8 +144,7 @@ def stamped(rows: Iterable[Row], columns: Sequence[Column]) -> str:
     if not naming:
         return ""
     digest, contents = hashlib.blake2b(digest_size=16), Contents()
-    for found in all_rows(rows):
-        row = locate(found, naming)
+    for row in located(all_rows(rows), naming):
         for column in naming:
             value = row.get(column.field, "")
             if value and not is_data(value):

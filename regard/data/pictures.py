@@ -14,6 +14,7 @@ A picture of more than `MOST_PIXELS` is refused from its header, before any pixe
 from __future__ import annotations
 
 import io
+import math
 from typing import Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ EXIF = ("exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif")
 SHARPER = 2
 """A JPEG may be decoded at a half, a quarter or an eighth of its size, as long as this many times the canvas remain."""
 
-Fit = Literal["stretch", "pad", "crop"]
+Fit = Literal["stretch", "pad", "crop", "keep"]
 Colour = Literal["rgb", "grey"]
 Box = tuple[float, float, float, float]
 
@@ -115,7 +116,8 @@ def on_canvas(
 
     size   (H, W) of the canvas
     fit    stretch: the sides are scaled apart, nothing is lost; pad: scaled together, white beside it; crop: scaled
-           together until the canvas is full, the middle is kept
+           together until the canvas is full, the middle is kept; keep: as large as it is, at the left, white beside it,
+           smaller only where it would not fit: signs of one size stay of one size
     box    the part of the picture to lay on the canvas, as fractions (x0, y0, x1, y1); all of it when absent
     """
     height, width = size
@@ -124,12 +126,12 @@ def on_canvas(
     left, top, right, bottom = (0.0, 0.0, *picture.size) if box is None else _in_pixels(box, picture)
     if fit == "crop":
         left, top, right, bottom = _covering((left, top, right, bottom), width / height)
-    if fit == "pad":
-        scale = min(width / (right - left), height / (bottom - top))
+    if fit in ("pad", "keep"):
+        scale = min(width / (right - left), height / (bottom - top), 1.0 if fit == "keep" else math.inf)
         inner = max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale))
         part = _resized(picture, inner, (left, top, right, bottom))
         pixels = np.full((height, width, len(picture.getbands())), WHITE, dtype=np.uint8)
-        y, x = (height - inner[1]) // 2, (width - inner[0]) // 2
+        y, x = (height - inner[1]) // 2, (width - inner[0]) // 2 if fit == "pad" else 0
         pixels[y : y + inner[1], x : x + inner[0]] = _array(part)
         return pixels
     return _array(_resized(picture, (width, height), (left, top, right, bottom)))

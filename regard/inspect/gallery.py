@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from regard.errors import RegardError
 from regard.inspect.content import Lines
 from regard.inspect.figure import figure, unframed
-from regard.inspect.layout import BOLDER, Block, below, frame
+from regard.inspect.layout import BOLDER, Block, below, flowing, frame
 from regard.inspect.perceived import draw_sight, sight, sight_legends, tell_sight
 from regard.inspect.scene import Group, Mark, Scene, Text
 from regard.inspect.sights import Sight, Style
@@ -61,7 +61,8 @@ def gallery(
             rows.append(below([_lines(_told(example), 14.0), *_drawings(example, sights)], gap=10))
             looked = " ".join(tell_sight(found) for found in sights)
             told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}. {looked}")
-        parts.append(below([_lines(Lines(((heading, "accent"),)), 16.0), below(rows, gap=26)], gap=10))
+        heads = _lines(Lines(((heading, "accent"),)), 16.0)
+        parts.append(below([heads, flowing(rows, widest=WIDEST)], gap=10))
     legends = sight_legends(shown)
     parts += [below(legends, gap=10)] if legends else []
     return frame(below(parts, gap=30), title=title, subtitle=subtitle, description=" ".join(told))

@@ -10,8 +10,11 @@ from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, beside, colour_scale, frame
 from regard.inspect.scene import Scene
-from regard.inspect.writing import right_to_left, visible
+from regard.inspect.writing import right_to_left, shorten, visible
 from regard.prediction import Trace
+
+LONGEST = 160
+"""Signs of a title that is only what was written."""
 
 
 def matrices(trace: Trace) -> list[Matrix]:
@@ -98,7 +101,8 @@ def reading(trace: Trace) -> str:
     if trace.kind == "tree":
         return " + ".join(sources)
     if not sources:
-        return join(trace.output, longest=160)
+        written = trace.hypotheses[0][0] if trace.hypotheses else ""
+        return shorten(written, LONGEST) or join(trace.output, longest=LONGEST)
     arrow = "→"
     line = f"{' + '.join(sources)} {arrow} {join(trace.output)}"
     # A right-to-left source must not turn the whole line around: the mark pins its direction.

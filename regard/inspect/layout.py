@@ -52,6 +52,16 @@ def below(blocks: Sequence[Block], *, gap: float = 22.0) -> Block:
     return Block(tuple(groups), width, max(0.0, y - gap), blocks[0].baseline if blocks else 0.0)
 
 
+def flowing(blocks: Sequence[Block], *, widest: float, gap: float = 40.0, drop: float = 26.0) -> Block:
+    """Blocks from left to right, in as many rows as they need, none wider than `widest` where that can be."""
+    rows: list[list[Block]] = [[]]
+    for block in blocks:
+        if rows[-1] and sum(one.width + gap for one in rows[-1]) + block.width > widest:
+            rows.append([])
+        rows[-1].append(block)
+    return below([beside(row, gap=gap) for row in rows], gap=drop)
+
+
 def frame(block: Block, *, title: str = "", subtitle: str = "", description: str = "") -> Scene:
     """The block with air around it and its title above."""
     marks: list[Mark] = []

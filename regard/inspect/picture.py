@@ -164,7 +164,7 @@ def stretches(line: Sequence[bool] | NDArray[np.bool_]) -> list[tuple[int, int]]
 
 
 def _tip(looks: PictureLooks, word: int) -> str:
-    best = int(np.nanargmax(looks.weights[word]))
+    best = looks.best(word)
     row, column = divmod(best, looks.grid[1])
     told = (
         f"{visible(looks.words[word])}\nmost at row {row}, column {column}: {looks.weights[word, best]:.3f}"

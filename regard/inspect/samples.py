@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from regard.errors import RegardError
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.content import ArcDiagram
 from regard.inspect.hops import draw_hops, table_of
-from regard.inspect.layout import Block, below, beside, frame
+from regard.inspect.layout import Block, flowing, frame
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments
 from regard.prediction import Trace
@@ -47,7 +46,7 @@ def draw_samples(trace: Trace, name: str, most: int) -> tuple[Block, str, int]:
         _draw(replace(trace, structures={name: one}, truth={}), name, caption)
         for (one, _), caption in zip(drawn, captions, strict=False)
     ]
-    return _flow(blocks), ", ".join(captions), len(drawn) - len(blocks)
+    return flowing(blocks, widest=WIDEST), ", ".join(captions), len(drawn) - len(blocks)
 
 
 def counted_samples(structure: TracedStructure) -> list[tuple[TracedStructure, int]]:
@@ -78,13 +77,3 @@ def _draw(trace: Trace, name: str, caption: str) -> Block:
     if isinstance(found, Segments):
         return draw_segments(bands_of(trace, name, title=caption))
     return draw_hops(table_of(trace, name, title=caption))
-
-
-def _flow(blocks: Sequence[Block]) -> Block:
-    """Blocks from left to right, in as many rows as they need."""
-    rows: list[list[Block]] = [[]]
-    for block in blocks:
-        if rows[-1] and sum(one.width + 40 for one in rows[-1]) + block.width > WIDEST:
-            rows.append([])
-        rows[-1].append(block)
-    return below([beside(row, gap=40) for row in rows], gap=26)

@@ -45,7 +45,11 @@ class _Looks:
     def hits(self, word: int) -> bool | None:
         """Whether the most attended position is a true one; None where none is known."""
         true = self.true(word)
-        return bool(true[int(np.nanargmax(self.weights[word]))]) if true.any() else None
+        return bool(true[self.best(word)]) if true.any() else None
+
+    def best(self, word: int) -> int:
+        """The most attended position; the first of several."""
+        return int(np.nan_to_num(self.weights[word]).argmax())
 
     @property
     def known(self) -> bool:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from regard.inspect.layout import Block, colour_scale
 from regard.inspect.palette import Shade
 from regard.inspect.scene import Group, Mark, Rect, Text
@@ -139,8 +137,7 @@ def tell_rows(looks: Timed) -> str:
     for word, weights in enumerate(looks.weights):
         if not len(weights):
             continue
-        best = int(np.nanargmax(weights))
-        hit = looks.hits(word)
+        best, hit = looks.best(word), looks.hits(word)
         judged = "" if hit is None else ", which is true" if hit else ", which is not true"
         told = (
             f"{visible(looks.words[word])} looks most at {_when(looks, best)} ({weights[best]:.2f}){judged}"

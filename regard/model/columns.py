@@ -22,7 +22,7 @@ from regard.data.columns import (
     TreeColumn,
     VideoColumn,
 )
-from regard.data.encoding import locate, naming_files
+from regard.data.encoding import located, naming_files
 from regard.data.readers import Row
 from regard.spec import (
     AlignmentSpec,
@@ -161,8 +161,7 @@ def teach_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], 
         if name in shared:
             continue
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
-        naming = naming_files([column])
-        found = (locate(row, naming) if naming else row for row in rows())
+        found = located(rows(), naming_files([column]))
         column.learn(value for row in found for field in fields if (value := row.get(field)) is not None)
     for name, owner in shared.items():
         columns[name].relearn(columns[owner].learned())

@@ -25,13 +25,14 @@ class Transitions(nn.Module):
     ) -> None:
         super().__init__()
         self.steps, self.size, self.reach, self.stay = steps, size, reach, stay
-        self.first = nn.ModuleList(nn.Linear(key_size, size, bias=False) for _ in range(steps))
-        self.question = nn.ModuleList(nn.Linear(query_size, size, bias=False) for _ in range(steps))
-        self.second = nn.ModuleList(nn.Linear(key_size, size, bias=False) for _ in range(steps))
-        for first, second in zip(self.first, self.second, strict=True):
+        first = [nn.Linear(key_size, size, bias=False) for _ in range(steps)]
+        second = [nn.Linear(key_size, size, bias=False) for _ in range(steps)]
+        for before, after in zip(first, second, strict=True):
             # at first, what follows a fact is what shares its words
-            nn.init.orthogonal_(first.weight)
-            second.weight.data.copy_(first.weight)
+            nn.init.orthogonal_(before.weight)
+            after.weight.data.copy_(before.weight)
+        self.first, self.second = nn.ModuleList(first), nn.ModuleList(second)
+        self.question = nn.ModuleList(nn.Linear(query_size, size, bias=False) for _ in range(steps))
         self.distances = nn.Parameter(torch.randn(steps, 2 * reach + 1, size) * 0.1)
 
     def forward(self, query: Tensor, keys: list[Tensor]) -> Tensor:

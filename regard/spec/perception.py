@@ -30,9 +30,9 @@ class ImageSpec(Part):
     size: Pixels | tuple[Pixels, Pixels] = 64
     """Height and width of the canvas it is brought to; one number for a square."""
     colour: Literal["rgb", "grey"] = "rgb"
-    fit: Literal["crop", "stretch", "pad"] = "crop"
+    fit: Literal["crop", "stretch", "pad", "keep"] = "crop"
     """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled to lie
-    within it, on a white ground."""
+    within it, on a white ground; keep: at the left, as large as it is, smaller only where it would not fit."""
     augment: PictureAugmentSpec | None = None
 
 

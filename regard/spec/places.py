@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from regard.errors import RegardError
 from regard.spec.messages import nearest
-from regard.spec.perception import ImageSpec, PerceivedSpec, PlacesSpec, VideoSpec
+from regard.spec.perception import ImageSpec, PerceivedSpec, PictureAugmentSpec, PlacesSpec, VideoSpec
 
 if TYPE_CHECKING:
     from regard.spec.spec import Spec
@@ -42,12 +42,29 @@ def check_places(spec: Spec, where: Where) -> None:
                     f"no {kind} is named {one!r}.", where=where("truth", name, "of"), fix=nearest(one, known)
                 )
         column = spec.inputs[source]
-        if isinstance(column, ImageSpec | VideoSpec) and column.fit == "pad":
+        if isinstance(column, ImageSpec | VideoSpec) and column.fit in ("pad", "keep"):
             raise RegardError(
-                "places are fractions of the picture, which fit: pad moves on its canvas.",
+                f"places are fractions of the picture, which fit: {column.fit} moves on its canvas.",
                 where=where("inputs", source, "fit"),
                 fix="Choose  fit: stretch.",
             )
+        _check_augment(spec, source, target, where)
+
+
+def _check_augment(spec: Spec, source: str, target: str, where: Where) -> None:
+    """What is taught from places must find them where they say."""
+    column, decoder = spec.inputs[source], spec.decoder.get(target)
+    augment = getattr(column, "augment", None)
+    found = getattr(decoder, "attention", None) or ()
+    taught = any(
+        one.guide or one.select == "oracle" for one in (found if isinstance(found, tuple) else (found,))
+    )
+    if taught and isinstance(augment, PictureAugmentSpec) and (augment.flip or augment.crop):
+        raise RegardError(
+            "attention is taught from true places, which flip and crop move in training.",
+            where=where("inputs", source, "augment"),
+            fix="Leave out flip and crop, or guide and oracle.",
+        )
 
 
 def _perceived(spec: Spec) -> list[str]:

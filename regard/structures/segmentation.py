@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.structures import kernels
-from regard.structures.base import Backend, Shape, Structure, logistic_noise
-from regard.structures.chain import chain_entropy, forward_algorithm, sample_states
+from regard.structures.base import Backend, logistic_noise
 from regard.structures.potentials import (
     Lengths,
     apply_mask,
@@ -27,9 +26,10 @@ from regard.structures.potentials import (
 )
 from regard.structures.ragged import before_end
 from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
+from regard.structures.states import StateSequence, forward_algorithm
 
 
-class Segmentation(Structure):
+class Segmentation(StateSequence):
     """A 0/1 labelling of N positions.
 
     scores[..., n]          scores position n being inside (1); outside (0) scores 0
@@ -77,23 +77,9 @@ class Segmentation(Structure):
         valid = (inside | ~present).all(-1) & (total > NEGATIVE_INFINITY)
         return torch.where(valid, total, NEGATIVE_INFINITY)
 
-    def entropy(self) -> Tensor:
-        folded = self._folded("chain")
-        if folded is None:
-            return super().entropy()
-        return chain_entropy(*kernels.chain_marginals(*folded)).view(self.batch_shape)
-
-    def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
-        folded = self._folded("chain")
-        if folded is None:
-            return super().sample(sample_shape, generator=generator)
-        with torch.no_grad():
-            states = sample_states(*kernels.chain_marginals(*folded), sample_shape, generator)
-        return (
-            (states == 1)
-            .to(self.potentials[0].dtype)
-            .view(*sample_shape, *self.batch_shape, *self.event_shape)
-        )
+    def value_of(self, states: Tensor) -> Tensor:
+        """The value (..., N) of states (..., N): 1 inside a segment."""
+        return (states == 1).to(self.potentials[0].dtype)
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)
@@ -112,12 +98,6 @@ class Segmentation(Structure):
         init = flatten_batch(nodes[..., 0, :], self.batch_shape, 1)
         return init, flatten_batch(edges, self.batch_shape, 3), self._flat_lengths()
 
-    def _fast_log_partition(self) -> Tensor | None:
-        folded = self._folded("chain")
-        return (
-            None if folded is None else restore_batch(kernels.chain_log_partition(*folded), self.batch_shape)
-        )
-
     def _fast_marginals(self) -> Tensor | None:
         if not self._has_kernel("segments"):
             return None
@@ -128,10 +108,3 @@ class Segmentation(Structure):
             self._flat_lengths(),
         )
         return restore_batch(inside, self.batch_shape)
-
-    def _fast_mode(self) -> Tensor | None:
-        folded = self._folded("chain_mode")
-        if folded is None:
-            return None
-        states = restore_batch(kernels.chain_mode(*folded)[1], self.batch_shape)
-        return (states == 1).to(self.potentials[0].dtype)

@@ -14,6 +14,7 @@ from PIL import Image
 
 from regard.data import Batches, Dataset, ImageColumn, LabelColumn, Row, column_from_state, read_rows
 from regard.data.contents import data_uri
+from regard.data.readers.values import row_of
 from regard.data.rejections import read_rejected
 from regard.errors import RegardError
 
@@ -107,6 +108,33 @@ def test_a_path_is_looked_for_beside_the_file_then_in_the_images_then_here(
     named = read_rows(rows, fields=["image", "label"], images="album")
     dataset = Dataset.build(named, [column, labels("a")])
     assert dataset.raw(0)["image"] == str(tmp_path / "album" / "deep" / "kept.png")
+
+
+def test_what_is_not_among_the_images_is_looked_for_beside_the_file(tmp_path: Path) -> None:
+    draw(tmp_path / "album" / "a.png")
+    draw(tmp_path / "b.png", BLUE)
+    (tmp_path / "rows.tsv").write_text("a.png\ta\nb.png\ta\n")
+    rows = read_rows(tmp_path / "rows.tsv", fields=["image", "label"], images=str(tmp_path / "album"))
+    dataset = Dataset.build(rows, [ImageColumn("image", size=2), labels("a")])
+    assert [dataset[row]["image"][0, 0].tolist() for row in (0, 1)] == [list(RED), list(BLUE)]
+
+
+@pytest.mark.parametrize("form", ["bytes", "struct", "pillow"])
+def test_pictures_inside_a_table(tmp_path: Path, form: str) -> None:
+    """As Parquet files of the hub keep them, and as the hub decodes them."""
+    content = draw(tmp_path / "a.png").read_bytes()
+    forms = {
+        "bytes": content,
+        "struct": {"bytes": content, "path": None},
+        "pillow": Image.open(tmp_path / "a.png"),
+    }
+    row = row_of({"image": forms[form], "label": 3}, ["image", "label"], file="f", line=1)
+    assert row.problem is None and row["label"] == "3"
+    assert ImageColumn("image", size=2).encode(row["image"])[0, 0].tolist() == list(RED)
+    assert (
+        row_of({"image": b"\x00\x01"}, ["image"], file="f", line=1).problem
+        == "has a bytes in image, expected text"
+    )
 
 
 def test_pictures_out_of_an_archive(tmp_path: Path) -> None:

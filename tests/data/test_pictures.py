@@ -120,6 +120,10 @@ def test_fit() -> None:
     assert decoded(content, (4, 4), fit="stretch").tolist() == [[red, red, blue, blue]] * 4
     padded = [[white] * 4, [red, red, blue, blue], [red, red, blue, blue], [white] * 4]
     assert decoded(content, (4, 4), fit="pad").tolist() == padded
+    kept = [[red, red, blue, blue] + [white] * 2] * 2
+    assert decoded(content, (2, 6), fit="keep").tolist() == kept
+    smaller = decoded(content, (1, 6), fit="keep").tolist()[0]  # half as large, its colours mixed a little
+    assert smaller[2:] == [white] * 4 and smaller[0][0] > 200 and smaller[1][2] > 200
     middle = decoded(content, (2, 2), fit="crop").tolist()
     assert middle == [[red, blue]] * 2
 

@@ -84,7 +84,7 @@ def test_the_context_is_divided_by_gamma():
         torch.nn.init.zeros_(one.score.vector)
     scores = torch.tensor([[[0.0, 0.0, math.log(3)]]])
     for one, expected in ((attention, [4 / 1.75 * 1.75, 4.571429]), (plain, [3.5, 4.0])):
-        one.score.forward = lambda q, k: scores
+        one.score.forward = lambda q, k, previous: scores
         look = one(query, memory)
         torch.testing.assert_close(look.weights[0, 0], torch.tensor([0.5, 0.5, 0.75]))
         torch.testing.assert_close(look.context[0, 0], torch.tensor(expected))

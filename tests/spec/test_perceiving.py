@@ -104,3 +104,17 @@ def test_the_board_shows_who_asks():
     lines = " ".join(answers(spec)["decoder"])
     assert "q_t = W_t q, q the summary of question" in lines and "[c_1; …; c_K]" in lines
     assert "relu(W s + c)" in lines and "64 hidden units" in lines
+
+
+def test_places_that_teach_must_lie_still():
+    guided = {
+        **CAPTION,
+        "inputs": {"image": {"type": "image", "size": 48, "augment": {"colour": 0.2}}},
+        "attention": {"score": "additive", "guide": 0.5},
+        "truth": {"places": {"type": "places"}},
+    }
+    Spec.parse(guided)
+    for moved in ("inputs.image.augment.flip=true", "inputs.image.augment.crop=0.1"):
+        with pytest.raises(RegardError, match="which flip and crop move"):
+            Spec.parse(guided, [moved])
+        Spec.parse(guided, [moved, "attention.guide=0"])

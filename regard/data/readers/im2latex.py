@@ -3,9 +3,9 @@
     0 60ee748793 basic          number of the formula, name of the picture, kind of rendering
     60ee748793.png 0            the same as im2markup's preprocessing leaves it
 
-A row is a picture: its name (`image`, with .png where the list has no ending), its formula (`formula`), the number
-of that (`number`). The formulas are a line each, counted from 0, in a file named after the list
-("train.lst+formulas.lst"), or else in formulas.lst or im2latex_formulas.lst beside it.
+A row is a picture: its name (`image`, with .png where the list has no ending), its formula (`formula`), the same cut
+into tokens (`tokens`, see `latex.py`), the number of that (`number`). The formulas are a line each, counted from 0,
+in a file named after the list ("train.lst+formulas.lst"), or else in formulas.lst or im2latex_formulas.lst beside it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from regard.data.readers.known import refuse_strangers
+from regard.data.readers.latex import latex_tokens
 from regard.data.readers.lines import Line, read_lines, without_last_blank_lines
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 
-FIELDS = ("image", "formula", "number")
+FIELDS = ("image", "formula", "tokens", "number")
 FORMULAS = ("formulas.lst", "im2latex_formulas.lst", "formulas.norm.lst", "im2latex_formulas.norm.lst")
 
 
@@ -60,4 +61,5 @@ def _pair(line: Line, written: Sequence[Line], formulas: Path) -> tuple[dict[str
     if written[number].problem:
         return {}, f"names formula {number}, which {written[number].problem}"
     image = name if Path(name).suffix else f"{name}.png"
-    return {"image": image, "formula": written[number].text.strip(), "number": str(number)}, None
+    formula = written[number].text.strip()
+    return {"image": image, "formula": formula, "tokens": latex_tokens(formula), "number": str(number)}, None

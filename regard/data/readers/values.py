@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from regard.data.drawn import stored_picture
 from regard.data.readers.row import Row
 
 
@@ -29,13 +30,14 @@ def as_text(value: Any) -> str | None:
 def row_of(
     record: Mapping[str, Any], fields: Sequence[str], *, file: str, line: int, source: str = ""
 ) -> Row:
-    """The fields of a record as text; null is missing; lists, objects and bytes make a bad row."""
+    """The fields of a record as text; null is missing; lists and objects make a bad row, and bytes but for pictures."""
     values: dict[str, str] = {}
     for field in fields:
         value = dig(record, field)
         if value is None:
             continue
         text = as_text(value)
+        text = stored_picture(value) if text is None else text
         problem = None
         if text is None:
             kind = "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"

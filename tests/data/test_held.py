@@ -1,0 +1,34 @@
+"""Encodings held in memory: made once while there is room, and no more room taken than given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regard.data.held import Held
+
+
+def test_what_fits_is_made_once_and_the_rest_each_time() -> None:
+    made = []
+
+    def make(value: str) -> np.ndarray:
+        made.append(value)
+        return np.full(40, ord(value), dtype=np.uint8)
+
+    held = Held(room=100)
+    for _ in range(3):
+        for row, value in enumerate("abc"):
+            assert held.get("image", value, row, make).tolist() == [ord(value)] * 40
+    assert made == ["a", "b", "c", "c", "c"]
+
+
+def test_rows_of_one_file_share_it_and_columns_are_apart() -> None:
+    held = Held()
+    first = held.get("one", "a.png", 0, lambda _: np.zeros(1))
+    assert held.get("one", "a.png", 7, lambda _: np.ones(1)) is first
+    assert held.get("two", "a.png", 0, lambda _: np.ones(1)).tolist() == [1.0]
+
+
+def test_contents_in_the_row_are_known_by_the_row() -> None:
+    held = Held()
+    for row in (0, 1):
+        assert held.get("one", "data:,x", row, lambda _, row=row: np.full(1, row)).tolist() == [row]
