@@ -13,8 +13,9 @@ from regard.data.batch import Batch
 from regard.data.cache import building, key_of, read_manifest, write_manifest
 from regard.data.columns.column import Column
 from regard.data.contents import Unreadable
-from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded, stamped
+from regard.data.encoding import Encoded, all_rows, encode_rows, fingerprint, open_encoded
 from regard.data.held import Held
+from regard.data.locating import stamped
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
 from regard.data.readers.rows import BadRows
@@ -228,7 +229,7 @@ class Dataset:
 def _cached(
     rows: Iterable[Row], columns: Sequence[Column], cache: Path, on_bad: BadRows
 ) -> tuple[Encoded, Rejections]:
-    stamps = [stamp] if (stamp := stamped(rows, columns)) else []
+    stamps = [stamp] if (stamp := stamped(all_rows(rows), columns)) else []
     folder = cache / key_of([column.state() for column in columns], fingerprint(rows), on_bad, *stamps)
     if read_manifest(folder) is None:
         with building(folder) as temporary:

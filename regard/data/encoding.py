@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,11 +14,15 @@ import numpy as np
 from regard.data.ahead import ahead, usual_workers
 from regard.data.cache import RaggedWriter, mapped
 from regard.data.columns.column import Column
-from regard.data.contents import Contents, Unreadable, is_data
+from regard.data.contents import Contents, Unreadable
+from regard.data.locating import locate, naming_files
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
 from regard.data.rejections import Rejections
 from regard.errors import RegardError
+
+NEIGHBOURS = 16
+"""Files whose encodings are remembered while rows are checked."""
 
 
 @runtime_checkable
@@ -102,58 +106,23 @@ def encode_rows(
 
 def examined(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[tuple[Row, dict[str, Array] | str]]:
     """Every row beside what `examine` finds; where there are files to decode, several at a time."""
-
     naming, contents = naming_files(columns), Contents()
+    # neighbouring rows often name the same file: the captions of a picture, the questions about it
+    remembered = {
+        column.name: lru_cache(NEIGHBOURS)(column.encode) for column in columns if not column.cached
+    }
 
     def one(row: Row) -> tuple[Row, dict[str, Array] | str]:
         row = locate(row, naming, contents) if naming else row
-        return row, examine(row, columns)
+        return row, examine(row, columns, remembered)
 
     return ahead(one, all_rows(rows), usual_workers(columns))
 
 
-def naming_files(columns: Sequence[Column]) -> list[Column]:
-    """Those whose values may be paths."""
-    return [column for column in columns if type(column).located is not Column.located]
-
-
-def located(rows: Iterable[Row], naming: Sequence[Column]) -> Iterator[Row]:
-    """The rows, with what names a file made findable."""
-    contents = Contents()
-    return (locate(row, naming, contents) if naming else row for row in rows)
-
-
-def locate(row: Row, naming: Sequence[Column], contents: Contents) -> Row:
-    """The row, with what names a file made findable: in the row's folder, where it has one, then beside its file."""
-    kept = {}
-    for column in naming:
-        value = row.get(column.field)
-        if value is None:
-            continue
-        found = column.located(value, os.path.join(row.folder, "row") if row.folder else row.file)
-        if row.folder and not is_data(found) and not contents.has(found):
-            beside = column.located(value, row.file)
-            found = beside if contents.has(beside) else found
-        kept[column.field] = found
-    return Row({**row, **kept}, file=row.file, line=row.line, problem=row.problem, source=row.source)
-
-
-def stamped(rows: Iterable[Row], columns: Sequence[Column]) -> str:
-    """What changes when one of the files that the rows name does; "" where they name none."""
-    naming = naming_files(columns)
-    if not naming:
-        return ""
-    digest, contents = hashlib.blake2b(digest_size=16), Contents()
-    for row in located(all_rows(rows), naming):
-        for column in naming:
-            value = row.get(column.field, "")
-            if value and not is_data(value):
-                digest.update(f"{value} {contents.stamp(value)}\n".encode(errors="surrogatepass"))
-    return digest.hexdigest()
-
-
-def examine(row: Row, columns: Sequence[Column]) -> dict[str, Array] | str:
-    """The encodings of a row, or the reason why it cannot be used."""
+def examine(
+    row: Row, columns: Sequence[Column], remembered: Mapping[str, Callable[[str], Array]]
+) -> dict[str, Array] | str:
+    """The encodings of a row, or the reason why it cannot be used; remembered: `encode` of some columns."""
     problem = getattr(row, "problem", None)
     if problem:
         return f"the row {problem}"
@@ -163,7 +132,7 @@ def examine(row: Row, columns: Sequence[Column]) -> dict[str, Array] | str:
         reason = column.check_value(value)
         if reason is None and value is not None:
             try:
-                encoded[column.name] = column.encode(value)
+                encoded[column.name] = remembered.get(column.name, column.encode)(value)
             except Unreadable as error:
                 return f"{column.field} {error.reason}"
             reason = column.check_encoded(encoded[column.name])

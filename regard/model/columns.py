@@ -22,7 +22,7 @@ from regard.data.columns import (
     TreeColumn,
     VideoColumn,
 )
-from regard.data.encoding import located, naming_files
+from regard.data.locating import located, naming_files
 from regard.data.readers import Row
 from regard.spec import (
     AlignmentSpec,

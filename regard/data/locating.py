@@ -1,0 +1,53 @@
+"""Files that rows name: where they are, and whether they have changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from regard.data.columns.column import Column
+from regard.data.contents import Contents, is_data
+from regard.data.readers.row import Row
+
+
+def naming_files(columns: Sequence[Column]) -> list[Column]:
+    """Those whose values may be paths."""
+    return [column for column in columns if type(column).located is not Column.located]
+
+
+def located(rows: Iterable[Row], naming: Sequence[Column]) -> Iterator[Row]:
+    """The rows, with what names a file made findable."""
+    contents = Contents()
+    return (locate(row, naming, contents) if naming else row for row in rows)
+
+
+def locate(row: Row, naming: Sequence[Column], contents: Contents) -> Row:
+    """The row, with what names a file made findable: in the row's folder, where it has one, then beside its file."""
+    file, folder = getattr(row, "file", ""), getattr(row, "folder", "")
+    kept = {}
+    for column in naming:
+        value = row.get(column.field)
+        if value is None:
+            continue
+        found = column.located(value, os.path.join(folder, "row") if folder else file)
+        if folder and not is_data(found) and not contents.has(found):
+            beside = column.located(value, file)
+            found = beside if contents.has(beside) else found
+        kept[column.field] = found
+    line, problem = getattr(row, "line", 0), getattr(row, "problem", None)
+    return Row({**row, **kept}, file=file, line=line, problem=problem, source=getattr(row, "source", ""))
+
+
+def stamped(rows: Iterable[Row], columns: Sequence[Column]) -> str:
+    """What changes when one of the files that the rows name does; "" where they name none."""
+    naming = naming_files(columns)
+    if not naming:
+        return ""
+    digest, contents = hashlib.blake2b(digest_size=16), Contents()
+    for row in located(rows, naming):
+        for column in naming:
+            value = row.get(column.field, "")
+            if value and not is_data(value):
+                digest.update(f"{value} {contents.stamp(value)}\n".encode(errors="surrogatepass"))
+    return digest.hexdigest()
