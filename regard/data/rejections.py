@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from regard.data.contents import is_data
 from regard.data.readers.row import Row
 from regard.data.readers.rows import SKIP_HINT, BadRows
 from regard.errors import RegardError
+
+MOST_CONTENT = 64
 
 
 class Rejected(NamedTuple):
@@ -53,7 +56,9 @@ class Rejections:
         """reason: a sentence without its full stop, "target is empty"."""
         if self.on_bad == "stop":
             raise RegardError(f"{reason}.", where=row.where, fix=SKIP_HINT)
-        self.kept.append(Rejected(row.file, row.line, reason, row.source or "\t".join(row.values())))
+        self.kept.append(
+            Rejected(row.file, row.line, reason, row.source or "\t".join(map(short, row.values())))
+        )
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -64,6 +69,11 @@ class Rejections:
         return Counter(
             re.sub(r"'[^']*'|\b\d+\b|\b0x[0-9a-f]+\b", "…", rejected.reason) for rejected in self.kept
         )
+
+
+def short(value: str) -> str:
+    """The value; of one that is the content of a file, how it begins."""
+    return f"{value[:MOST_CONTENT]}…" if is_data(value) and len(value) > MOST_CONTENT else value
 
 
 def write_rejected(path: Path, rejected: Iterable[Rejected]) -> int:

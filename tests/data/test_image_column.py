@@ -266,6 +266,16 @@ def test_data_uris_with_something_else_inside() -> None:
         column.encode(data_uri(b"hello", "image/png"))
 
 
+def test_a_rejected_picture_does_not_fill_the_list_with_its_content(tmp_path: Path) -> None:
+    column = ImageColumn("image", size=8)
+    broken = column.written(column.written(noise(0)).encode())
+    rows = [Row({"image": broken, "label": "a"}), Row({"image": column.written(noise(0)), "label": "a"})]
+    Dataset.build(rows, [column, labels("a")], on_bad="skip", rejected=tmp_path / "rejected.tsv")
+    (one,) = read_rejected(tmp_path / "rejected.tsv")
+    assert one.row.startswith("data:application/octet-stream;base64,") and one.row.endswith("…\ta")
+    assert len(one.row) < 80
+
+
 def test_cost_is_in_patches_so_that_batches_have_many_pictures() -> None:
     dataset = noisy_dataset(10)
     assert dataset.costs.tolist() == [1] * 10
