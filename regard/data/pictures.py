@@ -79,7 +79,7 @@ def upright(picture: Image.Image) -> Image.Image:
     return ImageOps.exif_transpose(picture)
 
 
-def opaque(picture: Image.Image, shown: str = "is a picture") -> Image.Image:
+def opaque(picture: Image.Image, shown: str = "is a Pillow picture") -> Image.Image:
     """In mode L or RGB: 16 bits scaled to 8, colours looked up, transparency laid over white."""
     mode = picture.mode
     if mode in ("L", "RGB") and "transparency" not in picture.info:

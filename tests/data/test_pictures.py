@@ -171,6 +171,23 @@ def test_a_picture_cut_short(format: str) -> None:
         open_picture(content[: len(content) // 2], "names 'a'")
 
 
+@pytest.mark.filterwarnings("ignore")  # the decoders have a word to say about some of these
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM"])
+def test_whatever_is_wrong_with_a_file_it_is_said_in_one_way(format: str) -> None:
+    generator, refused = np.random.default_rng(1), 0
+    content = saved(noise(24), format)
+    for number in range(40):
+        damaged = bytearray(content[: generator.integers(1, len(content))] if number % 2 else content)
+        for place in generator.integers(0, len(damaged), generator.integers(1, 6)):
+            damaged[place] = generator.integers(0, 256)
+        try:
+            assert decoded(bytes(damaged), (8, 8)).shape == (8, 8, 3)
+        except Unreadable as error:
+            refused += 1
+            assert error.reason.startswith("names 'a', ")
+    assert refused >= 15
+
+
 def test_text_is_no_picture() -> None:
     with pytest.raises(Unreadable, match="no picture that can be read: it begins with b'hello wo'"):
         open_picture(b"hello world", "names 'a.png'")
