@@ -86,6 +86,18 @@ BARS: dict[str, list[Bar]] = {
     "video-caption-local": [],
     "video-caption-global": [],
     "video-caption-both": [Bar("test.exact", 0.85)],
+    "image-class": [Bar("test.accuracy", 0.95)],
+    "image-class-residual": [Bar("test.accuracy", 0.95)],
+    "caption": [
+        Bar("test.exact", 0.90),
+        Bar("test.pointing", 0.85),
+        Bar("crowded.exact", 0.0, behind="caption-start"),
+        Bar("crowded.exact", 0.0, behind="caption-every-step"),
+    ],
+    "caption-start": [],
+    "caption-every-step": [],
+    "image-qa": [Bar("test.accuracy", 0.95)],
+    "image-qa-attention": [Bar("test.accuracy", 0.95)],
     "translation-no-attention": [],
     "translation-every-step": [],
 }
