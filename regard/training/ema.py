@@ -18,12 +18,19 @@ from regard.training.checkpoint import copy_into
 
 
 class MovingAverage:
-    """Averages the floating-point weights of `network`; `applied` lends them to it."""
+    """Averages the floating-point weights of `network`; `applied` lends them to it.
+
+    What a normalisation over batches remembers of them is averaged with the weights it belongs to.
+    """
 
     def __init__(self, network: nn.Module, decay: float) -> None:
         self.decay = decay
+        kept = network.state_dict().keys()
+        remembered = {name: buffer for name, buffer in network.named_buffers() if name in kept}
         self.weights = {
-            name: parameter for name, parameter in network.named_parameters() if parameter.is_floating_point()
+            name: tensor
+            for name, tensor in {**dict(network.named_parameters()), **remembered}.items()
+            if tensor.is_floating_point()
         }
         self.averages = {name: parameter.detach().clone() for name, parameter in self.weights.items()}
 
