@@ -97,15 +97,12 @@ def _cells(looks: Timed, word: int, left: float, width: float, y: float, shape: 
 
 
 def _when(looks: Timed, position: int) -> str:
-    """The time of a position, as people say it."""
+    """The time of a position, as people say it: films are counted from 1, vectors without seconds from 0."""
     begin, end = float(looks.bounds[position]), float(looks.bounds[position + 1])
-    if isinstance(looks, SeriesLooks):
-        if looks.seconds > 0:
-            return f"{begin * looks.seconds:.2f} to {end * looks.seconds:.2f} s"
-        count = len(looks.values)
-    else:
-        count = len(looks.frames)
-    first, last = round(begin * count), max(1, round(end * count)) - 1
+    if isinstance(looks, SeriesLooks) and looks.seconds > 0:
+        return f"{begin * looks.seconds:.2f} to {end * looks.seconds:.2f} s"
+    count, start = (len(looks.frames), 1) if isinstance(looks, FilmLooks) else (len(looks.values), 0)
+    first, last = round(begin * count) + start, round(end * count) + start - 1
     return f"frame {first}" if last <= first else f"frames {first} to {last}"
 
 

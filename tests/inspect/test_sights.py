@@ -164,6 +164,7 @@ def test_cells_of_a_film_lie_under_their_frames():
         assert cell.x <= frame.x and frame.x + frame.width <= cell.x + cell.width
         assert frame.y + frame.height < cell.y
     assert [float(dict(cell.tags)["value"]) for cell in cells] == pytest.approx([0.025] * 4 + [0.45] * 2)
+    assert cells[4].tip == "jumps ← frame 5  0.450"
     [outline] = tagged(rows[1], "truth")
     assert outline.x == pytest.approx(cells[4].x)
     assert outline.x + outline.width == pytest.approx(cells[5].x + cells[5].width)

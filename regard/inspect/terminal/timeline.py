@@ -45,7 +45,7 @@ def draw_film(looks: FilmLooks, width: int, ink: Ink) -> Iterator[Text]:
     rows = lines_for(columns, looks.frames.shape[2] / looks.frames.shape[1])
     panels = []
     for frame in looks.shown(max(1, room // THUMB)):
-        number = Text(fit(str(frame), columns), style=ink.style("muted"))
+        number = Text(fit(str(frame + 1), columns), style=ink.style("muted"))
         panels.append([number, *half_blocks(resized(looks.frames[frame], columns, 2 * rows), ink)])
     fitting = max(1, (room + 1) // (columns + 1))
     for line in side_by_side(panels[:fitting], gap=1):
