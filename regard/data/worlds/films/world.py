@@ -49,7 +49,7 @@ class Shot:
 class FilmsWorld:
     """Films of one or more shots; in each of them a shape does something.
 
-        film → the red square moves left then the blue circle grows
+        film → the red square moves left then the blue ring grows
 
     `action` is what the first shape does and `moment` when it does so. `places` says for each word of the caption that
     names a colour or a shape in which frames it is there, and for the words of the action in which it happens, as
