@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import dataclass
 
 import pytest
 import torch
 
-from regard.data.batch import END, UNKNOWN
+from regard.data.batch import BEGIN, END, UNKNOWN
 from regard.errors import RegardError
 from regard.nn.search import Beam, Ensemble, Greedy, Limits, Sample, Stepper, score
+from regard.nn.stepping import Step
 
 from .conftest import SOURCE, model, tokens
 
@@ -121,6 +123,44 @@ def test_beam_ranks_by_penalised_score_and_differs_by_hypothesis():
     ranks = found.scores / ((5 + found.lengths) / 6)
     assert bool((ranks[:, :-1] >= ranks[:, 1:] - 1e-6).all())
     assert all(len({tuple(found.content(row, rank)) for rank in range(5)}) == 5 for row in range(3))
+
+
+@dataclass(frozen=True)
+class Written:
+    """The words so far, (B, K, T), of each hypothesis."""
+
+    words: torch.Tensor
+
+    def reorder(self, parents):
+        return Written(self.words.gather(1, parents.unsqueeze(-1).expand(-1, -1, self.words.shape[2])))
+
+
+class Dictionary:
+    """p = 0.9 for the long word 4 5 6 7 8, 0.02 for each of the words 9 to 13; spelled by its own chain rule."""
+
+    lengths = torch.tensor([4])
+
+    def start(self):
+        return Written(torch.zeros(1, 1, 0, dtype=torch.int64))
+
+    def step(self, tokens, state):
+        words = torch.cat([state.words.expand(-1, tokens.shape[1], -1), tokens.unsqueeze(-1)], -1)
+        logits = torch.full((1, tokens.shape[1], 14), -30.0)
+        for k, last in enumerate(tokens[0].tolist()):
+            if last == BEGIN:
+                logits[0, k, 4], logits[0, k, 9:] = math.log(0.9), math.log(0.02)
+            else:
+                logits[0, k, last + 1 if 4 <= last < 8 else END] = 0.0
+        return Step(logits, Written(words), {})
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_short_words_do_not_end_the_search_for_a_better_long_one(penalty):
+    for size in (1, 3, 5):
+        found = Beam(size=size, length_penalty=penalty)(Dictionary())
+        assert found.content(0, 0) == [4, 5, 6, 7, 8]
+        assert math.isclose(float(found.scores[0, 0]), math.log(0.9), abs_tol=1e-4)
+    assert Beam(size=5, best=5)(Dictionary()).content(0, 1) in [[word] for word in range(9, 14)]
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,9 @@ from regard.nn.search.stepper import Stepper
 class Beam:
     """Keeps the `size` most probable beginnings of each source; a beginning that reaches END among them is finished.
 
-    A source is done when `size` hypotheses are finished, or at its maximum length. The finished ones are ranked by
-    log-probability / ((5 + length) / 6)^length_penalty (Wu 2016), END counted; 0 ranks by probability alone.
+    The finished ones are ranked by log-probability / ((5 + length) / 6)^length_penalty (Wu 2016), END counted; 0 ranks
+    by probability alone. A source is done when `size` hypotheses are finished and the best beginning, were it to end
+    here, would not come among the `best` of them; or at its maximum length.
 
     best   how many hypotheses to return, at most `size`
     """
@@ -55,8 +56,9 @@ class Beam:
             restrict = partial(self.limits.apply, step=t, last=last)
             scores, parents, tokens = best_continuations(step.logits, live, 2 * self.size, restrict)
             pool = self._finish(pool, scores, parents, tokens, t, done)
-            done = done | pool.full | (last <= t)
             live, parents, words = self._prune(scores, parents, tokens)
+            hopeless = live[:, 0] / self._penalty(t) <= pool.normalised[:, self.best - 1]
+            done = done | (pool.full & hopeless) | (last <= t)
             paths.words.append(words)
             paths.parents.append(parents)
             paths.totals.append(live)
@@ -73,7 +75,12 @@ class Beam:
         scores, parents, tokens = scores[:, : self.size], parents[:, : self.size], tokens[:, : self.size]
         ended = (tokens == END) & ~done[:, None]
         totals = scores.masked_fill(~ended, -torch.inf)
-        return pool.add(totals / ((6 + step) / 6) ** self.length_penalty, totals, step, parents)
+        return pool.add(totals / self._penalty(step), totals, step, parents)
+
+    def _penalty(self, step: int) -> float:
+        """What the score of a hypothesis is divided by that ends at a step, counted from 0."""
+        penalty: float = ((6 + step) / 6) ** self.length_penalty
+        return penalty
 
     def _prune(self, scores: Tensor, parents: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The K best of those that go on; at most K of the 2K candidates end, so there are K of them."""
