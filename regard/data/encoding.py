@@ -108,21 +108,22 @@ def examined(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[tuple[R
     """Every row beside what `examine` finds; where there are files to decode, several at a time."""
     naming, contents = naming_files(columns), Contents()
     # neighbouring rows often name the same file: the captions of a picture, the questions about it
-    remembered = {
-        column.name: lru_cache(NEIGHBOURS)(column.encode) for column in columns if not column.cached
+    encoders = {
+        column.name: column.encode if column.cached else lru_cache(NEIGHBOURS)(column.encode)
+        for column in columns
     }
 
     def one(row: Row) -> tuple[Row, dict[str, Array] | str]:
         row = locate(row, naming, contents) if naming else row
-        return row, examine(row, columns, remembered)
+        return row, examine(row, columns, encoders)
 
     return ahead(one, all_rows(rows), usual_workers(columns))
 
 
 def examine(
-    row: Row, columns: Sequence[Column], remembered: Mapping[str, Callable[[str], Array]]
+    row: Row, columns: Sequence[Column], encoders: Mapping[str, Callable[[str], Array]]
 ) -> dict[str, Array] | str:
-    """The encodings of a row, or the reason why it cannot be used; remembered: `encode` of some columns."""
+    """The encodings of a row, or the reason why it cannot be used; encoders: column → its `encode`."""
     problem = getattr(row, "problem", None)
     if problem:
         return f"the row {problem}"
@@ -132,7 +133,7 @@ def examine(
         reason = column.check_value(value)
         if reason is None and value is not None:
             try:
-                encoded[column.name] = remembered.get(column.name, column.encode)(value)
+                encoded[column.name] = encoders[column.name](value)
             except Unreadable as error:
                 return f"{column.field} {error.reason}"
             reason = column.check_encoded(encoded[column.name])
