@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from regard.data import Column
+from regard.data.columns import KINDS
 from regard.data.held import Held
 
 
@@ -32,3 +35,10 @@ def test_contents_in_the_row_are_known_by_the_row() -> None:
     held = Held()
     for row in (0, 1):
         assert held.get("one", "data:,x", row, lambda _, row=row: np.full(1, row)).tolist() == [row]
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS.values() if not kind.cached], ids=lambda kind: kind.type
+)
+def test_what_is_not_varied_can_be_held(kind: type[Column]) -> None:
+    assert not kind("input").varies

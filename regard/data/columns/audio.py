@@ -160,6 +160,10 @@ class AudioColumn(Column):
     def encode(self, value: str) -> Array:
         return self._normalized(self.frames(self.samples(value)).numpy())
 
+    @property
+    def varies(self) -> bool:
+        return self.augment is not None
+
     def varied(self, value: str, generator: np.random.Generator) -> Array:
         if self.augment is None:
             return self.encode(value)

@@ -108,6 +108,10 @@ class SeriesColumn(Column):
         """(T, D) float32"""
         return self._normal(self._features(self._read(value)), value)
 
+    @property
+    def varies(self) -> bool:
+        return self.variation is not None
+
     def varied(self, value: str, generator: np.random.Generator) -> Array:
         """(T, D) float32: at another pace, turned, stretched, with noise, as the augmentation says."""
         if self.variation is None:

@@ -87,6 +87,10 @@ class VideoColumn(Column):
         """(T, H, W, C) uint8"""
         return self._laid(value, None)
 
+    @property
+    def varies(self) -> bool:
+        return self.augmentation is not None
+
     def varied(self, value: str, generator: np.random.Generator) -> Array:
         """(T, H, W, C) uint8: another part, mirrored, in other colours, as the augmentation says."""
         if self.augmentation is None:
