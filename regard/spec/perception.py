@@ -107,6 +107,8 @@ class SoundAugmentSpec(Part):
     """The largest change of speed, as a share; the pitch changes with it."""
     noise: Annotated[float, Field(ge=0.0)] = 0.0
     """The loudest white noise, as a share of the sound's own loudness."""
+    loudness: Annotated[float, Field(ge=0.0, le=40.0)] = 0.0
+    """The largest change of loudness, in decibels."""
 
 
 class AudioSpec(Part):

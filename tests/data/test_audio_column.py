@@ -133,6 +133,11 @@ def test_speed_changes_the_length_and_noise_the_sound():
     assert min(lengths) == np.ceil(4000 * 40 / 44) and max(lengths) == np.ceil(4000 * 40 / 36)
     noisy = SoundVariation(noise=0.5).sound(samples, np.random.default_rng(0)) - samples
     assert 0 < float(noisy.square().mean().sqrt()) < 0.5 * float(samples.square().mean().sqrt())
+    peaks = [
+        float(SoundVariation(loudness=6.0).sound(samples, np.random.default_rng(seed)).abs().max())
+        for seed in range(100)
+    ]
+    assert 0.2 < min(peaks) < 0.22 and 0.75 < max(peaks) < 0.8, "6 dB double or halve 0.4"
 
 
 def test_bad_sounds_are_set_aside_by_name(tmp_path):

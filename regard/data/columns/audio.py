@@ -38,6 +38,7 @@ class SoundVariation:
     time_width, frequency_width   … this share of the frames, of the bands
     speed    the largest change of speed, as a share; the pitch changes with it
     noise    the loudest white noise, as a share of the sound's own loudness
+    loudness the largest change of loudness, in decibels
     """
 
     time_masks: int = 0
@@ -46,9 +47,10 @@ class SoundVariation:
     frequency_width: float = 0.15
     speed: float = 0.0
     noise: float = 0.0
+    loudness: float = 0.0
 
     def sound(self, samples: Tensor, generator: np.random.Generator) -> Tensor:
-        """The samples faster or slower, with noise."""
+        """The samples faster or slower, with noise, louder or softer."""
         if self.speed:
             reach = round(SPEEDS * self.speed)
             samples = resample(samples, SPEEDS + int(generator.integers(-reach, reach + 1)), SPEEDS)
@@ -56,6 +58,8 @@ class SoundVariation:
             loudness = float(samples.square().mean().sqrt()) * self.noise * generator.random()
             drawn = generator.standard_normal(len(samples), dtype=np.float32)
             samples = samples + loudness * torch.from_numpy(drawn)
+        if self.loudness:
+            samples = samples * 10 ** (generator.uniform(-self.loudness, self.loudness) / 20)
         return samples
 
     def masked(self, frames: Array, generator: np.random.Generator) -> Array:
