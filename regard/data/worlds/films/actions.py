@@ -52,7 +52,7 @@ ACTIONS: dict[str, Action] = {
         Action("moves right", lambda p: {"x": DISTANCE * p}, (0, DISTANCE, 0, 0), lasting=True),
         Action("moves up", lambda p: {"y": -DISTANCE * p}, (0, 0, DISTANCE, 0), lasting=True),
         Action("moves down", lambda p: {"y": DISTANCE * p}, (0, 0, 0, DISTANCE), lasting=True),
-        Action("grows", lambda p: {"radius": 1.0 + 0.65 * p}, (2, 2, 2, 2), lasting=True),
+        Action("grows", lambda p: {"radius": 1.0 + 0.5 * p}, (2.5, 2.5, 2.5, 2.5), lasting=True),
         Action("shrinks", lambda p: {"radius": 1.0 - 0.55 * p}, lasting=True),
         Action("turns", lambda p: {"angle": np.pi * p}, lasting=True, corners=True),
         Action("jumps", lambda p: {"y": -4.0 * 8.0 * p * (1.0 - p)}, (0, 0, 8.0, 0)),

@@ -15,7 +15,7 @@ from regard.data.worlds.films.drawing import COLOURS, ROUND, SHAPES, blank, cove
 from regard.data.worlds.world import Splits, numbered
 from regard.errors import RegardError
 
-RADIUS = 4.0
+RADIUS = 5.0
 FRAMES = 5
 """Frames of one action; jumps and circles would be hard to tell in fewer."""
 MOST_EVENTS = 5
