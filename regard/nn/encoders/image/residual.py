@@ -9,11 +9,23 @@ from torch import Tensor, nn
 from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved, halvings, summary_of
 
 
+class PlaceNorm(nn.LayerNorm):
+    """(B, C, H, W): mean 0 and variance 1 over the features of each place, times and plus something learned.
+
+    What a place holds then depends on what is seen there alone. Normalised over a batch, it would depend on the other
+    pictures, and in use on what was remembered of those of training: with scenes of few things and of many that is
+    another network.
+    """
+
+    def forward(self, features: Tensor) -> Tensor:
+        return super().forward(features.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
 def convolution(inputs: int, outputs: int, *, width: int = 3) -> nn.Sequential:
-    """A convolution whose outputs have mean 0 and variance 1 over the batch, times and plus something learned."""
+    """A convolution, normalised at each place."""
     layer = nn.Conv2d(inputs, outputs, width, padding=width // 2, bias=False)
     nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-    return nn.Sequential(layer, nn.BatchNorm2d(outputs))
+    return nn.Sequential(layer, PlaceNorm(outputs))
 
 
 class First(nn.Module):
@@ -29,7 +41,7 @@ class First(nn.Module):
         width, padding = (2 * stride, stride // 2) if stride > 1 else (3, 1)
         self.layer = nn.Conv2d(inputs, outputs, width, stride, padding, bias=False)
         nn.init.kaiming_normal_(self.layer.weight, mode="fan_out", nonlinearity="relu")
-        self.norm = nn.BatchNorm2d(outputs)
+        self.norm = PlaceNorm(outputs)
 
     def forward(self, pixels: Tensor) -> Tensor:
         height, width = (-side % self.stride for side in pixels.shape[2:])  # to whole places

@@ -13,7 +13,7 @@ from regard.nn.encoders.image.residual import convolution
 class VGG(PictureNetwork):
     """A stage of `blocks` convolutions for each of the channels, pooled until a place of the grid is `cell` pixels.
 
-    Smaller than the published ones, and normalised over the batch, so that it learns from few pictures without
+    Smaller than the published ones, and normalised at each place, so that it learns from few pictures without
     pretraining. `summary` and `size` as in `ResidualNetwork`.
     """
 
