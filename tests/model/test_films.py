@@ -44,7 +44,7 @@ def captions(**encoder) -> Spec:
         {"motion": "local", "cell": "lstm"},
         {"cell": "none"},
         {"values": "frames", "bidirectional": False},
-        {"frame": {"network": "resnet", "channels": [4, 8], "cell": 8, "summary": "mean"}},
+        {"frame": {"network": "resnet", "channels": [4, 8], "cell": 4, "summary": "mean"}},
     ],
 )
 def test_each_word_looks_at_the_frames(films: list[Row], encoder: dict) -> None:
