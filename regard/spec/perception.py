@@ -153,6 +153,9 @@ class ImageEncoderSpec(Part):
     """Of resnet and vgg: residual blocks, or convolutions, in each stage."""
     cell: Count = 8
     """Of resnet and vgg: pixels a place of the grid is wide, a power of two."""
+    normalise: Literal["place", "batch"] = "place"
+    """Of resnet and vgg: over the features of each place, or each feature over all places of the batch, which learns
+    sooner where pictures are much alike."""
     position: Literal["none", "coordinates", "learned"] = "learned"
     """What a place knows of where it is: nothing, its x and y beside its features, or a learned vector in them."""
     rows: bool = False

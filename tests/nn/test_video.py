@@ -86,3 +86,13 @@ def test_every_part_learns() -> None:
     memory = made(films([3, 2]))
     (memory.values.square().sum() + memory.summary.sum()).backward()
     assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in made.parameters())
+
+
+def test_normalised_over_the_batch_or_at_each_place() -> None:
+    """In training a place normalised over the batch depends on the other pictures; one normalised by itself does not."""
+    pictures = torch.randn(3, 3, 16, 16)
+    for normalise, alone in (("place", True), ("batch", False)):
+        torch.manual_seed(1)
+        made = VGG((3, 16, 16), channels=(4, 8), cell=4, normalise=normalise).train()
+        with torch.no_grad():
+            assert torch.allclose(made(pictures)[0][:1], made(pictures[:1])[0], atol=1e-5) == alone

@@ -25,6 +25,7 @@ def picture_network(encoder: ImageEncoderSpec, canvas: Canvas, *, read_files: bo
         channels=encoder.channels,
         blocks=encoder.blocks,
         cell=encoder.cell,
+        normalise=encoder.normalise,
         summary=encoder.summary,
         size=encoder.size,
         dropout=encoder.dropout,

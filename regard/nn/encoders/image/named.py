@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from regard.errors import RegardError
 from regard.nn.encoders.image.lenet import LeNet
-from regard.nn.encoders.image.network import Canvas, PictureNetwork
+from regard.nn.encoders.image.network import Canvas, Normalise, PictureNetwork
 from regard.nn.encoders.image.pretrained import Backbone
 from regard.nn.encoders.image.residual import ResidualNetwork
 from regard.nn.encoders.image.vgg import VGG, VGG16
@@ -21,6 +21,7 @@ def make_network(
     channels: Sequence[int] = (16, 32, 64),
     blocks: int = 1,
     cell: int = 8,
+    normalise: Normalise = "place",
     summary: str = "mean",
     size: int = 128,
     dropout: float = 0.0,
@@ -35,7 +36,14 @@ def make_network(
     if name in ("resnet", "vgg"):
         made = ResidualNetwork if name == "resnet" else VGG
         return made(
-            canvas, channels=channels, blocks=blocks, cell=cell, summary=summary, size=size, dropout=dropout
+            canvas,
+            channels=channels,
+            blocks=blocks,
+            cell=cell,
+            normalise=normalise,
+            summary=summary,
+            size=size,
+            dropout=dropout,
         )
     if name.startswith("timm:"):
         return Backbone(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from torch import Tensor, nn
 
 from regard.errors import RegardError
 
+Normalise = Literal["place", "batch"]
 Canvas = tuple[int, int, int]
 """C, H, W: channels, height and width of the pictures, in pixels."""
 

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved, halvings, summary_of
+from regard.nn.encoders.image.network import (
+    Canvas,
+    Normalise,
+    PictureNetwork,
+    halved,
+    halvings,
+    summary_of,
+)
 
 
 class PlaceNorm(nn.LayerNorm):
@@ -21,11 +28,18 @@ class PlaceNorm(nn.LayerNorm):
         return super().forward(features.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
-def convolution(inputs: int, outputs: int, *, width: int = 3) -> nn.Sequential:
-    """A convolution, normalised at each place."""
+def normalisation(kind: Normalise, channels: int) -> nn.Module:
+    """place: `PlaceNorm`; batch: each feature over all places of all pictures, which learns sooner what is alike."""
+    return PlaceNorm(channels) if kind == "place" else nn.BatchNorm2d(channels)
+
+
+def convolution(
+    inputs: int, outputs: int, *, width: int = 3, normalise: Normalise = "place"
+) -> nn.Sequential:
+    """A convolution, normalised at each place or over the batch."""
     layer = nn.Conv2d(inputs, outputs, width, padding=width // 2, bias=False)
     nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-    return nn.Sequential(layer, PlaceNorm(outputs))
+    return nn.Sequential(layer, normalisation(normalise, outputs))
 
 
 class First(nn.Module):
@@ -35,13 +49,13 @@ class First(nn.Module):
     a convolution of odd width would move it by half a place.
     """
 
-    def __init__(self, inputs: int, outputs: int, *, stride: int) -> None:
+    def __init__(self, inputs: int, outputs: int, *, stride: int, normalise: Normalise = "place") -> None:
         super().__init__()
         self.stride = stride
         width, padding = (2 * stride, stride // 2) if stride > 1 else (3, 1)
         self.layer = nn.Conv2d(inputs, outputs, width, stride, padding, bias=False)
         nn.init.kaiming_normal_(self.layer.weight, mode="fan_out", nonlinearity="relu")
-        self.norm = PlaceNorm(outputs)
+        self.norm = normalisation(normalise, outputs)
 
     def forward(self, pixels: Tensor) -> Tensor:
         height, width = (-side % self.stride for side in pixels.shape[2:])  # to whole places
@@ -51,12 +65,13 @@ class First(nn.Module):
 class Block(nn.Module):
     """relu(x + F(x)), F two convolutions of 3 × 3; where the number of features changes, x goes through a 1 × 1 one."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
+    def __init__(self, inputs: int, outputs: int, *, normalise: Normalise = "place") -> None:
         super().__init__()
-        self.first = convolution(inputs, outputs)
-        self.second = convolution(outputs, outputs)
+        self.first = convolution(inputs, outputs, normalise=normalise)
+        self.second = convolution(outputs, outputs, normalise=normalise)
         nn.init.zeros_(self.second[1].weight)  # type: ignore[arg-type]  # a block starts as the identity
-        self.past = convolution(inputs, outputs, width=1) if inputs != outputs else nn.Identity()
+        changes = inputs != outputs
+        self.past = convolution(inputs, outputs, width=1, normalise=normalise) if changes else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         return nn.functional.relu(self.past(x) + self.second(nn.functional.relu(self.first(x))))
@@ -77,6 +92,7 @@ class ResidualNetwork(PictureNetwork):
         channels: Sequence[int] = (16, 32, 64),
         blocks: int = 1,
         cell: int = 8,
+        normalise: Normalise = "place",
         summary: str = "mean",
         size: int = 128,
         dropout: float = 0.0,
@@ -86,14 +102,14 @@ class ResidualNetwork(PictureNetwork):
         times = halvings(cell, max(len(channels), 2))
         self.channels = channels[-1]
         self.grid = (halved(height, times), halved(width, times))
-        self.first = First(colours, channels[0], stride=2 if times else 1)
+        self.first = First(colours, channels[0], stride=2 if times else 1, normalise=normalise)
         stages: list[nn.Module] = [nn.MaxPool2d(2, ceil_mode=True)] if times > 1 else []
         below = channels[0]
         for stage, above in enumerate(channels[1:]):
             if 0 < stage < times - 1:
                 stages.append(nn.MaxPool2d(2, ceil_mode=True))
             for _ in range(blocks):
-                stages.append(Block(below, above))
+                stages.append(Block(below, above, normalise=normalise))
                 below = above
         self.stages = nn.Sequential(*stages)
         self.summary = summary_of(summary, self.channels, self.grid, size, dropout=dropout)

@@ -6,14 +6,21 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved, halvings, summary_of
+from regard.nn.encoders.image.network import (
+    Canvas,
+    Normalise,
+    PictureNetwork,
+    halved,
+    halvings,
+    summary_of,
+)
 from regard.nn.encoders.image.residual import convolution
 
 
 class VGG(PictureNetwork):
     """A stage of `blocks` convolutions for each of the channels, pooled until a place of the grid is `cell` pixels.
 
-    Smaller than the published ones, and normalised at each place, so that it learns from few pictures without
+    Smaller than the published ones, and normalised, so that it learns from few pictures without
     pretraining. `summary` and `size` as in `ResidualNetwork`.
     """
 
@@ -24,6 +31,7 @@ class VGG(PictureNetwork):
         channels: Sequence[int] = (16, 32, 64),
         blocks: int = 1,
         cell: int = 8,
+        normalise: Normalise = "place",
         summary: str = "mean",
         size: int = 128,
         dropout: float = 0.0,
@@ -37,7 +45,7 @@ class VGG(PictureNetwork):
         below = colours
         for stage, above in enumerate(channels):
             for _ in range(blocks):
-                layers += [convolution(below, above), nn.ReLU()]
+                layers += [convolution(below, above, normalise=normalise), nn.ReLU()]
                 below = above
             if stage < times:
                 layers.append(nn.MaxPool2d(2, ceil_mode=True))
