@@ -89,7 +89,7 @@ def test_every_part_learns() -> None:
 
 
 def test_normalised_over_the_batch_or_at_each_place() -> None:
-    """In training a place normalised over the batch depends on the other pictures; one normalised by itself does not."""
+    """In training a place normalised over the batch depends on the other pictures; normalised by itself it does not."""
     pictures = torch.randn(3, 3, 16, 16)
     for normalise, alone in (("place", True), ("batch", False)):
         torch.manual_seed(1)
