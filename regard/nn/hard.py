@@ -81,7 +81,8 @@ class ScoreFunction(nn.Module):
 
     C_t is the cost −log p of the n_t words from t on. (The paper takes those before t too; a draw has no part in
     them, so that leaving them out changes the variance and not the expectation.) b is a moving average of the cost of
-    a word, at first that of guessing evenly among the `vocabulary`.
+    a word in the rows that draw (those that read the expectation fare better, and would pull it from where it belongs),
+    at first that of guessing evenly among the `vocabulary`.
     """
 
     baseline: Tensor
@@ -116,7 +117,7 @@ class ScoreFunction(nn.Module):
             logarithms = (weights[name] * chosen).sum(-1).clamp(min=tiny).log()  # (N) log α_s̃
             credit = credit + torch.where(drew, ahead * logarithms, 0.0).sum()
             entropy = entropy + torch.special.entr(weights[name].clamp(min=tiny)).sum()
-        self._observe(costs)
+        self._observe(costs, drew)
         total = self.drawing.reward * credit - self.drawing.entropy * entropy
         return total, {"draws": credit.detach(), "entropy": entropy.detach()}
 
@@ -128,6 +129,9 @@ class ScoreFunction(nn.Module):
         return packing.pack(padded.flip(1).cumsum(1).flip(1))
 
     @torch.no_grad()
-    def _observe(self, costs: Tensor) -> None:
+    def _observe(self, costs: Tensor, drew: Tensor) -> None:
         """b ← decay · b + (1 − decay) · the mean cost of these words; after its use, so that b owes them nothing."""
-        self.baseline.lerp_(costs.mean().to(self.baseline.dtype), 1.0 - self.drawing.decay)
+        words = drew.sum()
+        mean = (costs * drew).sum() / words.clamp(min=1)
+        share = (1.0 - self.drawing.decay) * (words > 0)
+        self.baseline.lerp_(mean.to(self.baseline.dtype), share.to(self.baseline.dtype))

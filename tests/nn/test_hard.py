@@ -165,7 +165,9 @@ def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after() -> 
     entropy = -(weights * weights.log()).sum()
     torch.testing.assert_close(parts["draws"], credit)
     torch.testing.assert_close(total, 0.5 * credit - 0.25 * entropy)
-    assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.0)
+    assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.5)  # of row 0, which drew
+    term(costs, {"a": weights}, {"a": drawn}, torch.tensor([False, False]), packing)
+    assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.5)
 
 
 def test_coverage_by_hand() -> None:
