@@ -94,7 +94,10 @@ def test_nothing_is_drawn_elsewhere(captions):
 
 def test_things_are_named_from_left_to_right_and_relations_hold(captions):
     relations = Counter()
-    for row in captions["train"]:
+    related = world("scenes", **SMALL, relations=True).splits()["train"]
+    assert [row["image"] for row in related] == [row["image"] for row in captions["train"]]
+    assert " and " in captions["train"][0]["caption"] or len(places(captions["train"][0])) == 1
+    for row in related:
         words, boxes = row["caption"].split(), [box for _, box in places(row)]
         middles = [((left + right) / 2, (top + bottom) / 2) for left, top, right, bottom in boxes]
         assert [x for x, _ in middles] == sorted(x for x, _ in middles)

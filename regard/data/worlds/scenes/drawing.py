@@ -35,7 +35,6 @@ def stencil(shape: str, side: int) -> NDArray[np.float32]:
         "triangle": abs(x) <= (y + 1) / 2,
         "ring": (radius <= 1) & (radius >= 0.52),
         "cross": (abs(x) <= 0.34) | (abs(y) <= 0.34),
-        "diamond": abs(x) + abs(y) <= 1,
         "star": _star(x, y),
     }
     covered: NDArray[np.float32] = (

@@ -18,7 +18,7 @@ CHUNK = 4096
 
 def sides(pixels: int, most: int) -> tuple[int, int, int]:
     """Of a small, a medium and a large thing: the more of them a scene may hold, the smaller they are."""
-    large = pixels * 0.65 / most**0.5
+    large = pixels * 0.72 / most**0.5
     return round(large * 0.57), round(large * 0.76), round(large)
 
 

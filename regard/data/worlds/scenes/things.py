@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SHAPES = ("circle", "square", "triangle", "star", "ring", "cross", "diamond")
+SHAPES = ("circle", "square", "triangle", "star", "ring", "cross")
 COLOURS = {
     "red": (214, 39, 40),
     "green": (44, 150, 60),

@@ -26,11 +26,11 @@ CROWDED = 4
 class ScenesWorld:
     """Scenes of 1 to `most` coloured shapes, none of which hides another.
 
-        caption    a large red star above a small blue ring        and where each noun's thing is
+        caption    a large red star and a small blue ring          and where each noun's thing is
         question   what colour is the star → red                   and where the things it is about are
         shape      star, of the leftmost thing                     and where it is
 
-    Things are named from left to right; above, below and beside say how each lies to the next.
+    Things are named from left to right.
 
     seed          determines everything
     train … test  numbers of rows; no scene occurs twice, in one split or in two
@@ -38,6 +38,7 @@ class ScenesWorld:
     most          things in a scene, at most
     pixels        height and width of the picture; things grow with it, and shrink with `most`
     task          what a row has beside the picture: caption, question, shape
+    relations     captions say how each thing lies to the next: above, below, beside instead of and
     """
 
     seed: int = 1
@@ -48,6 +49,7 @@ class ScenesWorld:
     most: int = 5
     pixels: int = 48
     task: str = "caption"
+    relations: bool = False
 
     name: ClassVar[str] = "scenes"
     fields: ClassVar[tuple[str, ...]] = ("image", "caption", "question", "answer", "shape", "places")
@@ -94,7 +96,7 @@ class ScenesWorld:
 
     def _told(self, scene: Scene, asking: Random) -> dict[str, str]:
         if self.task == "caption":
-            text, places = caption(scene, self.pixels)
+            text, places = caption(scene, self.pixels, relations=self.relations)
             return {"caption": text, "places": places}
         if self.task == "question":
             question = ask(scene, self.pixels, asking)
