@@ -22,6 +22,14 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
         parts.TreeSpec,
         parts.AlignmentSpec,
         parts.FactsSpec,
+        parts.ImageSpec,
+        parts.PictureAugmentSpec,
+        parts.VideoSpec,
+        parts.SeriesSpec,
+        parts.SeriesAugmentSpec,
+        parts.AudioSpec,
+        parts.SoundAugmentSpec,
+        parts.PlacesSpec,
     ],
     "encoder": [
         parts.RecurrentEncoderSpec,
@@ -31,6 +39,9 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
         parts.BagEncoderSpec,
         parts.StoryEncoderSpec,
         parts.ParentsSpec,
+        parts.ImageEncoderSpec,
+        parts.VideoEncoderSpec,
+        parts.PyramidEncoderSpec,
         parts.SharedEncoderSpec,
     ],
     "attention": [parts.AttentionSpec, parts.HardSpec],
@@ -53,6 +64,9 @@ TITLES = {
     parts.HardSpec: "hard",
     parts.CharactersSpec: "characters",
     parts.ParentsSpec: "parents",
+    parts.PictureAugmentSpec: "augment of pictures",
+    parts.SeriesAugmentSpec: "augment of series",
+    parts.SoundAugmentSpec: "augment of sounds",
 }
 
 

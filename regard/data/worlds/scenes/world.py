@@ -27,7 +27,7 @@ class ScenesWorld:
     """Scenes of 1 to `most` coloured shapes, none of which hides another.
 
         caption    a large red star and a small blue ring          and where each noun's thing is
-        question   what colour is the star → red                   and where the things it is about are
+        question   what colour is the star → red                   and where the things it is about are, and the caption
         shape      star, of the leftmost thing                     and where it is
 
     Things are named from left to right.
@@ -101,5 +101,6 @@ class ScenesWorld:
         if self.task == "question":
             question = ask(scene, self.pixels, asking)
             places = " ".join(f"0:{thing.place(self.pixels)}" for thing in question.about)
-            return {"question": question.text, "answer": question.answer, "places": places}
+            told = caption(scene, self.pixels, relations=self.relations)[0]
+            return {"question": question.text, "answer": question.answer, "caption": told, "places": places}
         return {"shape": scene[0].shape, "places": f"0:{scene[0].place(self.pixels)}"}
