@@ -63,14 +63,16 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
     scores = json.loads((tmp_path / "run" / "metrics.json").read_text())["scores"]
     assert set(scores["test"]) == set(spec.metrics)
     row = experiment.dataset("test").raw(0)
-    prediction = model.predict({column: row[column] for column in spec.inputs})
-    assert prediction.trace is not None
-    looks = {next(iter(spec.inputs))} if any(map(attentions, spec.decoder.values())) else set()
-    if any(decoder.type == "align" for decoder in spec.decoder.values()):
-        looks = set(spec.encoder)
-    assert set(prediction.trace.attention) == looks
     parented = {name for name in spec.encoder if _has_parents(spec, name)}
-    assert {name for name, found in prediction.trace.structures.items() if found.kind == "arcs"} >= parented
+    for output, decoder in spec.decoder.items():
+        prediction = model.predict({column: row[column] for column in spec.inputs}, output=output)
+        assert prediction.trace is not None
+        looks = {next(iter(spec.inputs))} if attentions(decoder) else set()
+        if decoder.type == "align":
+            looks = set(spec.encoder)
+        assert set(prediction.trace.attention) == looks
+        shown = prediction.trace.structures.items()
+        assert {name for name, found in shown if found.kind == "arcs"} >= parented
 
 
 def test_every_spec_says_what_it_is_and_where_it_comes_from() -> None:
