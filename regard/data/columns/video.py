@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -12,9 +11,8 @@ import torch
 from PIL import Image
 
 from regard.data.arrays import array_uri
-from regard.data.augmentation import Augmentation
-from regard.data.columns.column import Column
-from regard.data.contents import Contents, Unreadable, data_uri
+from regard.data.columns.pixels import PixelsColumn
+from regard.data.contents import Unreadable, data_uri
 from regard.data.films import Frame, frames_of
 from regard.data.perceived import Films
 from regard.data.pictures import Box, Colour, Fit, on_canvas
@@ -22,10 +20,8 @@ from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.seen import SeenFilm
 
-PATCH = 8
 
-
-class VideoColumn(Column):
+class VideoColumn(PixelsColumn):
     """A film as its pixels, (T, H, W, C) uint8; the value is a folder, a file, or a data URI (`regard.data.films`).
 
     size      (H, W) of the canvas, one number for a square; frames of different sizes come onto the same one
@@ -36,7 +32,7 @@ class VideoColumn(Column):
     """
 
     type = "video"
-    cached = False
+    called = "film"
 
     def __init__(
         self,
@@ -49,20 +45,8 @@ class VideoColumn(Column):
         frames: int = 32,
         augment: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(name, field=field)
-        height, width = (size, size) if isinstance(size, int) else size
-        self.canvas, self.colour, self.fit = (int(height), int(width)), colour, fit
+        super().__init__(name, field=field, size=size, colour=colour, fit=fit, augment=augment)
         self.frames = frames
-        self.augmentation = None if augment is None else Augmentation(**augment)
-        self._augment = None if augment is None else dict(augment)
-        self._contents = Contents()
-
-    @property
-    def channels(self) -> int:
-        return 3 if self.colour == "rgb" else 1
-
-    def learn(self, values: Iterable[str]) -> None:
-        """Nothing to learn."""
 
     def written(self, value: Any) -> str:
         """A path as it is; bytes of a film file, an array or pictures, one a frame, as a data URI."""
@@ -79,24 +63,6 @@ class VideoColumn(Column):
             where=self.name,
         )
 
-    def located(self, value: str, file: str) -> str:
-        """An absolute path, or the data URI as it is; one that is nowhere, as it is."""
-        return self._contents.find(value.strip(), [os.path.dirname(file), ""])
-
-    def encode(self, value: str) -> Array:
-        """(T, H, W, C) uint8"""
-        return self._laid(value, None)
-
-    @property
-    def varies(self) -> bool:
-        return self.augmentation is not None
-
-    def varied(self, value: str, generator: np.random.Generator) -> Array:
-        """(T, H, W, C) uint8: another part, mirrored, in other colours, as the augmentation says."""
-        if self.augmentation is None:
-            return self.encode(value)
-        return self.augmentation.applied(self._laid(value, self.augmentation.box(generator)), generator)
-
     def _laid(self, value: str, box: Box | None) -> Array:
         try:
             frames = frames_of(value, self._contents, most=self.frames, at_least=self.canvas)
@@ -112,13 +78,6 @@ class VideoColumn(Column):
             frame = Image.fromarray(frame)
         return on_canvas(frame, self.canvas, fit=self.fit, colour=self.colour, box=box)
 
-    def decode(self, ids: Sequence[int]) -> str:
-        raise RegardError("films are read, not written.", where=self.name)
-
-    def tokens(self, value: str | Sequence[int]) -> list[str]:
-        """One piece: its name."""
-        return [os.path.basename(value) if isinstance(value, str) and len(value) < 1000 else "film"]
-
     def readable(self, collated: Any) -> list[list[str]]:
         return [[f"frame {place}" for place in range(1, count + 1)] for count in collated.lengths.tolist()]
 
@@ -127,9 +86,8 @@ class VideoColumn(Column):
         return SeenFilm(np.broadcast_to(frames, (*frames.shape[:3], 3)))
 
     def cost(self, encoded: Array) -> int:
-        """Frames times patches of 8 × 8 pixels, which are about as dear as a word each."""
-        height, width = self.canvas
-        return len(encoded) * -(-height // PATCH) * -(-width // PATCH)
+        """The patches of all frames."""
+        return len(encoded) * self.patches
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Films:
         """frames (B, T, C, H, W) uint8, black beyond the length"""
@@ -142,11 +100,4 @@ class VideoColumn(Column):
         return Films(torch.from_numpy(moved), torch.tensor(lengths, dtype=torch.int64))
 
     def options(self) -> dict[str, Any]:
-        return {
-            "field": self.field,
-            "size": list(self.canvas),
-            "colour": self.colour,
-            "fit": self.fit,
-            "frames": self.frames,
-            "augment": self._augment,
-        }
+        return {**super().options(), "frames": self.frames}

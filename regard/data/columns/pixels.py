@@ -1,0 +1,101 @@
+"""What columns of pixels have in common, one picture or many: a canvas, and how what is found comes onto it."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from regard.data.augmentation import Augmentation
+from regard.data.columns.column import Column
+from regard.data.contents import Contents
+from regard.data.pictures import Box, Colour, Fit
+from regard.data.ragged import Array
+from regard.errors import RegardError
+
+PATCH = 8
+
+
+class PixelsColumn(Column):
+    """Pixels as they are read from what a value names, on a canvas of a fixed size.
+
+    size      (H, W) of the canvas, one number for a square
+    colour    rgb: C = 3; grey: C = 1
+    fit       how what has another shape comes onto the canvas (`on_canvas`)
+    augment   how it is varied in training (`Augmentation`), by name
+    """
+
+    cached = False
+    called: ClassVar[str]
+    """What one value is: a picture, a film."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        size: int | Sequence[int] = 64,
+        colour: Colour = "rgb",
+        fit: Fit = "crop",
+        augment: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, field=field)
+        height, width = (size, size) if isinstance(size, int) else size
+        self.canvas, self.colour, self.fit = (int(height), int(width)), colour, fit
+        self.augmentation = None if augment is None else Augmentation(**augment)
+        self._augment = None if augment is None else dict(augment)
+        self._contents = Contents()
+
+    @property
+    def channels(self) -> int:
+        return 3 if self.colour == "rgb" else 1
+
+    @property
+    def patches(self) -> int:
+        """The canvas in patches of 8 × 8 pixels, which are about as dear as a word each."""
+        height, width = self.canvas
+        return -(-height // PATCH) * -(-width // PATCH)
+
+    def learn(self, values: Iterable[str]) -> None:
+        """Nothing to learn."""
+
+    def located(self, value: str, file: str) -> str:
+        """An absolute path, or the data URI as it is; one that is nowhere, as it should be beside the file."""
+        return self._contents.find(value.strip(), [os.path.dirname(file), ""])
+
+    def encode(self, value: str) -> Array:
+        """(…, H, W, C) uint8"""
+        return self._laid(value, None)
+
+    @property
+    def varies(self) -> bool:
+        return self.augmentation is not None
+
+    def varied(self, value: str, generator: np.random.Generator) -> Array:
+        """(…, H, W, C) uint8: another part, mirrored, in other colours, as the augmentation says."""
+        if self.augmentation is None:
+            return self.encode(value)
+        return self.augmentation.applied(self._laid(value, self.augmentation.box(generator)), generator)
+
+    @abstractmethod
+    def _laid(self, value: str, box: Box | None) -> Array:
+        """What the value names, on the canvas: all of it, or the part in a box of fractions."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        raise RegardError(f"{self.called}s are read, not written.", where=self.name)
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        """One piece: its name."""
+        return [os.path.basename(value) if isinstance(value, str) and len(value) < 1000 else self.called]
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "field": self.field,
+            "size": list(self.canvas),
+            "colour": self.colour,
+            "fit": self.fit,
+            "augment": self._augment,
+        }
