@@ -18,7 +18,7 @@ from regard.model.card import card
 from regard.model.columns import make_columns
 from regard.model.inputs import Input, input_row
 from regard.model.network import Network
-from regard.model.searching import make_search
+from regard.model.searching import make_search, searched
 from regard.model.seeing import with_seen
 from regard.model.store import (
     CARD,
@@ -297,14 +297,7 @@ class Model:
 
     def searching(self, **changes: Any) -> Model:
         """The same model with other search options."""
-        if not changes:
-            return self
-        if set(changes) & {"beam", "length_penalty"} and "method" not in changes:
-            changes["method"] = "beam"
-        if "n_best" in changes and "beam" not in changes and changes["n_best"] > self.spec.search.beam:
-            changes["beam"] = changes["n_best"]
-        spec = self.spec.changed(*(f"search.{key}={value}" for key, value in changes.items()))
-        return Model(spec, self.columns, self.network)
+        return Model(searched(self.spec, changes), self.columns, self.network) if changes else self
 
     def output_name(self, output: str | None) -> str:
         names = list(self.spec.outputs)

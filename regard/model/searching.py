@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from regard.data.batch import Tokens
 from regard.nn.search import Beam, Greedy, Limits, Sample
-from regard.spec import SearchSpec
+from regard.spec import SearchSpec, Spec
 
 Search = Greedy | Beam | Sample
+
+
+def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
+    """The spec with other search options; a beam or a length penalty asks for beam search, more
+    answers than the beam is wide for a wider one."""
+    wanted = dict(changes)
+    if set(wanted) & {"beam", "length_penalty"} and "method" not in wanted:
+        wanted["method"] = "beam"
+    if "n_best" in wanted and "beam" not in wanted and wanted["n_best"] > spec.search.beam:
+        wanted["beam"] = wanted["n_best"]
+    return spec.changed(*(f"search.{key}={value}" for key, value in wanted.items()))
 
 
 def make_search(
