@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device
+from regard.cli.options import DataRow, Device
 
 
 def compare(
@@ -24,12 +24,7 @@ def compare(
             "--target", help="Where do they look while they write this, instead of their own answers?"
         ),
     ] = None,
-    row: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            "--row", metavar="N", help="Row N (from 0) of the spec's data, with its true output, instead."
-        ),
-    ] = None,
+    row: DataRow = None,
     split: Annotated[
         str, typer.Option("--split", metavar="NAME", help="The part of the data --row is of.")
     ] = "test",

@@ -32,6 +32,10 @@ Beam = Annotated[
         "--beam", min=1, help="Beam search of this size; 1 is greedy. The spec's search when absent."
     ),
 ]
+DataRow = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--row", metavar="N", help="Row N (from 0) of the spec's data, with its truth, instead."),
+]
 BadRows = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, search_overrides
+from regard.cli.options import Beam, DataRow, Device, Output, Overrides, Run, Seed, search_overrides
 
 
 def show(
@@ -23,12 +23,7 @@ def show(
         Optional[str],  # noqa: UP045
         typer.Option("--target", help="Where does it look while it writes this, instead of its own answer?"),
     ] = None,
-    row: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            "--row", metavar="N", help="Row N (from 0) of the spec's data, with its truth, instead."
-        ),
-    ] = None,
+    row: DataRow = None,
     split: Annotated[
         str, typer.Option("--split", metavar="NAME", help="The part of the data --row or --gallery is of.")
     ] = "test",
