@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from regard.spec.base import Count, Dropout, Part, Positive, Share, Size
 
+
+def _network(name: str) -> str:
+    if name in ("lenet", "resnet", "vgg", "vgg16") or (name.startswith("timm:") and name != "timm:"):
+        return name
+    raise ValueError(
+        f"expected lenet, resnet, vgg, vgg16 or timm:NAME, received {name!r}. Of timm: timm:{name}."
+    )
+
+
+Network = Annotated[str, AfterValidator(_network)]
 Pixels = Annotated[int, Field(ge=4, le=4096)]
 
 
@@ -145,7 +155,7 @@ class ImageEncoderSpec(Part):
     """A convolutional network: a grid of places to look at, and a summary."""
 
     type: Literal["image"]
-    network: Annotated[str, Field(pattern=r"^(lenet|resnet|vgg|vgg16|timm:.+)$")] = "resnet"
+    network: Network = "resnet"
     """lenet (LeNet-5), resnet or vgg (small ones of our own), vgg16, or timm:NAME, a network of that library."""
     channels: Annotated[tuple[Size, ...], Field(min_length=1, max_length=8)] = (16, 32, 64)
     """Of resnet and vgg: features of each stage, the first of resnet a plain convolution; the last are a place's."""
