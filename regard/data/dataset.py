@@ -18,7 +18,7 @@ from regard.data.held import Held
 from regard.data.locating import stamped
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
-from regard.data.readers.rows import BadRows
+from regard.data.readers.rows import SKIP_HINT, BadRows
 from regard.data.rejections import Rejections, read_rejected, write_rejected
 from regard.errors import RegardError
 
@@ -59,6 +59,7 @@ class Dataset:
         on_bad: BadRows = "stop",
         rejected: Path | str | None = None,
         references: Collection[str] = (),
+        remedy: str = SKIP_HINT,
     ) -> Dataset:
         """Encode the rows, or find them already encoded.
 
@@ -68,10 +69,11 @@ class Dataset:
         rejected     where to write the skipped rows (rejected.tsv)
         references   names of output columns: rows that agree in all other columns become one example, whose
                      outputs are each other's references
+        remedy       what to do about a bad row that stops, where rows are kept in memory
         """
         columns = list(columns)
         if cache is None:
-            rejections = Rejections(on_bad)
+            rejections = Rejections(on_bad, remedy=remedy)
             encoded = encode_rows(rows, columns, rejections, None)
         else:
             encoded, rejections = _cached(rows, columns, Path(cache), on_bad)

@@ -47,15 +47,16 @@ class Rejections:
     """What becomes of bad rows while a dataset is built.
 
     on_bad   "stop" raises at the first; "skip" counts and keeps them
+    remedy   what the message of the first one tells to do
     """
 
-    def __init__(self, on_bad: BadRows, kept: Iterable[Rejected] = ()) -> None:
-        self.on_bad, self.kept = on_bad, list(kept)
+    def __init__(self, on_bad: BadRows, kept: Iterable[Rejected] = (), *, remedy: str = SKIP_HINT) -> None:
+        self.on_bad, self.kept, self.remedy = on_bad, list(kept), remedy
 
     def add(self, row: Row, reason: str) -> None:
         """reason: a sentence without its full stop, "target is empty"."""
         if self.on_bad == "stop":
-            raise RegardError(f"{reason}.", where=row.where, fix=SKIP_HINT)
+            raise RegardError(f"{reason}.", where=row.where, fix=self.remedy)
         self.kept.append(
             Rejected(row.file, row.line, reason, row.source or "\t".join(map(short, row.values())))
         )

@@ -322,7 +322,8 @@ class Model:
 
     def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
         """Rows encoded in memory, with the inputs' columns and those of some outputs."""
-        return Dataset.build(rows, [self.columns[name] for name in (*self.spec.inputs, *outputs)])
+        columns = [self.columns[name] for name in (*self.spec.inputs, *outputs)]
+        return Dataset.build(rows, columns, remedy="Correct this input, or leave it out.")
 
     def losses(self, batches: Iterator[Batch]) -> dict[str, tuple[float, float]]:
         """For each output the summed −log p of the truth, and the number of items."""
