@@ -19,7 +19,7 @@ from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_colu
 from regard.pairs import is_data_file, pairs_spec, rows_file
 from regard.sources import Splits, open_splits
 from regard.spec import Spec
-from regard.teaching import load_teachers
+from regard.teaching import learn_from_teacher, load_teachers
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.zoo import find
@@ -141,7 +141,8 @@ class Experiment:
         if self.resumed and stored.is_file():
             return dict(read_columns(stored))
         columns = make_columns(self.spec)
-        teach_columns(columns, self.spec, lambda: self.splits["train"])
+        if not learn_from_teacher(columns, self.spec):
+            teach_columns(columns, self.spec, lambda: self.splits["train"])
         if process_rank() == 0:
             self.run.mkdir(parents=True, exist_ok=True)
             write_columns(stored, columns)

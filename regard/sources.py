@@ -68,7 +68,7 @@ def file_fields(spec: Spec) -> list[str]:
 
 
 def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[Row]]:
-    """(train, dev): some of the distinct inputs set aside, all rows of an input on the same side."""
+    """(train, dev): some of the distinct inputs set aside, all rows of an input, or of a group, on the same side."""
     fields = [part.field or name for name, part in spec.inputs.items()]
     distinct = len({_key(row, fields) for row in rows})
     share = min(spec.data.hold_out, MOST_HELD_OUT / max(distinct, 1))
@@ -84,7 +84,7 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
 
 
 class Part(Iterable[Row]):
-    """The rows whose input falls on one side; which side depends on nothing but the input's text."""
+    """The rows whose input falls on one side; which side depends on nothing but its text, or the group's name."""
 
     def __init__(self, rows: Iterable[Row], fields: Sequence[str], bound: int, *, held_out: bool) -> None:
         self.rows, self.fields, self.bound, self.held_out = rows, list(fields), bound, held_out
@@ -100,7 +100,7 @@ class Part(Iterable[Row]):
                 yield row
 
     def fingerprint(self) -> str:
-        side = f"{fingerprint(self.rows)} {self.fields} {self.bound} {self.held_out}"
+        side = f"{fingerprint(self.rows)} groups or {self.fields} {self.bound} {self.held_out}"
         return hashlib.blake2b(side.encode(), digest_size=16).hexdigest()
 
     def _mine(self, row: Row) -> bool:
@@ -108,5 +108,5 @@ class Part(Iterable[Row]):
 
 
 def _key(row: Mapping[str, str], fields: Sequence[str]) -> int:
-    text = "\0".join(row.get(field, "") for field in fields)
+    text = getattr(row, "group", "") or "\0".join(row.get(field, "") for field in fields)
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest())

@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
-from regard.data.columns import TextColumn
+from collections.abc import Mapping
+from pathlib import Path
+
+from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
 from regard.model import Model
 from regard.model.network import Teaching
+from regard.model.store import COLUMNS, read_columns, read_spec
+from regard.spec import Spec
+
+
+def learn_from_teacher(columns: Mapping[str, Column], spec: Spec) -> bool:
+    """Take over what the first teacher's columns learned: a student's data may hold more than its teachers saw.
+
+    False where there is no teacher, or one whose columns are made otherwise; `load_teachers` says what differs.
+    """
+    if not spec.training.teachers:
+        return False
+    folder = Path(spec.training.teachers[0])
+    read_spec(folder)  # raises where no model is there
+    known = read_columns(folder / COLUMNS)
+    for name, column in columns.items():
+        if name not in known or known[name].options() != column.options():
+            return False
+    for name, column in columns.items():
+        column.relearn(known[name].learned())
+    return True
 
 
 def load_teachers(model: Model) -> Teaching | None:
@@ -26,7 +49,7 @@ def load_teachers(model: Model) -> Teaching | None:
                 raise RegardError(
                     f"the teacher's column {name!r} is not this model's: other pieces or another vocabulary.",
                     where=f"training.teachers: {folder}",
-                    fix="Train the teachers on the same data with the same columns.",
+                    fix="Describe the columns as the teachers' specs do; all teachers must come from the same data.",
                 )
         teachers.append(teacher.network.requires_grad_(False))
     return Teaching(teachers, options.teaching)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Tokens
 from regard.data.perceived import Places
-from regard.nn.decoders import RecurrentDecoder, Taught
+from regard.nn.decoders import LabelDecoder, RecurrentDecoder, Taught
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 
@@ -102,9 +102,19 @@ class Network(nn.Module):
                 known = batch[column]
                 if isinstance(known, Places):
                     memory = encoded[name]
-                    known = known.on(memory.mask, memory.shape, _steps(batch, output, known))
+                    known = known.on(memory.mask, memory.shape, self._steps(batch, output, known))
                 found[name] = known
         return found or None
+
+    def _steps(self, batch: Batch, output: str, places: Places) -> int:
+        """How many looks of an output may have places: its glimpses; or its tokens, as batch or places tell."""
+        decoder: Any = self.decoders[output]
+        if isinstance(decoder, LabelDecoder):
+            return decoder.glimpses
+        if output not in batch:
+            return int(places.steps.max()) + 1 if places.steps.numel() else 0
+        target = batch[output]
+        return int(target.ids.shape[1]) if isinstance(target, Tokens) else 1
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         """The loss of every output."""
@@ -136,11 +146,3 @@ class Network(nn.Module):
             decoder: Any = self.decoders[name]
             decoder.sampling = plan.share * min(1.0, int(self.seen) / plan.steps)
         self.seen += 1
-
-
-def _steps(batch: Batch, output: str, places: Places) -> int:
-    """How many tokens the output has: as the batch tells, else as many as have places."""
-    if output not in batch:
-        return int(places.steps.max()) + 1 if places.steps.numel() else 0
-    target = batch[output]
-    return int(target.ids.shape[1]) if isinstance(target, Tokens) else 1

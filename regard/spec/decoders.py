@@ -75,6 +75,8 @@ class LabelDecoderSpec(DecoderPart):
     """The input whose summary asks, a question about a picture for instance; a learned query when absent."""
     glimpses: Count = 1
     """Looks of the attention, each with a query of its own."""
+    whole: bool = False
+    """With attention: the summaries of the attended inputs too, beside what was read of them."""
     hidden: Size | None = None
     """Write from relu(W s + b) of this size, so that inputs can act on each other; from s itself when absent."""
     class_weights: dict[str, Positive] | Literal["balanced"] | None = None
@@ -114,6 +116,8 @@ class FactsDecoderSpec(DecoderPart):
     """Of `select: facts`: whether a question may need fewer facts than there are hops."""
     hop_cost: NotNegative = 0.2
     """With `fewer`: what one more fact costs, in nats of the answer's expected loss."""
+    carry: Literal["keep", "beyond"] = "keep"
+    """Softmax hops: each begins by asking again what the one before asked, or for what that one found beyond it."""
     linear_start: Annotated[int, Field(ge=0)] = 0
     """Of `select: softmax`: updates at the start of training without the softmax."""
 

@@ -125,6 +125,10 @@ class StoryEncoderSpec(EmbeddingSpec):
     """layers: every hop reads the same keys and values; adjacent: the values of a hop are the keys of the next."""
     hops: Count | None = None
     """Of `tie: adjacent`: as many as the decoder makes."""
+    start: Literal["random", "words"] = "random"
+    """words, with the bag: keys and values begin as the same large vectors, and a shared word decides what is found."""
+    times: Literal["random", "next"] = "random"
+    """How the vectors of the ages begin. next: what is read of a sentence asks for the sentence after it."""
 
 
 class SharedEncoderSpec(Part):

@@ -58,6 +58,12 @@ def _tying(encoder: StoryEncoderSpec, where: Where, place: tuple[str, str]) -> N
             where=where(*place),
             fix="Give both, or neither.",
         )
+    if encoder.start == "words" and encoder.sentence != "bag":
+        raise RegardError(
+            "start: words lets words in common decide, and a recurrent sentence has no words left to compare.",
+            where=where(*place, "start"),
+            fix="Use sentence: bag, or leave start out.",
+        )
     if encoder.sentence == "recurrent" and encoder.embedding % 2:
         raise RegardError(
             f"a recurrent sentence is read from both ends, half the features each; embedding is {encoder.embedding}.",

@@ -8,6 +8,8 @@ import pytest
 
 from regard.data import read_rows
 from regard.errors import RegardError
+from regard.sources import open_splits
+from regard.spec import Spec
 
 FIELDS = ["story", "question", "answer", "facts"]
 TASK = """1 Mary moved to the bathroom.
@@ -67,3 +69,28 @@ def test_a_field_the_format_has_not(tmp_path: Path) -> None:
         RegardError, match="a bAbI file has the fields story, question, answer, facts, but no text"
     ):
         list(read_rows(path, fields=["text"], format="babi"))
+
+
+def test_the_questions_of_a_story_are_held_out_together(tmp_path: Path) -> None:
+    lines = []
+    for story in range(40):
+        for place in range(3):
+            lines += [
+                f"{2 * place + 1} Mary went to room {story}.",
+                f"{2 * place + 2} Where is Mary?\t{place}\t1",
+            ]
+    (tmp_path / "stories.txt").write_text("\n".join(lines) + "\n")
+    spec = Spec.parse(
+        {
+            "inputs": {"story": {"type": "story"}, "question": {"type": "text", "shared": "story"}},
+            "outputs": {"answer": {"type": "label"}},
+            "truth": {"facts": {"type": "facts"}},
+            "encoder": {"story": {"type": "story"}, "question": {"type": "bag", "like": "story"}},
+            "decoder": {"type": "facts", "hops": 2},
+            "data": {"format": "babi", "train": str(tmp_path / "stories.txt"), "hold_out": 0.3},
+        }
+    )
+    splits = open_splits(spec)
+    rooms = {name: {row["story"].split(".")[0] for row in rows} for name, rows in splits.items()}
+    assert rooms["train"] and rooms["dev"] and not rooms["train"] & rooms["dev"]
+    assert sum(len(list(rows)) for rows in splits.values()) == 120

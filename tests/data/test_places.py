@@ -72,3 +72,10 @@ def test_a_token_that_does_not_exist() -> None:
     beside = {"caption": np.zeros(3, dtype=np.int32)}
     assert "token 3, but caption has 3" in str(column().check_beside(column().encode("3:0,1"), beside))
     assert column().check_beside(column().encode("2:0,1"), beside) is None
+
+
+def test_a_label_may_have_places_for_each_glimpse_and_a_text_for_its_tokens_alone() -> None:
+    whole = column()
+    encoded = whole.encode("0:0,0,0.5,1 1:0.5,0,1,1")
+    assert whole.check_beside(encoded, {"caption": np.array(3)}) is None
+    assert "names token 1" in str(whole.check_beside(encoded, {"caption": np.array([3])}))

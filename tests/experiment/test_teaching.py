@@ -77,15 +77,39 @@ def test_a_student_learns_from_a_teacher_what_its_data_do_not_say(tmp_path: Path
     assert not any("teach" in name for name in student.network.state_dict())
 
 
+def test_a_student_may_read_more_than_its_teachers_saw(tmp_path: Path) -> None:
+    fewer = [*PLAIN, "training.steps=1"]
+    regard.fit(pairs(80), run=tmp_path / "teacher", overrides=fewer, device="cpu", quiet=True)
+    other = [(word + "dd", spelled + " D D") for word, spelled in pairs(300, seed=4)]  # other frequencies
+    student = regard.fit(
+        other,
+        run=tmp_path / "student",
+        overrides=[*fewer, f"training.teachers={tmp_path}/teacher"],
+        device="cpu",
+        quiet=True,
+    )
+    teacher = regard.load(tmp_path / "teacher", device="cpu")
+    for name, column in student.columns.items():
+        assert column.learned() == teacher.columns[name].learned()
+
+
 def test_a_teacher_of_other_columns_is_refused(tmp_path: Path) -> None:
     fewer = [*PLAIN, "training.steps=1"]
     regard.fit(pairs(80), run=tmp_path / "teacher", overrides=fewer, device="cpu", quiet=True)
-    other = [(word + "e", spelled) for word, spelled in pairs(80)]
+    source = next(iter(regard.load(tmp_path / "teacher", device="cpu").spec.inputs))
     with pytest.raises(RegardError, match="is not this model's"):
         regard.fit(
-            other,
+            pairs(80),
             run=tmp_path / "student",
-            overrides=[*fewer, f"training.teachers={tmp_path}/teacher"],
+            overrides=[*fewer, f"inputs.{source}.unit=byte", f"training.teachers={tmp_path}/teacher"],
+            device="cpu",
+            quiet=True,
+        )
+    with pytest.raises(RegardError, match="no such folder"):
+        regard.fit(
+            pairs(80),
+            run=tmp_path / "pupil",
+            overrides=[*fewer, f"training.teachers={tmp_path}/nobody"],
             device="cpu",
             quiet=True,
         )

@@ -87,7 +87,10 @@ def test_pointing_is_measured_unasked_with_the_middle_beside_it(document, task):
     model = built(document, data)
     output = next(iter(document["outputs"]))
     evaluation = evaluate(model, model.dataset(data, [output, "places"]))
-    known = sum(len({place.partition(":")[0] for place in row["places"].split()}) for row in data)
+    if task == "caption":
+        known = sum(len({place.partition(":")[0] for place in row["places"].split()}) for row in data)
+    else:
+        known = sum(bool(row["places"]) for row in data)  # a label looks once, with all its glimpses
     assert evaluation.scores["pointing"].n == known
     assert 0 <= evaluation.chance["pointing"].value <= 0.5
 
@@ -126,9 +129,34 @@ def test_glimpses_are_told_as_their_mean():
         queries = decoder.asks(memories["question"].summary).view(len(batch), 2, 7)
         attention = decoder.reading.attention("image")
         each = [attention(queries[:, k : k + 1], memories["image"]).weights for k in range(2)]
-        looks = decoder(memories)[1]["image"]
+        looks = decoder.predict(memories).attention["image"]
     torch.testing.assert_close(looks, (each[0] + each[1]) / 2)
     assert not torch.allclose(each[0], each[1])
+
+
+def test_each_glimpse_is_guided_to_its_own_thing():
+    """Two things of which one is left of the other: the first glimpse learns the first, the second the second."""
+    data = [row for row in rows("question") if row["question"].count(" the ") == 2]  # is the … left of the …
+    assert data and all(row["places"].split()[1].startswith("1:") for row in data)
+    model = built(QUESTION, data, "decoder.attention.guide=1.0")
+    batch = next(iter(Batches(model.dataset(data, ["answer", "places"]), cost=10_000, shuffle=False)))
+    decoder: Any = model.network.decoders["answer"]
+    with torch.no_grad():
+        encoded = model.network.encode(batch)
+        truth = model.network.truth("answer", batch, encoded)["image"]
+        guide = model.network(batch)["answer"].parts["guide"]
+        looks = decoder(encoded)[1]["image"]
+    assert truth.shape[1] == 2 and not (truth[:, 0] * truth[:, 1]).any()
+    torch.testing.assert_close(guide, -(truth * looks.log()).sum() / 2)
+
+
+def test_the_whole_picture_is_told_beside_the_glimpses():
+    data = rows("question")
+    model = built(QUESTION, data, "decoder.whole=true")
+    decoder: Any = model.network.decoders["answer"]
+    parts = [model.network.encoders[name].summary_size for name in ("image", "question")]
+    assert decoder.hidden.in_features == 2 * model.network.encoders["image"].value_size + sum(parts)
+    assert model.predict({"image": data[0]["image"], "question": data[0]["question"]}).text
 
 
 @pytest.mark.parametrize("network", ["lenet", "vgg"])

@@ -12,6 +12,7 @@ from regard.data.batch import Sentences, Tokens
 from regard.errors import RegardError
 from regard.nn import Attention, BagEncoder, Embedding, FactsDecoder, StoryEncoder
 from regard.nn.encoders.bag import position_encoding
+from regard.nn.encoders.story import begin_with_words
 from regard.nn.facts import Facts
 from regard.nn.selections import Given
 
@@ -249,3 +250,47 @@ def test_what_cannot_be_chosen_is_refused() -> None:
         Given(transitions=torch.zeros(1, 1, 3, 3)),
     )
     torch.testing.assert_close(weights, torch.tensor([[[0.5, 0.5, 0.0]] * 2]))
+
+
+def beginning(*, words: bool, times: str, size: int = 64) -> tuple[StoryEncoder, BagEncoder, FactsDecoder]:
+    """Three softmax hops that have learned nothing yet; words are numbers from 4 on."""
+    torch.manual_seed(3)
+    tables = [Embedding(40, size) for _ in range(2)]
+    if words:
+        begin_with_words([table.weight for table in tables])
+    story = StoryEncoder([BagEncoder(table, position=False) for table in tables], ages=20, times=times)
+    attention = Attention(size, size, score="dot")
+    decoder = FactsDecoder(
+        3, attention, story="story", question="question", hops=3, read="sum", carry="beyond"
+    )
+    return story, BagEncoder(tables[0], position=False), decoder
+
+
+def looked_at(
+    made: tuple[StoryEncoder, BagEncoder, FactsDecoder], lines: list[list[int]], asked: int
+) -> Tensor:
+    """(K, S) where the hops look."""
+    story, question, decoder = made
+    seen = {
+        "story": story(Sentences(torch.tensor([lines]), torch.tensor([len(lines)]))),
+        "question": question(Tokens(torch.tensor([[asked]]), torch.tensor([1]))),
+    }
+    weights: Tensor = decoder(seen)[1].weights[0].detach()
+    return weights
+
+
+def test_hops_begin_by_following_words_in_common() -> None:
+    """Greg is a swan; Lily is a swan; Lily is grey: asked about Greg, the third hop is at Lily, her colour too."""
+    greg, lily, anna, swan, lion, grey, white, bert = range(4, 12)
+    lines = [[anna, lion], [lily, swan], [bert, lion], [greg, swan], [anna, white], [lily, grey]]
+    weights = looked_at(beginning(words=True, times="random"), lines, greg)
+    assert weights[0].argmax() == 3
+    assert set(weights[1].topk(2).indices.tolist()) == {1, 3}
+    assert weights[2, 5] > 0.2 and weights[2, [0, 2, 4]].max() < 0.01
+    assert looked_at(beginning(words=False, times="random"), lines, greg).max() < 0.5
+
+
+def test_hops_begin_by_going_on_to_the_next_sentence() -> None:
+    lines = [[20 + line, 30] for line in range(8)]
+    weights = looked_at(beginning(words=True, times="next"), lines, 22)
+    assert weights.argmax(-1).tolist()[:2] == [2, 3] and weights[1, 3] > 0.5

@@ -24,6 +24,7 @@ def refused(*overrides: str, system: str = "facts-structured") -> str:
         ("encoder.story={type: bag}", "a bag encoder cannot read the story 'story'"),
         ("encoder.question={type: story}", "a story encoder cannot read the text 'question'"),
         ("encoder.story.tie=adjacent", "hops and tie: adjacent belong together"),
+        ("encoder.story={type: story, sentence: recurrent, start: words}", "no words left to compare"),
         ("encoder.question.like=tale", "no story is named 'tale'"),
         ("encoder.question.embedding=32", "like shares a table of 32 features with a bag; story has 48"),
         ("inputs.question.shared=null", "like needs one vocabulary for question and story"),

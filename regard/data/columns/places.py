@@ -21,7 +21,9 @@ FINENESS = 1_000_000
 
 
 class PlacesColumn(Column):
-    """Places in the form "1:0.10,0.20,0.35,0.45": the token, counted from 0 (a label is token 0), and its box.
+    """Places in the form "1:0.10,0.20,0.35,0.45": the token, counted from 0, and its box.
+
+    A label has no tokens: there the number is that of the glimpse, 0 where all of them are to look there.
 
     The box is left, top, right and bottom as fractions of width and height; in time "1:0.10,0.25", begin and end as
     fractions of the duration.
@@ -60,8 +62,9 @@ class PlacesColumn(Column):
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         steps, _ = _parts(encoded)
-        length = int(np.size(beside[self.of[1]]))
-        if len(steps) and int(steps.max()) >= length:
+        written = beside[self.of[1]]
+        length = int(np.size(written))
+        if np.ndim(written) and len(steps) and int(steps.max()) >= length:
             return f"names token {int(steps.max())}, but {self.of[1]} has {length} tokens (0 to {length - 1})"
         return None
 

@@ -7,7 +7,8 @@
 
 A line number of 1 begins a new story. Each question becomes a row: the sentences before it, without the earlier
 questions (`story`), the question without its mark (`question`), the answer (`answer`: several words of a list are one
-label, "apple,milk"), and the supporting facts as places in that story, counted from 0 (`facts`).
+label, "apple,milk"), and the supporting facts as places in that story, counted from 0 (`facts`). The questions of one
+story are a group.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def read_babi(path: Path, fields: Sequence[str]) -> Iterator[Row]:
     refuse_strangers("a bAbI file", FIELDS, fields, path)
     sentences: list[str] = []
     places: dict[int, int] = {}
+    began = 0
     for line in without_last_blank_lines(read_lines(path)):
         number, _, text = line.text.partition(" ")
         problem = line.problem or _problem(number, text)
@@ -33,9 +35,11 @@ def read_babi(path: Path, fields: Sequence[str]) -> Iterator[Row]:
             yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
             continue
         if int(number) == 1:
-            sentences, places = [], {}
+            sentences, places, began = [], {}, line.number
         if "\t" in text:
-            yield _question(text, line, path, sentences, places)
+            row = _question(text, line, path, sentences, places)
+            row.group = f"the story of line {began}"
+            yield row
         else:
             places[int(number)] = len(sentences)
             sentences.append(text.strip().removesuffix(".").strip())

@@ -11,10 +11,11 @@ class Row(dict[str, str]):
     file, line   where it was read: the first line of it, counted from 1; 0 where there are no lines
     problem      why it could not be read, to be read after the place ("is not UTF-8: …"); None when it could
     source       the row as written, kept where it could not be read
+    group        what it shares with other rows of its file, a story they are all about; "" where it stands alone
     folder       where the files it names are looked for first: a folder or an archive; "" beside its own file
     """
 
-    __slots__ = ("file", "folder", "line", "problem", "source")
+    __slots__ = ("file", "folder", "group", "line", "problem", "source")
 
     def __init__(
         self,
@@ -25,10 +26,11 @@ class Row(dict[str, str]):
         problem: str | None = None,
         source: str = "",
         folder: str = "",
+        group: str = "",
     ) -> None:
         super().__init__(values or {})
         self.file, self.line, self.problem, self.source = file, line, problem, source
-        self.folder = folder
+        self.folder, self.group = folder, group
 
     @property
     def where(self) -> str:

@@ -40,9 +40,10 @@ def label_predictions(found: Labels, column: Column, asked: Asked) -> list[Predi
 
 
 def _truth(asked: Asked, row: int, attention: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Where the label should have looked; its row is the first, as if it were a text of one token."""
-    return {
-        name: known[row, :1, : attention[name].shape[1]].numpy()
-        for name, known in asked.truth.items()
-        if name in attention and isinstance(known, Tensor) and known.shape[1]
-    }
+    """Where the label should have looked, all glimpses in one row, as if it were a text of one token."""
+    found = {}
+    for name, known in asked.truth.items():
+        if name in attention and isinstance(known, Tensor) and known.shape[1]:
+            rows = known[row, :, : attention[name].shape[1]].numpy()
+            found[name] = rows.sum(0, keepdims=True) / max(int((rows > 0).any(-1).sum()), 1)
+    return found

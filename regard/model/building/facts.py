@@ -9,6 +9,8 @@ from regard.data.columns import Column, LabelColumn, StoryColumn
 from regard.model.building.embedding import build_embedding, text_column
 from regard.model.building.parts import build_decoder, build_encoder
 from regard.nn import Attention, BagEncoder, FactsDecoder, RecurrentEncoder, StoryEncoder
+from regard.nn.embedding import Embedding
+from regard.nn.encoders.story import begin_with_words
 from regard.nn.facts import Facts
 from regard.spec import BagEncoderSpec, FactsDecoderSpec, StoryEncoderSpec
 
@@ -24,14 +26,19 @@ def _story(encoder: StoryEncoderSpec, column: Column, *, read_files: bool = True
     assert isinstance(column, StoryColumn)
     words = column.words
 
-    def table() -> BagEncoder | RecurrentEncoder:
-        embedding = build_embedding(encoder, words, read_files=read_files)
+    embeddings = [
+        build_embedding(encoder, words, read_files=read_files) for _ in range((encoder.hops or 1) + 1)
+    ]
+    if encoder.start == "words":
+        begin_with_words([embedding.weight for embedding in embeddings])
+
+    def sentences(embedding: Embedding) -> BagEncoder | RecurrentEncoder:
         if encoder.sentence == "bag":
             return BagEncoder(embedding, position=encoder.position)
         return RecurrentEncoder(embedding, cell="gru", size=encoder.embedding // 2)
 
-    tables = [table() for _ in range((encoder.hops or 1) + 1)]
-    return StoryEncoder(tables, ages=encoder.ages, time_noise=encoder.time_noise)
+    tables = [sentences(embedding) for embedding in embeddings]
+    return StoryEncoder(tables, ages=encoder.ages, times=encoder.times, time_noise=encoder.time_noise)
 
 
 @build_decoder.register(FactsDecoderSpec)
@@ -65,5 +72,6 @@ def _facts(
         fewer=decoder.fewer,
         hop_cost=decoder.hop_cost,
         guide=decoder.attention.guide,
+        carry=decoder.carry,
         linear_start=decoder.linear_start,
     )

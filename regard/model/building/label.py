@@ -31,6 +31,7 @@ def _label(
         attention=looks,
         query=decoder.query,
         glimpses=decoder.glimpses,
+        whole=decoder.whole,
         hidden=decoder.hidden,
         guide=0.0 if decoder.attention is None else decoder.attention.guide,
         dropout=decoder.dropout,

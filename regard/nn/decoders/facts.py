@@ -20,6 +20,7 @@ from regard.nn.products import weighted_sums
 from regard.nn.transitions import Transitions
 
 Read = Literal["last", "sum", "all"]
+Carry = Literal["keep", "beyond"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class FactsDecoder(nn.Module):
                    answer; N u + b learns what each of them costs, −log p_L(y); and the L with the least expected cost
                    is taken, where each fact costs `hop_cost` more: no more facts than the answer needs
     guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
+    carry          how H begins (hops alone). keep: I, a hop asks what the hop before asked, and for what it found;
+                   beyond: −I, it asks for what was found beyond what had been asked
     linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
     """
 
@@ -93,6 +96,7 @@ class FactsDecoder(nn.Module):
         fewer: bool = False,
         hop_cost: float = 0.2,
         guide: float = 0.0,
+        carry: Carry = "keep",
         linear_start: int = 0,
     ) -> None:
         super().__init__()
@@ -114,9 +118,7 @@ class FactsDecoder(nn.Module):
             self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
         else:
             self.carry = nn.Linear(size, width, bias=False)
-            nn.init.eye_(
-                self.carry.weight
-            )  # at first, a hop asks what the hop before asked and what it found
+            self.carry.weight.data.copy_(torch.eye(width, size) * (1 if carry == "keep" else -1))
         if linear_start:
             # a buffer, so that a resumed run goes on where it stood
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))

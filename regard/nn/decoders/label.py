@@ -42,8 +42,10 @@ class LabelDecoder(nn.Module):
     Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
     memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
     Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read; where they looked is told
-    as one, their mean.
+    as one, their mean. Where the right places are known, row k of the truth is that of glimpse k, and row 0 that of
+    every glimpse without one.
 
+    whole           the summaries of the attended memories too: what no glimpse tells, as how many there are
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
     """
 
@@ -57,6 +59,7 @@ class LabelDecoder(nn.Module):
         attention: Mapping[str, Attention] | None = None,
         query: str | None = None,
         glimpses: int = 1,
+        whole: bool = False,
         hidden: int | None = None,
         dropout: float = 0.0,
         class_weights: Tensor | None = None,
@@ -66,7 +69,7 @@ class LabelDecoder(nn.Module):
         self.reading = Reading(attention) if attention else None
         self.query_name, self.glimpses, self.guide = query, glimpses, guide
         attended = self.reading.names if self.reading else ()
-        self.summarised = tuple(name for name in sources if name not in attended)
+        self.summarised = tuple(name for name in sources if whole or name not in attended)
         size = sum(sources[name].summary_size for name in self.summarised)
         self.query: nn.Parameter | None = None
         self.asks: nn.Linear | None = None
@@ -85,14 +88,14 @@ class LabelDecoder(nn.Module):
     def forward(
         self, memories: Mapping[str, Memory], *, truth: Truth = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Logits (B, C) and looks (B, 1, S) by name."""
+        """Logits (B, C) and the looks of the K glimpses, (B, K, S) by name."""
         features = [summaries(memories, self.summarised)] if self.summarised else []
         looks: dict[str, Tensor] = {}
         if self.reading is not None:
             constants = Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names))
             read = self.reading(self._queries(memories), memories, constants, step=0)
             features.insert(0, read.context.flatten(1))
-            looks = {name: weights.mean(1, keepdim=True) for name, weights in read.weights.items()}
+            looks = read.weights
         state = self.dropout(torch.cat(features, -1))
         if self.hidden is not None:
             state = self.dropout(nn.functional.relu(self.hidden(state)))
@@ -110,7 +113,7 @@ class LabelDecoder(nn.Module):
         return asked
 
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
-        """target (B) int64; truth (B, 1, S), where the right place to look is known."""
+        """target (B) int64; truth (B, 1 to K, S), where the right places to look are known."""
         logits, looks = self(memories, truth=truth)
         total = nn.functional.cross_entropy(logits, target, weight=self.class_weights, reduction="sum")
         if self.class_weights is None:
@@ -120,12 +123,18 @@ class LabelDecoder(nn.Module):
         parts = {"likelihood": total.detach()}
         if truth is not None and self.guide and self.reading is not None:
             for name, alignment in truth_by_name(truth, self.reading.names).items():
-                guide = guide_total(alignment, looks[name])
+                guide = guide_total(self._wanted(alignment), looks[name]) / self.glimpses
                 parts["guide"] = parts.get("guide", torch.zeros_like(guide)) + guide.detach()
                 total = total + self.guide * guide
         return Loss(total, count, parts)
 
+    def _wanted(self, truth: Tensor) -> Tensor:
+        """(B, K, S): the rows given, and the first one for every glimpse that has none of its own."""
+        own = nn.functional.pad(truth, (0, 0, 0, self.glimpses - truth.shape[1]))
+        return torch.where((own > 0).any(-1, keepdim=True), own, truth[:, :1])
+
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Labels:
         logits, looks = self(memories, truth=truth)
-        return Labels(torch.log_softmax(logits, -1), looks)
+        together = {name: weights.mean(1, keepdim=True) for name, weights in looks.items()}
+        return Labels(torch.log_softmax(logits, -1), together)

@@ -16,11 +16,21 @@ ASKED = {"size": "how large is the {}", "colour": "what colour is the {}", "shap
 
 @dataclass(frozen=True)
 class Question:
-    """about: the things one has to look at; none where the answer is that there are none."""
+    """about: the things one has to look at; none where the answer is that there are none.
+
+    apart: one after the other, because it matters which is which.
+    """
 
     text: str
     answer: str
     about: tuple[Thing, ...]
+    apart: bool = False
+
+    def places(self, pixels: int) -> str:
+        """0:… of the things looked at together; 0:… 1:… of those looked at one after the other."""
+        return " ".join(
+            f"{number if self.apart else 0}:{thing.place(pixels)}" for number, thing in enumerate(self.about)
+        )
 
 
 def ask(scene: Scene, pixels: int, generator: Random) -> Question:
@@ -105,7 +115,8 @@ def _relation(scene: Scene, pixels: int, generator: Random) -> Question | None:
             return None
         is_above = first.y < second.y
         word = "above" if is_above == true else "below"
-    return Question(f"is the {texts[0]} {word} the {texts[1]}", "yes" if true else "no", (first, second))
+    text = f"is the {texts[0]} {word} the {texts[1]}"
+    return Question(text, "yes" if true else "no", (first, second), apart=True)
 
 
 # attributes are three kinds of questions in one

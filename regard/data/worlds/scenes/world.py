@@ -100,7 +100,10 @@ class ScenesWorld:
             return {"caption": text, "places": places}
         if self.task == "question":
             question = ask(scene, self.pixels, asking)
-            places = " ".join(f"0:{thing.place(self.pixels)}" for thing in question.about)
-            told = caption(scene, self.pixels, relations=self.relations)[0]
-            return {"question": question.text, "answer": question.answer, "caption": told, "places": places}
+            return {
+                "question": question.text,
+                "answer": question.answer,
+                "caption": caption(scene, self.pixels, relations=self.relations)[0],
+                "places": question.places(self.pixels),
+            }
         return {"shape": scene[0].shape, "places": f"0:{scene[0].place(self.pixels)}"}
