@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from regard.errors import RegardError
+from regard.evaluation.ranking import measure_rank, rank
 from regard.prediction import Prediction
-from regard.ranking import measure_rank, rank
 
 
 def said(**probabilities: float) -> Prediction:

@@ -9,9 +9,12 @@ from typing import Any
 
 from regard.data import Batches, Dataset
 from regard.errors import RegardError
-from regard.guessing import guesses
-from regard.latent import LATENT, latent_baselines, measure_latent
-from regard.looks import LOOKING, Looks, looks, measure_looks
+from regard.evaluation.guessing import guesses
+from regard.evaluation.latent import LATENT, latent_baselines, measure_latent
+from regard.evaluation.looks import LOOKING, Looks, looks, measure_looks
+from regard.evaluation.pointing import POINTING, places_of, pointed
+from regard.evaluation.ranking import measure_rank, rank
+from regard.evaluation.supporting import SUPPORTING, baselines, measure_facts
 from regard.metrics import (
     METRICS,
     ByLength,
@@ -23,10 +26,7 @@ from regard.metrics import (
     perplexity,
 )
 from regard.model import Model
-from regard.pointing import POINTING, places_of, pointed
 from regard.prediction import Prediction
-from regard.ranking import measure_rank, rank
-from regard.supporting import SUPPORTING, baselines, measure_facts
 
 USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",), "tree": ("uas", "las")}
 """What is measured where the spec names nothing, by the type of the output."""

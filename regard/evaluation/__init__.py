@@ -1,0 +1,14 @@
+"""Measuring a model on rows: its answers against the references, its looks against what is known to be true.
+
+evaluate     all that is asked for, and what one gets for nothing beside it
+guessing     … of answers: the commonest one
+ranking      whether the truth is among the k most probable
+looks        attention against a true alignment
+pointing     … against true places
+supporting   … against the facts of a story
+latent       trees no one taught, against the true ones
+"""
+
+from regard.evaluation.evaluate import Evaluation, check_metric, evaluate, references
+
+__all__ = ["Evaluation", "check_metric", "evaluate", "references"]
