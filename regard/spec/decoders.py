@@ -79,6 +79,8 @@ class LabelDecoderSpec(DecoderPart):
     """With attention: the summaries of the attended inputs too, beside what was read of them."""
     hidden: Size | None = None
     """Write from relu(W s + b) of this size, so that inputs can act on each other; from s itself when absent."""
+    combine: Literal["beside", "product"] = "beside"
+    """With hidden. product: Π_i tanh(W_i s_i + b_i), element by element, of what was read and of each summary."""
     class_weights: dict[str, Positive] | Literal["balanced"] | None = None
 
 

@@ -155,7 +155,7 @@ def test_the_whole_picture_is_told_beside_the_glimpses():
     model = built(QUESTION, data, "decoder.whole=true")
     decoder: Any = model.network.decoders["answer"]
     parts = [model.network.encoders[name].summary_size for name in ("image", "question")]
-    assert decoder.hidden.in_features == 2 * model.network.encoders["image"].value_size + sum(parts)
+    assert decoder.hidden.layer.in_features == 2 * model.network.encoders["image"].value_size + sum(parts)
     assert model.predict({"image": data[0]["image"], "question": data[0]["question"]}).text
 
 

@@ -30,6 +30,23 @@ def test_label_of_the_summaries():
     torch.testing.assert_close(found.scores, torch.log_softmax(logits, 1).amax(1))
 
 
+@pytest.mark.parametrize("combine", ["beside", "product"])
+def test_what_is_seen_and_asked_is_combined(combine):
+    sources, given = memories()
+    decoder = LabelDecoder(4, sources, hidden=9, combine=combine)
+    left, right = given["left"].summary, given["right"].summary
+    if combine == "beside":
+        layer = decoder.hidden.layer
+        state = torch.relu(torch.cat([left, right], 1) @ layer.weight.T + layer.bias)
+    else:
+        first, second = decoder.hidden.layers
+        state = torch.tanh(left @ first.weight.T + first.bias) * torch.tanh(
+            right @ second.weight.T + second.bias
+        )
+    expected = torch.log_softmax(state @ decoder.output.weight.T + decoder.output.bias, 1)
+    torch.testing.assert_close(decoder.predict(given).log_probabilities, expected.detach())
+
+
 def test_class_weights():
     sources, given = memories()
     weights = torch.tensor([1.0, 2.0, 0.5, 4.0])

@@ -33,6 +33,7 @@ def _label(
         glimpses=decoder.glimpses,
         whole=decoder.whole,
         hidden=decoder.hidden,
+        combine=decoder.combine,
         guide=0.0 if decoder.attention is None else decoder.attention.guide,
         dropout=decoder.dropout,
         class_weights=class_weights(decoder.class_weights, column.classes, column.counts, column.name),

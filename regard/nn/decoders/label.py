@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention
-from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
+from regard.nn.decoders.base import Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
+
+Combine = Literal["beside", "product"]
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,40 @@ class Labels:
         return self.log_probabilities.amax(-1)
 
 
+class Beside(nn.Module):
+    """relu(W [s_1; …; s_n] + c)"""
+
+    def __init__(self, sizes: Sequence[int], size: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(sum(sizes), size)
+
+    def forward(self, parts: Sequence[Tensor]) -> Tensor:
+        return nn.functional.relu(self.layer(torch.cat(list(parts), -1)))
+
+
+class Product(nn.Module):
+    """Π_i tanh(W_i s_i + c_i)"""
+
+    def __init__(self, sizes: Sequence[int], size: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(one, size) for one in sizes)
+
+    def forward(self, parts: Sequence[Tensor]) -> Tensor:
+        first, *others = (torch.tanh(layer(part)) for layer, part in zip(self.layers, parts, strict=True))
+        for other in others:
+            first = first * other
+        return first
+
+
 class LabelDecoder(nn.Module):
-    """p(y | x) = softmax(V s + b), or with `hidden` softmax(V relu(W s + c) + b).
+    """p(y | x) = softmax(V s + b), or with `hidden` softmax(V h + b), where h is
+
+        beside     relu(W s + c)
+        product    Π_i tanh(W_i s_i + c_i), element by element: what is asked gates what is seen (Antol 2015)
 
     Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
-    memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
+    memories beside the summaries of the others; s_i are these parts. The query is learned, or the summary of the source
+    named by `query`.
     Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read; where they looked is told
     as one, their mean. Where the right places are known, row k of the truth is that of glimpse k, and row 0 that of
     every glimpse without one.
@@ -61,6 +92,7 @@ class LabelDecoder(nn.Module):
         glimpses: int = 1,
         whole: bool = False,
         hidden: int | None = None,
+        combine: Combine = "beside",
         dropout: float = 0.0,
         class_weights: Tensor | None = None,
         guide: float = 0.0,
@@ -70,18 +102,20 @@ class LabelDecoder(nn.Module):
         self.query_name, self.glimpses, self.guide = query, glimpses, guide
         attended = self.reading.names if self.reading else ()
         self.summarised = tuple(name for name in sources if whole or name not in attended)
-        size = sum(sources[name].summary_size for name in self.summarised)
+        sizes = [sources[name].summary_size for name in self.summarised]
         self.query: nn.Parameter | None = None
         self.asks: nn.Linear | None = None
         if self.reading is not None and attention is not None:
-            size += glimpses * self.reading.context_size
+            sizes.insert(0, glimpses * self.reading.context_size)
             query_size = attention[attended[0]].query_size
             if query is None:
                 self.query = nn.Parameter(torch.randn(glimpses, query_size) * 0.1)
             elif glimpses > 1:
                 self.asks = nn.Linear(sources[query].summary_size, glimpses * query_size)
-        self.hidden = None if hidden is None else nn.Linear(size, hidden)
-        self.output = nn.Linear(size if hidden is None else hidden, classes)
+        self.hidden: Beside | Product | None = None
+        if hidden is not None:
+            self.hidden = (Product if combine == "product" else Beside)(sizes, hidden)
+        self.output = nn.Linear(sum(sizes) if hidden is None else hidden, classes)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("class_weights", class_weights, persistent=False)
 
@@ -89,16 +123,15 @@ class LabelDecoder(nn.Module):
         self, memories: Mapping[str, Memory], *, truth: Truth = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Logits (B, C) and the looks of the K glimpses, (B, K, S) by name."""
-        features = [summaries(memories, self.summarised)] if self.summarised else []
+        features = [memories[name].summary for name in self.summarised]
         looks: dict[str, Tensor] = {}
         if self.reading is not None:
             constants = Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names))
             read = self.reading(self._queries(memories), memories, constants, step=0)
             features.insert(0, read.context.flatten(1))
             looks = read.weights
-        state = self.dropout(torch.cat(features, -1))
-        if self.hidden is not None:
-            state = self.dropout(nn.functional.relu(self.hidden(state)))
+        features = [self.dropout(part) for part in features]
+        state = torch.cat(features, -1) if self.hidden is None else self.dropout(self.hidden(features))
         return self.output(state), looks
 
     def _queries(self, memories: Mapping[str, Memory]) -> Tensor:
