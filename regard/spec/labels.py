@@ -18,13 +18,19 @@ Where = Callable[..., str]
 def check_label(spec: Spec, name: str, decoder: LabelDecoderSpec, where: Where) -> None:
     """What asks is another input than what is looked at, and asks an attention."""
     place = ("decoder", name)
-    for option in ("query", "glimpses"):
+    for option in ("query", "glimpses", "whole"):
         if option in decoder.model_fields_set and decoder.attention is None:
             raise RegardError(
                 f"{option} is about an attention, and this decoder has none.",
                 where=where(*place, option),
                 fix="Add  attention: {over: INPUT}, or leave it out.",
             )
+    if "combine" in decoder.model_fields_set and decoder.hidden is None:
+        raise RegardError(
+            "combine says how a hidden layer puts its parts together, and this decoder has none.",
+            where=where(*place, "combine"),
+            fix="Add  hidden: 128, or leave it out.",
+        )
     if decoder.query is None or decoder.attention is None:
         return
     read = decoder.over or tuple(spec.encoder)

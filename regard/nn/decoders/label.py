@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention
+from regard.nn.combining import Beside, Combine, Product
 from regard.nn.decoders.base import Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
-
-Combine = Literal["beside", "product"]
 
 
 @dataclass(frozen=True)
@@ -36,31 +35,6 @@ class Labels:
     def scores(self) -> Tensor:
         """(B) its log-probability."""
         return self.log_probabilities.amax(-1)
-
-
-class Beside(nn.Module):
-    """relu(W [s_1; …; s_n] + c)"""
-
-    def __init__(self, sizes: Sequence[int], size: int) -> None:
-        super().__init__()
-        self.layer = nn.Linear(sum(sizes), size)
-
-    def forward(self, parts: Sequence[Tensor]) -> Tensor:
-        return nn.functional.relu(self.layer(torch.cat(list(parts), -1)))
-
-
-class Product(nn.Module):
-    """Π_i tanh(W_i s_i + c_i)"""
-
-    def __init__(self, sizes: Sequence[int], size: int) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(one, size) for one in sizes)
-
-    def forward(self, parts: Sequence[Tensor]) -> Tensor:
-        first, *others = (torch.tanh(layer(part)) for layer, part in zip(self.layers, parts, strict=True))
-        for other in others:
-            first = first * other
-        return first
 
 
 class LabelDecoder(nn.Module):
