@@ -1,4 +1,4 @@
-"""Combining: one hidden layer over several vectors, which are put side by side or multiplied."""
+"""Combining: one hidden layer over several vectors, put side by side or gated by what asks."""
 
 from __future__ import annotations
 
@@ -8,29 +8,33 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-Combine = Literal["beside", "product"]
+Combine = Literal["beside", "gated"]
 
 
 class Beside(nn.Module):
-    """relu(W [s_1; …; s_n] + c)"""
+    """relu(W [s_1; …; s_n; q] + c)"""
 
-    def __init__(self, sizes: Sequence[int], size: int) -> None:
+    def __init__(self, sizes: Sequence[int], asking: int, size: int) -> None:
         super().__init__()
-        self.layer = nn.Linear(sum(sizes), size)
+        self.layer = nn.Linear(sum(sizes) + asking, size)
+        self.size = size
 
-    def forward(self, parts: Sequence[Tensor]) -> Tensor:
-        return nn.functional.relu(self.layer(torch.cat(list(parts), -1)))
+    def forward(self, parts: Sequence[Tensor], asking: Tensor) -> Tensor:
+        return nn.functional.relu(self.layer(torch.cat([*parts, asking], -1)))
 
 
-class Product(nn.Module):
-    """Π_i tanh(W_i s_i + c_i)"""
+class Gated(nn.Module):
+    """[tanh(W_1 s_1 + c_1) ⊙ tanh(U_1 q + d_1); …; tanh(W_n s_n + c_n) ⊙ tanh(U_n q + d_n)]
 
-    def __init__(self, sizes: Sequence[int], size: int) -> None:
+    What is asked decides, part by part, which features of it count and with which sign; a sum of the two cannot.
+    """
+
+    def __init__(self, sizes: Sequence[int], asking: int, size: int) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(one, size) for one in sizes)
+        self.parts = nn.ModuleList(nn.Linear(one, size) for one in sizes)
+        self.gates = nn.Linear(asking, size * len(sizes))
+        self.size = size * len(sizes)
 
-    def forward(self, parts: Sequence[Tensor]) -> Tensor:
-        first, *others = (torch.tanh(layer(part)) for layer, part in zip(self.layers, parts, strict=True))
-        for other in others:
-            first = first * other
-        return first
+    def forward(self, parts: Sequence[Tensor], asking: Tensor) -> Tensor:
+        seen = [layer(part) for layer, part in zip(self.parts, parts, strict=True)]
+        return torch.tanh(torch.cat(seen, -1)) * torch.tanh(self.gates(asking))

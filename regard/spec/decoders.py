@@ -77,10 +77,12 @@ class LabelDecoderSpec(DecoderPart):
     """Looks of the attention, each with a query of its own."""
     whole: bool = False
     """With attention: the summaries of the attended inputs too, beside what was read of them."""
+    where: bool = False
+    """With attention: where each glimpse looked too, and how that lies to the one before: left of it, above."""
     hidden: Size | None = None
     """Write from relu(W s + b) of this size, so that inputs can act on each other; from s itself when absent."""
-    combine: Literal["beside", "product"] = "beside"
-    """With hidden. product: Π_i tanh(W_i s_i + b_i), element by element, of what was read and of each summary."""
+    combine: Literal["beside", "gated"] = "beside"
+    """With hidden. gated: what asks, or the last input, decides which features of each other part count, and how."""
     class_weights: dict[str, Positive] | Literal["balanced"] | None = None
 
 

@@ -18,7 +18,7 @@ Where = Callable[..., str]
 def check_label(spec: Spec, name: str, decoder: LabelDecoderSpec, where: Where) -> None:
     """What asks is another input than what is looked at, and asks an attention."""
     place = ("decoder", name)
-    for option in ("query", "glimpses", "whole"):
+    for option in ("query", "glimpses", "whole", "where"):
         if option in decoder.model_fields_set and decoder.attention is None:
             raise RegardError(
                 f"{option} is about an attention, and this decoder has none.",
@@ -30,6 +30,12 @@ def check_label(spec: Spec, name: str, decoder: LabelDecoderSpec, where: Where) 
             "combine says how a hidden layer puts its parts together, and this decoder has none.",
             where=where(*place, "combine"),
             fix="Add  hidden: 128, or leave it out.",
+        )
+    if decoder.combine == "gated" and len(decoder.over or spec.encoder) < 2:
+        raise RegardError(
+            "combine: gated lets one input gate another, and this decoder has one.",
+            where=where(*place, "combine"),
+            fix="Use combine: beside.",
         )
     if decoder.query is None or decoder.attention is None:
         return

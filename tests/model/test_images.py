@@ -150,12 +150,16 @@ def test_each_glimpse_is_guided_to_its_own_thing():
     torch.testing.assert_close(guide, -(truth * looks.log()).sum() / 2)
 
 
-def test_the_whole_picture_is_told_beside_the_glimpses():
+def test_the_whole_picture_and_the_whereabouts_are_told_beside_the_glimpses():
     data = rows("question")
-    model = built(QUESTION, data, "decoder.whole=true")
+    model = built(QUESTION, data, "decoder.whole=true", "decoder.where=true", "decoder.combine=gated")
     decoder: Any = model.network.decoders["answer"]
-    parts = [model.network.encoders[name].summary_size for name in ("image", "question")]
-    assert decoder.hidden.layer.in_features == 2 * model.network.encoders["image"].value_size + sum(parts)
+    image = model.network.encoders["image"]
+    assert [part.in_features for part in decoder.hidden.parts] == [
+        2 * image.value_size,
+        6,
+        image.summary_size,
+    ]
     assert model.predict({"image": data[0]["image"], "question": data[0]["question"]}).text
 
 

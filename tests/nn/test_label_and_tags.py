@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from regard.errors import RegardError
-from regard.nn import Attention, Embedding, LabelDecoder, MeanEncoder, TagsDecoder
+from regard.nn import Attention, Embedding, LabelDecoder, MeanEncoder, Memory, TagsDecoder
+from regard.nn.whereabouts import whereabouts
 
 from .conftest import SOURCE, TARGET, VOCABULARY, tokens
 
@@ -30,21 +31,32 @@ def test_label_of_the_summaries():
     torch.testing.assert_close(found.scores, torch.log_softmax(logits, 1).amax(1))
 
 
-@pytest.mark.parametrize("combine", ["beside", "product"])
+@pytest.mark.parametrize("combine", ["beside", "gated"])
 def test_what_is_seen_and_asked_is_combined(combine):
     sources, given = memories()
     decoder = LabelDecoder(4, sources, hidden=9, combine=combine)
-    left, right = given["left"].summary, given["right"].summary
+    left, right = given["left"].summary, given["right"].summary  # the last one asks
     if combine == "beside":
         layer = decoder.hidden.layer
         state = torch.relu(torch.cat([left, right], 1) @ layer.weight.T + layer.bias)
     else:
-        first, second = decoder.hidden.layers
-        state = torch.tanh(left @ first.weight.T + first.bias) * torch.tanh(
-            right @ second.weight.T + second.bias
-        )
+        (seen,), gates = decoder.hidden.parts, decoder.hidden.gates
+        state = torch.tanh(left @ seen.weight.T + seen.bias) * torch.tanh(right @ gates.weight.T + gates.bias)
     expected = torch.log_softmax(state @ decoder.output.weight.T + decoder.output.bias, 1)
     torch.testing.assert_close(decoder.predict(given).log_probabilities, expected.detach())
+
+
+def test_whereabouts_of_looks():
+    ones = torch.ones(1, 6, dtype=torch.bool)
+    grid = Memory(torch.zeros(1, 6, 1), ones, torch.zeros(1, 1), layout="grid", shape=(2, 3))
+    looks = torch.zeros(1, 2, 6)
+    looks[0, 0, 0] = 1  # top left: x −2/3, y −1/2
+    looks[0, 1, 4] = looks[0, 1, 5] = 0.5  # bottom, between the middle and the right: x 1/3, y 1/2
+    found = whereabouts(looks, grid)[0].tolist()
+    assert found == pytest.approx([-2 / 3, -1 / 2, 1 / 3, 1 / 2, 1, 1])
+    mask = torch.tensor([[True, True, False]])
+    line = Memory(torch.zeros(1, 3, 1), mask, torch.zeros(1, 1))
+    assert whereabouts(torch.tensor([[[0.0, 1.0, 0.0]]]), line)[0].tolist() == pytest.approx([0.5])
 
 
 def test_class_weights():

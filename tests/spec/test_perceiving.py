@@ -65,7 +65,13 @@ def test_a_picture_has_an_image_encoder_without_being_told():
         (QUESTION, ["decoder.query=question"], ["query is about an attention", "attention: {over: INPUT}"]),
         (QUESTION, ["decoder.glimpses=2"], ["glimpses is about an attention"]),
         (QUESTION, ["decoder.whole=true"], ["whole is about an attention"]),
-        (QUESTION, ["decoder.combine=product"], ["combine says how a hidden layer", "hidden: 128"]),
+        (QUESTION, ["decoder.where=true"], ["where is about an attention"]),
+        (
+            QUESTION,
+            ["decoder.over=image", "decoder.hidden=8", "decoder.combine=gated"],
+            ["lets one input gate another", "beside"],
+        ),
+        (QUESTION, ["decoder.combine=gated"], ["combine says how a hidden layer", "hidden: 128"]),
         (
             QUESTION,
             ["decoder.attention.over=image", "decoder.query=qestion"],

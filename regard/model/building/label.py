@@ -32,6 +32,7 @@ def _label(
         query=decoder.query,
         glimpses=decoder.glimpses,
         whole=decoder.whole,
+        where=decoder.where,
         hidden=decoder.hidden,
         combine=decoder.combine,
         guide=0.0 if decoder.attention is None else decoder.attention.guide,

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention
-from regard.nn.combining import Beside, Combine, Product
+from regard.nn.combining import Beside, Combine, Gated
 from regard.nn.decoders.base import Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
+from regard.nn.whereabouts import axes, whereabouts
 
 
 @dataclass(frozen=True)
@@ -40,17 +41,17 @@ class Labels:
 class LabelDecoder(nn.Module):
     """p(y | x) = softmax(V s + b), or with `hidden` softmax(V h + b), where h is
 
-        beside     relu(W s + c)
-        product    Π_i tanh(W_i s_i + c_i), element by element: what is asked gates what is seen (Antol 2015)
+        beside   relu(W s + c)
+        gated    what is asked gates every other part of s, each on its own (`Gated`)
 
     Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
-    memories beside the summaries of the others; s_i are these parts. The query is learned, or the summary of the source
-    named by `query`.
-    Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read; where they looked is told
-    as one, their mean. Where the right places are known, row k of the truth is that of glimpse k, and row 0 that of
-    every glimpse without one.
+    memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
+    Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read; where they looked is told as
+    one, their mean. Where the right places are known, row k of the truth is that of glimpse k, and row 0 that of every
+    glimpse without one.
 
     whole           the summaries of the attended memories too: what no glimpse tells, as how many there are
+    where           where each glimpse looked, and how that lies to the one before: left of it, above
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
     """
 
@@ -65,6 +66,7 @@ class LabelDecoder(nn.Module):
         query: str | None = None,
         glimpses: int = 1,
         whole: bool = False,
+        where: bool = False,
         hidden: int | None = None,
         combine: Combine = "beside",
         dropout: float = 0.0,
@@ -73,40 +75,58 @@ class LabelDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.reading = Reading(attention) if attention else None
-        self.query_name, self.glimpses, self.guide = query, glimpses, guide
+        self.query_name, self.glimpses, self.guide, self.where = query, glimpses, guide, where
         attended = self.reading.names if self.reading else ()
-        self.summarised = tuple(name for name in sources if whole or name not in attended)
-        sizes = [sources[name].summary_size for name in self.summarised]
+        self.whole = attended if whole else ()
+        self.summarised = tuple(name for name in sources if name not in attended)
+        self.asking = query or (self.summarised[-1] if self.summarised else None)
         self.query: nn.Parameter | None = None
         self.asks: nn.Linear | None = None
+        sizes = []
         if self.reading is not None and attention is not None:
-            sizes.insert(0, glimpses * self.reading.context_size)
+            sizes.append(glimpses * self.reading.context_size)
             query_size = attention[attended[0]].query_size
             if query is None:
                 self.query = nn.Parameter(torch.randn(glimpses, query_size) * 0.1)
             elif glimpses > 1:
                 self.asks = nn.Linear(sources[query].summary_size, glimpses * query_size)
-        self.hidden: Beside | Product | None = None
+            if where:
+                sizes += [
+                    (2 * glimpses - 1) * axes(getattr(sources[name], "grid", None)) for name in attended
+                ]
+        sizes += [sources[name].summary_size for name in self._told()]
+        asking = 0 if self.asking is None else sources[self.asking].summary_size
+        self.hidden: Beside | Gated | None = None
         if hidden is not None:
-            self.hidden = (Product if combine == "product" else Beside)(sizes, hidden)
-        self.output = nn.Linear(sum(sizes) if hidden is None else hidden, classes)
+            self.hidden = (Gated if combine == "gated" else Beside)(sizes, asking, hidden)
+        self.output = nn.Linear(sum(sizes) + asking if self.hidden is None else self.hidden.size, classes)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("class_weights", class_weights, persistent=False)
+
+    def _told(self) -> list[str]:
+        """The inputs whose summaries are told, without the one that asks."""
+        return [name for name in (*self.whole, *self.summarised) if name != self.asking]
 
     def forward(
         self, memories: Mapping[str, Memory], *, truth: Truth = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Logits (B, C) and the looks of the K glimpses, (B, K, S) by name."""
-        features = [memories[name].summary for name in self.summarised]
+        parts = []
         looks: dict[str, Tensor] = {}
         if self.reading is not None:
             constants = Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names))
             read = self.reading(self._queries(memories), memories, constants, step=0)
-            features.insert(0, read.context.flatten(1))
             looks = read.weights
-        features = [self.dropout(part) for part in features]
-        state = torch.cat(features, -1) if self.hidden is None else self.dropout(self.hidden(features))
-        return self.output(state), looks
+            parts.append(read.context.flatten(1))
+            if self.where:
+                parts += [whereabouts(weights, memories[name]) for name, weights in looks.items()]
+        parts = [self.dropout(part) for part in (*parts, *(memories[name].summary for name in self._told()))]
+        nothing = parts[0][:, :0] if parts else None
+        asking = nothing if self.asking is None else self.dropout(memories[self.asking].summary)
+        assert asking is not None
+        if self.hidden is None:
+            return self.output(torch.cat([*parts, asking], -1)), looks
+        return self.output(self.dropout(self.hidden(parts, asking))), looks
 
     def _queries(self, memories: Mapping[str, Memory]) -> Tensor:
         """(B, K, Q), one for each glimpse."""

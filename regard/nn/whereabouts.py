@@ -1,0 +1,39 @@
+"""Whereabouts: where a look is, and how the looks of one query lie to each other."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.nn.memory import Memory
+
+
+def axes(grid: tuple[int, int] | None) -> int:
+    """Numbers that say where a position is: x and y in a grid, else how far along it is."""
+    return 1 if grid is None else 2
+
+
+def whereabouts(weights: Tensor, memory: Memory) -> Tensor:
+    """weights (B, K, S) → (B, (2K − 1) A): the mean place of each look, then how each lies from the one before.
+
+    Places go from −1 to 1 along each of the A axes.
+    """
+    places = weights @ _middles(memory).to(weights.dtype)  # (B, K, A)
+    moved = places[:, 1:] - places[:, :-1]
+    return torch.cat([places, moved], 1).flatten(1)
+
+
+def _middles(memory: Memory) -> Tensor:
+    """(B or 1, S, A): the middles of the positions."""
+    if memory.shape is not None:
+        rows, columns = (_even(count, memory.mask.device) for count in memory.shape)
+        y, x = torch.meshgrid(rows, columns, indexing="ij")
+        return torch.stack([x, y], -1).reshape(1, -1, 2)
+    count = memory.mask.sum(1).clamp(min=1)[:, None]
+    along = torch.arange(memory.mask.shape[1], device=memory.mask.device)
+    return ((along + 0.5) / count * 2 - 1).unsqueeze(-1)
+
+
+def _even(count: int, device: torch.device) -> Tensor:
+    """The middles of so many equal parts of −1 … 1."""
+    return (torch.arange(count, device=device) + 0.5) / count * 2 - 1
