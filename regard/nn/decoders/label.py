@@ -50,7 +50,7 @@ class LabelDecoder(nn.Module):
     one, their mean. Where the right places are known, row k of the truth is that of glimpse k, and row 0 that of every
     glimpse without one.
 
-    whole           the summaries of the attended memories too: what no glimpse tells, as how many there are
+    whole           Σ_j h_j / √n of the n positions of each attended memory too, for what no glimpse tells: how many
     where           where each glimpse looked, and how that lies to the one before: left of it, above
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
     """
@@ -77,7 +77,7 @@ class LabelDecoder(nn.Module):
         self.reading = Reading(attention) if attention else None
         self.query_name, self.glimpses, self.guide, self.where = query, glimpses, guide, where
         attended = self.reading.names if self.reading else ()
-        self.whole = attended if whole else ()
+        self.whole = whole
         self.summarised = tuple(name for name in sources if name not in attended)
         self.asking = query or (self.summarised[-1] if self.summarised else None)
         self.query: nn.Parameter | None = None
@@ -94,6 +94,8 @@ class LabelDecoder(nn.Module):
                 sizes += [
                     (2 * glimpses - 1) * axes(getattr(sources[name], "grid", None)) for name in attended
                 ]
+            if whole:
+                sizes += [attention[name].value_size for name in attended]
         sizes += [sources[name].summary_size for name in self._told()]
         asking = 0 if self.asking is None else sources[self.asking].summary_size
         self.hidden: Beside | Gated | None = None
@@ -105,7 +107,7 @@ class LabelDecoder(nn.Module):
 
     def _told(self) -> list[str]:
         """The inputs whose summaries are told, without the one that asks."""
-        return [name for name in (*self.whole, *self.summarised) if name != self.asking]
+        return [name for name in self.summarised if name != self.asking]
 
     def forward(
         self, memories: Mapping[str, Memory], *, truth: Truth = None
@@ -120,6 +122,8 @@ class LabelDecoder(nn.Module):
             parts.append(read.context.flatten(1))
             if self.where:
                 parts += [whereabouts(weights, memories[name]) for name, weights in looks.items()]
+            if self.whole:
+                parts += [_everything(memories[name]) for name in looks]
         parts = [self.dropout(part) for part in (*parts, *(memories[name].summary for name in self._told()))]
         nothing = parts[0][:, :0] if parts else None
         asking = nothing if self.asking is None else self.dropout(memories[self.asking].summary)
@@ -165,3 +169,9 @@ class LabelDecoder(nn.Module):
         logits, looks = self(memories, truth=truth)
         together = {name: weights.mean(1, keepdim=True) for name, weights in looks.items()}
         return Labels(torch.log_softmax(logits, -1), together)
+
+
+def _everything(memory: Memory) -> Tensor:
+    """(B, D) the sum of the values, by the root of their number: it grows with what there is, and does not shrink."""
+    mask = memory.mask.unsqueeze(-1)
+    return (memory.values * mask).sum(1) / mask.sum(1).clamp(min=1).sqrt()
