@@ -76,7 +76,7 @@ class LabelDecoderSpec(DecoderPart):
     glimpses: Count = 1
     """Looks of the attention, each with a query of its own."""
     whole: bool = False
-    """With attention: the sum of all there is to look at too, which tells what no glimpse does: how many there are."""
+    """With attention: the summaries of the attended inputs too, which tell what no glimpse does: how many there are."""
     where: bool = False
     """With attention: where each glimpse looked too, and how that lies to the one before: left of it, above."""
     hidden: Size | None = None

@@ -158,7 +158,7 @@ def test_the_whole_picture_and_the_whereabouts_are_told_beside_the_glimpses():
     assert [part.in_features for part in decoder.hidden.parts] == [
         2 * image.value_size,
         6,
-        image.value_size,
+        image.summary_size,
     ]
     assert model.predict({"image": data[0]["image"], "question": data[0]["question"]}).text
 

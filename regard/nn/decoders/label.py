@@ -50,7 +50,7 @@ class LabelDecoder(nn.Module):
     one, their mean. Where the right places are known, row k of the truth is that of glimpse k, and row 0 that of every
     glimpse without one.
 
-    whole           Σ_j h_j / √n of the n positions of each attended memory too, for what no glimpse tells: how many
+    whole           the summaries of the attended memories too, for what no glimpse tells: how many there are
     where           where each glimpse looked, and how that lies to the one before: left of it, above
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
     """
@@ -95,7 +95,7 @@ class LabelDecoder(nn.Module):
                     (2 * glimpses - 1) * axes(getattr(sources[name], "grid", None)) for name in attended
                 ]
             if whole:
-                sizes += [attention[name].value_size for name in attended]
+                sizes += [sources[name].summary_size for name in attended]
         sizes += [sources[name].summary_size for name in self._told()]
         asking = 0 if self.asking is None else sources[self.asking].summary_size
         self.hidden: Beside | Gated | None = None
@@ -123,7 +123,7 @@ class LabelDecoder(nn.Module):
             if self.where:
                 parts += [whereabouts(weights, memories[name]) for name, weights in looks.items()]
             if self.whole:
-                parts += [_everything(memories[name]) for name in looks]
+                parts += [memories[name].summary for name in looks]
         parts = [self.dropout(part) for part in (*parts, *(memories[name].summary for name in self._told()))]
         nothing = parts[0][:, :0] if parts else None
         asking = nothing if self.asking is None else self.dropout(memories[self.asking].summary)
@@ -169,9 +169,3 @@ class LabelDecoder(nn.Module):
         logits, looks = self(memories, truth=truth)
         together = {name: weights.mean(1, keepdim=True) for name, weights in looks.items()}
         return Labels(torch.log_softmax(logits, -1), together)
-
-
-def _everything(memory: Memory) -> Tensor:
-    """(B, D) the sum of the values, by the root of their number: it grows with what there is, and does not shrink."""
-    mask = memory.mask.unsqueeze(-1)
-    return (memory.values * mask).sum(1) / mask.sum(1).clamp(min=1).sqrt()

@@ -18,7 +18,7 @@ ASKED = {"size": "how large is the {}", "colour": "what colour is the {}", "shap
 class Question:
     """about: the things one has to look at; none where the answer is that there are none.
 
-    apart: one after the other, because it matters which is which.
+    apart: one after the other, because it matters which is which, or whether they are the same.
     """
 
     text: str
@@ -79,8 +79,9 @@ def _count(scene: Scene, pixels: int, generator: Random) -> Question:
     present = generator.random() < 0.75
     shape = generator.choice(scene).shape if present else generator.choice(SHAPES)
     plural = f"{shape}es" if shape == "cross" else f"{shape}s"
-    about = tuple(thing for thing in scene if thing.shape == shape)
-    return Question(f"how many {plural} are there", str(len(about)), about)
+    about = [thing for thing in scene if thing.shape == shape]
+    looked = tuple(about[:1] + about[1:][::-1])  # first the leftmost, then the rightmost: are these two?
+    return Question(f"how many {plural} are there", str(len(about)), looked, apart=True)
 
 
 def _existence(scene: Scene, pixels: int, generator: Random) -> Question | None:
