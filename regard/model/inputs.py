@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import NDArray
 from PIL.Image import Image
@@ -17,6 +17,14 @@ Value = str | PathLike[str] | bytes | NDArray[Any] | Image | tuple[NDArray[Any],
 Input = Value | Mapping[str, Value]
 """One input: its text, or a mapping from the inputs' names where there are several. A picture, film or sound is a path,
 the bytes of a file, or an array; a picture may be a Pillow picture, and samples of a sound come with their rate."""
+
+
+def one_or_several(inputs: Input | Sequence[Input]) -> tuple[Sequence[Input], bool]:
+    """The inputs, and whether there was one: samples with their rate are one, though a pair."""
+    sound = isinstance(inputs, tuple) and len(inputs) == 2 and isinstance(inputs[1], int)
+    if sound or isinstance(inputs, str | bytes) or not isinstance(inputs, Sequence):
+        return [cast(Input, inputs)], True
+    return cast(Sequence[Input], inputs), False
 
 
 def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> Row:

@@ -16,7 +16,7 @@ from regard.model.arcs import with_arcs
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import make_columns
-from regard.model.inputs import Input, input_row
+from regard.model.inputs import Input, input_row, one_or_several
 from regard.model.network import Network
 from regard.model.searching import make_search, searched
 from regard.model.seeing import with_seen
@@ -120,8 +120,7 @@ class Model:
         ensemble      other models to decide together with
         and the fields of the spec's `search`: method, beam, length_penalty, n_best, max_length, temperature, …
         """
-        single = isinstance(inputs, str | bytes) or not isinstance(inputs, Sequence)
-        several: Sequence[Input] = [inputs] if single else inputs  # type: ignore[list-item,assignment]
+        several, single = one_or_several(inputs)
         answers = self._predict(several, **options)
         return answers[0] if single else answers
 

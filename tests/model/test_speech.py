@@ -40,7 +40,10 @@ def test_a_path_bytes_and_samples_are_one_sound(listener: Model, sound: bytes, t
     path = tmp_path / "one.wav"
     path.write_bytes(sound)
     samples, rate = soundfile.read(io.BytesIO(sound), dtype="int16")
-    told = [listener.predict(given) for given in (path, str(path), sound, {"audio": (samples, rate)})]
+    told = [
+        listener.predict(given)
+        for given in (path, str(path), sound, (samples, rate), {"audio": (samples, rate)})
+    ]
     assert len({answer.text for answer in told}) == 1
     assert len({answer.score for answer in told}) == 1
     assert [answer.text for answer in listener.predict([path, sound])] == [told[0].text] * 2
