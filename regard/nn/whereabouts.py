@@ -18,15 +18,15 @@ def whereabouts(weights: Tensor, memory: Memory) -> Tensor:
 
     Places go from −1 to 1 along each of the A axes.
     """
-    places = weights @ _middles(memory).to(weights.dtype)  # (B, K, A)
+    places = weights @ _places(memory).to(weights.dtype)  # (B, K, A)
     moved = places[:, 1:] - places[:, :-1]
     return torch.cat([places, moved], 1).flatten(1)
 
 
-def _middles(memory: Memory) -> Tensor:
+def _places(memory: Memory) -> Tensor:
     """(B or 1, S, A): the middles of the positions."""
     if memory.shape is not None:
-        rows, columns = (_even(count, memory.mask.device) for count in memory.shape)
+        rows, columns = (middles(count, memory.mask.device) for count in memory.shape)
         y, x = torch.meshgrid(rows, columns, indexing="ij")
         return torch.stack([x, y], -1).reshape(1, -1, 2)
     count = memory.mask.sum(1).clamp(min=1)[:, None]
@@ -34,6 +34,6 @@ def _middles(memory: Memory) -> Tensor:
     return ((along + 0.5) / count * 2 - 1).unsqueeze(-1)
 
 
-def _even(count: int, device: torch.device) -> Tensor:
+def middles(count: int, device: torch.device | None = None) -> Tensor:
     """The middles of so many equal parts of −1 … 1."""
     return (torch.arange(count, device=device) + 0.5) / count * 2 - 1

@@ -7,6 +7,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from regard.nn.whereabouts import middles
+
 Position = Literal["none", "coordinates", "learned"]
 
 
@@ -29,7 +31,7 @@ class GridPosition(nn.Module):
         rows, columns = grid
         placed = None
         if kind == "coordinates":
-            y, x = torch.meshgrid(_middles(rows), _middles(columns), indexing="ij")
+            y, x = torch.meshgrid(middles(rows), middles(columns), indexing="ij")
             placed = torch.stack([x, y], -1).reshape(rows * columns, 2)
         self.register_buffer("coordinates", placed, persistent=False)
         if kind == "learned":
@@ -42,8 +44,3 @@ class GridPosition(nn.Module):
         if self.kind == "learned":
             return values + (self.rows + self.columns).flatten(0, 1)
         return values
-
-
-def _middles(count: int) -> Tensor:
-    """The middles of so many equal parts of −1 … 1."""
-    return (torch.arange(count) + 0.5) / count * 2 - 1
