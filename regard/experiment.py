@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from regard.data import Batches, Dataset, Row
+from regard.data import Batches, Dataset
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metric, evaluate
 from regard.model import Model
 from regard.model.columns import make_columns, teach_columns
 from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns, write_text
 from regard.pairs import is_data_file, pairs_spec, rows_file
-from regard.sources import Splits, open_splits
+from regard.sources import Splits, build_dataset, open_splits
 from regard.spec import Spec
 from regard.teaching import learn_from_teacher, load_teachers
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
@@ -244,30 +243,6 @@ def fit(
         what, run=folder, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
     )
     return experiment.train()
-
-
-def build_dataset(
-    rows: Iterable[Row], spec: Spec, columns: Sequence[Any], *, gather: bool, rejected: Path | None
-) -> Dataset:
-    """Rows encoded, from the cache where they were encoded before."""
-    # A sentence that comes twice with its tags or its tree was said twice: these are no alternatives to each other.
-    alternatives = not any(getattr(output, "of", None) for output in spec.outputs.values())
-    outputs = list(spec.outputs) if gather and spec.data.references and alternatives else []
-    return Dataset.build(
-        rows,
-        columns,
-        cache=cache_folder(),
-        on_bad=spec.data.bad_rows,
-        rejected=rejected if spec.data.bad_rows == "skip" else None,
-        references=outputs,
-    )
-
-
-def cache_folder() -> Path:
-    """$REGARD_CACHE, else regard under the user's cache folder."""
-    if "REGARD_CACHE" in os.environ:
-        return Path(os.environ["REGARD_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
 
 
 def _make_room(folder: Path, *, overwrite: bool) -> None:

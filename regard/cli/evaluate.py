@@ -62,12 +62,12 @@ def evaluate(
     bad_rows: BadRows = None,
 ) -> None:
     """Measure one or several models on data they have not seen."""
-    from regard.cli.measuring import measure
+    from regard.cli.measuring import evaluate_runs
 
     changes = search_overrides(beam, seed, overrides)
     if bad_rows is not None:
         changes.append(f"data.bad_rows={bad_rows}")
-    measure(
+    evaluate_runs(
         runs,
         files=data or [],
         splits=splits or ["test"],

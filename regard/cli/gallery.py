@@ -10,10 +10,9 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from regard.cli.answering import load
-from regard.cli.measuring import open_dataset
 from regard.data import Dataset
 from regard.data.columns import TextColumn
-from regard.evaluation import references
+from regard.evaluation import open_dataset, references
 from regard.inspect import Example
 from regard.model import Model
 from regard.prediction import Prediction, Trace

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.cli.answering import load, parse_line
-from regard.cli.measuring import open_dataset
 from regard.data.columns import TextColumn
 from regard.errors import RegardError
+from regard.evaluation import open_dataset
 from regard.inspect.sights import Style
 from regard.model import Model
 from regard.prediction import Prediction

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from regard.data import Dataset
 from regard.errors import RegardError
-from regard.evaluation import Evaluation, evaluate
-from regard.experiment import build_dataset
+from regard.evaluation import Evaluation, measure
 from regard.metrics import METRICS, ByLength
 from regard.model import Model
 from regard.model.store import versions, write_text
-from regard.sources import open_files, open_splits
 
 
-def measure(
+def evaluate_runs(
     runs: Sequence[Path],
     *,
     files: Sequence[str],
@@ -36,16 +34,12 @@ def measure(
     compare: bool = False,
 ) -> None:
     models = {str(run): Model.load(run, device=device, overrides=overrides) for run in runs}
-    datasets = {name: open_dataset(model, files, splits) for name, model in models.items()}
-    if together and len(models) > 1:
-        first, *rest = models
-        beside = [(models[name], datasets[name]) for name in rest]
-        found = {" + ".join(models): evaluate(models[first], datasets[first], metrics, ensemble=beside)}
+    measured = partial(measure, metrics=metrics, files=files, splits=splits)
+    if together:
+        first, *others = models.values()
+        found = {" + ".join(models): measured(first, ensemble=others)}
     else:
-        found = {
-            name: measure_one(model, datasets[name], metrics, files or splits)
-            for name, model in models.items()
-        }
+        found = {name: measured(model) for name, model in models.items()}
     console = Console()
     console.print(score_table(found, files or splits))
     print_labels(found, console)
@@ -68,35 +62,6 @@ def measure(
         write_text(json_file, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
     if predictions is not None:
         write_predictions(found, predictions)
-
-
-def measure_one(
-    model: Model, dataset: Dataset, metrics: Sequence[str], measured_on: Sequence[str]
-) -> Evaluation:
-    """One model on its own; what has a threshold chooses it on dev, unless dev is what is measured."""
-    dev = None if list(measured_on) == ["dev"] else lambda: open_dataset(model, (), ["dev"])
-    return evaluate(model, dataset, metrics, dev=dev)
-
-
-def open_dataset(model: Model, files: Sequence[str], splits: Sequence[str]) -> Dataset:
-    """Rows to measure on; truth columns are taken along where the rows have them."""
-    spec = model.spec
-    if files:
-        rows: Any = open_files(spec, files)
-    else:
-        known = open_splits(spec)
-        for split in splits:
-            if split not in known:
-                raise RegardError(
-                    f"the data of this model have no {split!r}.",
-                    where="--split",
-                    fix=f"There are {', '.join(known)}; or name a file with --data.",
-                )
-        rows = known[splits[0]] if len(splits) == 1 else [row for split in splits for row in known[split]]
-    columns = [model.columns[name] for name in (*spec.inputs, *spec.outputs)]
-    first = next(iter(rows), None)
-    columns += [model.columns[name] for name in spec.truth if first and model.columns[name].field in first]
-    return build_dataset(rows, spec, columns, gather=True, rejected=None)
 
 
 def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:

@@ -34,7 +34,7 @@ LIKELIHOOD = ("loss", "perplexity")
 EVALUATE_COST = 8000
 
 
-@dataclass
+@dataclass(repr=False)
 class Evaluation:
     """What one model did on one set of rows.
 
@@ -54,6 +54,10 @@ class Evaluation:
     lengths: list[int] = field(default_factory=list)
     labels: dict[str, Classification] = field(default_factory=dict)
     chance: dict[str, Score] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name}={score.value:.4g}" for name, score in self.scores.items())
+        return f"Evaluation({scores}; {len(self.inputs):,} rows)"
 
     def by_length(self, name: str, *, edges: Sequence[int] | None = None) -> ByLength:
         """One of the metrics by the length of the input."""

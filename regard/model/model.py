@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
@@ -42,6 +42,9 @@ from regard.nn.search import Ensemble, Hypotheses, Stepper
 from regard.nn.search import score as score_targets
 from regard.prediction import Prediction
 from regard.spec import Spec, TreeSpec
+
+if TYPE_CHECKING:
+    from regard.evaluation import Evaluation
 
 PREDICT_ROWS = 64
 
@@ -173,6 +176,26 @@ class Model:
             for row, answer in zip(batch.rows, found, strict=True):
                 answers[row] = answer
         return [answer for answer in answers if answer is not None]
+
+    def evaluate(
+        self,
+        split: str = "test",
+        *,
+        data: str | Path | Sequence[str | Path] = (),
+        metrics: Sequence[str] = (),
+        ensemble: Sequence[Model] = (),
+    ) -> Evaluation:
+        """What it does on rows it has not seen: `model.evaluate(data="new.tsv").scores["per"].value`.
+
+        split      of the data it learned from
+        data       a file or files like those, instead of a split
+        metrics    the spec's, or what is usual for the output, where none are named
+        ensemble   other models to decide together with
+        """
+        from regard.evaluation import measure
+
+        files = [data] if isinstance(data, str | Path) else data
+        return measure(self, metrics, files=[*map(str, files)], splits=[split], ensemble=ensemble)
 
     @torch.inference_mode()
     def score_batch(

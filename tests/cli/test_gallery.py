@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.cli.gallery import collect, show_gallery
-from regard.cli.measuring import open_dataset
+from regard.evaluation import open_dataset
 from regard.experiment import fit
 from regard.model import Model
 

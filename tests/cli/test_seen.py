@@ -10,7 +10,7 @@ import pytest
 
 from regard.cli.gallery import collect
 from regard.cli.looking import Looked, show_trace
-from regard.cli.measuring import open_dataset
+from regard.evaluation import open_dataset
 from regard.experiment import fit
 from regard.model import Model
 from regard.seen import SeenPicture

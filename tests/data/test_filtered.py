@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from regard.errors import RegardError
-from regard.experiment import build_dataset
 from regard.model.columns import make_columns, teach_columns
-from regard.sources import open_splits
+from regard.sources import build_dataset, open_splits
 from regard.spec import Spec
 
 TABLE = """pair\ttext\tlabel\tpart

@@ -101,7 +101,7 @@ def test_the_trace_of_a_tree_has_its_marginals(joint: tuple[regard.Model, Path])
 def test_evaluation_prints_what_one_gets_for_nothing(
     joint: tuple[regard.Model, Path], treebank: Path
 ) -> None:
-    from regard.cli.measuring import open_dataset
+    from regard.evaluation import open_dataset
 
     found = evaluate(joint[0], open_dataset(joint[0], [str(treebank)], []))
     assert found.chance["tree.uas"].value < 0.5 and "left-branching" in found.chance["tree.uas"].signature
@@ -239,7 +239,7 @@ def test_the_board_and_the_errors_of_the_spec() -> None:
 
 
 def test_a_sentence_that_comes_twice_is_measured_twice(treebank: Path, tmp_path: Path) -> None:
-    from regard.cli.measuring import open_dataset
+    from regard.evaluation import open_dataset
 
     twice = tmp_path / "twice.conllu"
     twice.write_text(treebank.read_text("utf-8") * 2, encoding="utf-8")

@@ -1,0 +1,53 @@
+"""A model measured on rows that are still to be opened: files, or the splits of its own data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from regard.data import Dataset
+from regard.errors import RegardError
+from regard.evaluation.evaluate import Evaluation, evaluate
+from regard.model import Model
+from regard.sources import build_dataset, open_files, open_splits
+
+
+def measure(
+    model: Model,
+    metrics: Sequence[str] = (),
+    *,
+    files: Sequence[str] = (),
+    splits: Sequence[str] = ("test",),
+    ensemble: Sequence[Model] = (),
+) -> Evaluation:
+    """Measured on files, or where there are none on splits; alone, or together with an ensemble.
+
+    What has a threshold chooses it on dev, unless dev is what is measured.
+    """
+    dataset = open_dataset(model, files, splits)
+    if ensemble:
+        beside = [(other, open_dataset(other, files, splits)) for other in ensemble]
+        return evaluate(model, dataset, metrics, ensemble=beside)
+    is_dev = not files and list(splits) == ["dev"]
+    return evaluate(model, dataset, metrics, dev=None if is_dev else lambda: open_dataset(model, (), ["dev"]))
+
+
+def open_dataset(model: Model, files: Sequence[str], splits: Sequence[str]) -> Dataset:
+    """Rows to measure on; truth columns are taken along where the rows have them."""
+    spec = model.spec
+    if files:
+        rows: Any = open_files(spec, files)
+    else:
+        known = open_splits(spec)
+        for split in splits:
+            if split not in known:
+                raise RegardError(
+                    f"the data of this model have no {split!r}.",
+                    where="split",
+                    fix=f"There are {', '.join(known)}; or name a file as data.",
+                )
+        rows = known[splits[0]] if len(splits) == 1 else [row for split in splits for row in known[split]]
+    columns = [model.columns[name] for name in (*spec.inputs, *spec.outputs)]
+    first = next(iter(rows), None)
+    columns += [model.columns[name] for name in spec.truth if first and model.columns[name].field in first]
+    return build_dataset(rows, spec, columns, gather=True, rejected=None)

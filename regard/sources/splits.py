@@ -1,0 +1,65 @@
+"""DataSpec → the rows of each split: files, a generated world, or a data package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from regard.data import Row, read_rows
+from regard.data.filtered import FilteredRows
+from regard.errors import RegardError
+from regard.sources.holding import hold_out
+from regard.spec import Spec
+
+Splits = dict[str, Iterable[Row]]
+
+
+def open_splits(spec: Spec) -> Splits:
+    """`train`, and where there are such `dev`, `test` and others; each can be read many times."""
+    data = spec.data
+    if data.world:
+        from regard.data.worlds import world
+
+        return dict(world(data.world, **data.options).splits())
+    if data.package:
+        from regard.data.packages import package
+
+        return dict(package(data.package, **data.options).splits())
+    if not data.train:
+        raise RegardError("no data to train on.", where="data.train", fix="--set data.train=FILE")
+    splits: Splits = {"train": open_split(spec, "train", data.train)}
+    for name, files in (("dev", data.dev), ("test", data.test)):
+        if files:
+            splits[name] = open_split(spec, name, files)
+    if "dev" not in splits:
+        splits["train"], splits["dev"] = hold_out(splits["train"], spec)
+    return splits
+
+
+def open_split(spec: Spec, split: str, files: Sequence[str]) -> Iterable[Row]:
+    """The rows of a split: all those of its files, or those that `data.where` asks for."""
+    wanted = spec.data.where.get(split)
+    if not wanted:
+        return open_files(spec, files, split=split)
+    return FilteredRows(open_files(spec, files, extra=list(wanted), split=split), wanted)
+
+
+def open_files(
+    spec: Spec, files: Sequence[str], *, extra: Sequence[str] = (), split: str | None = None
+) -> Iterable[Row]:
+    """The rows of some files, with the fields this spec reads and some more; their pictures are those of a split."""
+    data, fields = spec.data, list(dict.fromkeys([*file_fields(spec), *extra]))
+    return read_rows(
+        list(files),
+        fields=fields,
+        format=data.format,
+        bad_rows=data.bad_rows,
+        images=data.images_of(split),
+    )
+
+
+def file_fields(spec: Spec) -> list[str]:
+    """The fields in the order of the cells of a file without a header."""
+    if spec.data.fields:
+        return list(spec.data.fields)
+    parts = {**spec.inputs, **spec.outputs, **spec.truth}
+    return list(dict.fromkeys(part.field or name for name, part in parts.items()))
