@@ -24,121 +24,14 @@ import statistics
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from structures_timing import launches, peak_memory, timed
-from torch import Tensor
+from structures_cases import CASES, Case, ours, theirs
+from structures_timing import launches, peak_memory, timed, usable
 
 SLOW = 50.0  # milliseconds above which three repeats are enough
-
-
-@dataclass(frozen=True)
-class Case:
-    kind: str
-    sizes: tuple[int, ...]
-    bar: float | None = None
-    most_memory: float | None = None  # GiB
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind} {self.sizes}"
-
-
-CASES = {
-    "cuda": [
-        Case("chain", (32, 50, 2), 20),
-        Case("chain", (32, 200, 2), 20),
-        Case("chain", (128, 1000, 2), 20),
-        Case("chain", (32, 50, 16), 20),
-        Case("chain", (32, 512, 64), 100, 1.0),
-        Case("projective", (16, 20), 100),
-        Case("projective", (16, 40), 100),
-        Case("projective", (32, 80), 100),
-        Case("spanning", (16, 20), 2),
-        Case("spanning", (16, 40), 2),
-        Case("spanning", (32, 80), 2),
-        Case("likelihood", (32, 200, 16)),
-    ],
-    "cpu": [
-        Case("chain", (32, 50, 2), 15),
-        Case("chain", (32, 200, 2), 15),
-        Case("chain", (8, 1000, 2), 15),
-        Case("chain", (32, 50, 16), 50),
-        Case("projective", (16, 20), 25),
-        Case("projective", (16, 40), 25),
-        Case("projective", (4, 80), 25),
-        Case("spanning", (16, 20), 1.5),
-        Case("spanning", (16, 40), 1.5),
-        Case("spanning", (4, 80), 1.5),
-        Case("likelihood", (32, 200, 16)),
-    ],
-}
-
-
-@dataclass
-class Side:
-    """A way to marginals (or, of the likelihood, to a loss) and what it starts from."""
-
-    leaf: Tensor
-    answer: Callable[[Tensor], Tensor]
-    weight: Tensor | None = field(default=None)
-
-    def forward(self) -> Tensor:
-        with torch.enable_grad():
-            return self.answer(self.leaf)
-
-    def forward_backward(self) -> None:
-        self.leaf.grad = None
-        result = self.forward()
-        if self.weight is None and result.dim():
-            self.weight = torch.randn_like(result)
-        result.backward(self.weight)
-
-
-def ours(case: Case, device: str) -> Side:
-    from regard.structures import LinearChain, ProjectiveTree
-    from regard.structures.spanning import SpanningTree
-
-    if case.kind == "chain":
-        B, N, C = case.sizes
-        return Side(leaf(device, B, N - 1, C, C), lambda p: LinearChain(p).marginals)
-    if case.kind == "projective":
-        B, N = case.sizes
-        return Side(leaf(device, B, N + 1, N + 1), lambda p: ProjectiveTree(p).marginals)
-    if case.kind == "spanning":
-        B, N = case.sizes
-        return Side(leaf(device, B, N + 1, N + 1), lambda p: SpanningTree(p, single_root=False).marginals)
-    B, N, C = case.sizes
-    edges, value = torch.randn(C, C, device=device), torch.randint(C, (B, N), device=device)
-    value = torch.nn.functional.one_hot(value, C).bool()
-    return Side(leaf(device, B, N, C), lambda p: -LinearChain(edges, p).log_prob(value).mean())
-
-
-def theirs(case: Case, device: str) -> Side:
-    if case.kind == "likelihood":
-        from torchcrf import CRF
-
-        B, N, C = case.sizes
-        crf = CRF(C, batch_first=True).to(device)
-        tags = torch.randint(C, (B, N), device=device)
-        return Side(leaf(device, B, N, C), lambda p: crf(p, tags, reduction="mean"))
-    import torch_struct
-
-    if case.kind == "chain":
-        B, N, C = case.sizes
-        return Side(leaf(device, B, N - 1, C, C), lambda p: torch_struct.LinearChainCRF(p).marginals)
-    B, N = case.sizes
-    if case.kind == "projective":
-        return Side(leaf(device, B, N, N), lambda p: torch_struct.DependencyCRF(p, multiroot=False).marginals)
-    return Side(leaf(device, B, N, N), lambda p: torch_struct.NonProjectiveDependencyCRF(p).marginals)
-
-
-def leaf(device: str, *shape: int) -> Tensor:
-    return torch.randn(*shape, device=device).requires_grad_()
 
 
 def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:
@@ -221,18 +114,6 @@ def table(device: str, repeats: int, peers: bool, only: str) -> list[dict[str, A
         if device == "cuda":
             torch.cuda.empty_cache()
     return rows
-
-
-def usable(device: str) -> bool:
-    """Whether the device still answers: after an illegal access no call to it succeeds in this process."""
-    if device != "cuda":
-        return True
-    try:
-        torch.cuda.synchronize()
-    except RuntimeError as error:
-        print(f"The device is lost to this process: {str(error).splitlines()[0]}", flush=True)
-        return False
-    return True
 
 
 def save(report: dict[str, Any], path: Path | None) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from structures import usable
+from structures_timing import usable
 from torch import Tensor
 
 from regard.structures import LinearChain, ProjectiveTree, kernels

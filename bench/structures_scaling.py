@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from structures import Case, ours
+from structures_cases import Case, ours
 from structures_timing import GIB, peak_memory, timed
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "figures"

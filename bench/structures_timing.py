@@ -58,3 +58,15 @@ def launches(call: Call) -> int | None:
     except RuntimeError:
         return None
     return sum(event.count for event in record.key_averages() if not event.key.startswith(("Mem", "cuda")))
+
+
+def usable(device: str) -> bool:
+    """Whether the device still answers: after an illegal access no call to it succeeds in this process."""
+    if device != "cuda":
+        return True
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        print(f"The device is lost to this process: {str(error).splitlines()[0]}", flush=True)
+        return False
+    return True
