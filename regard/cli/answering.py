@@ -43,6 +43,7 @@ def answer(
         annotate(model, named, output)
         return
     ensemble = [load(other, overrides, device) for other in others]
+    hint_at_file(model, texts)
     inputs = iter(texts) if texts else read_inputs(model, file)
     with written(output) as stream:
         while chunk := list(islice(inputs, CHUNK)):
@@ -52,6 +53,15 @@ def answer(
                 ):
                     for line in lines_of(given, found, name, model, json_lines=json_lines):
                         print(line, file=stream)
+
+
+def hint_at_file(model: Model, texts: Sequence[str]) -> None:
+    """Whoever names a file where a text is expected gets an answer to its name, and a word on how to have it read."""
+    from regard.data.columns import TextColumn
+
+    reads_text = all(isinstance(model.columns[name], TextColumn) for name in model.spec.inputs)
+    if reads_text and len(texts) == 1 and Path(texts[0]).is_file():
+        print(f"{texts[0]} is a file, taken here as a text; -f {texts[0]} reads it.", file=sys.stderr)
 
 
 def lines_of(given: Any, found: Prediction, output: str, model: Model, *, json_lines: bool) -> Iterator[str]:
@@ -69,7 +79,12 @@ def lines_of(given: Any, found: Prediction, output: str, model: Model, *, json_l
 
 
 def read_inputs(model: Model, file: Path | None) -> Iterator[Any]:
-    """One input a line, or JSON lines by the inputs' names; from standard input where no file is named."""
+    """One input a line, JSON lines by the inputs' names, or a table; from standard input where no file is named."""
+    from regard.cli.tables import is_table, table_inputs
+
+    if file is not None and is_table(file):
+        yield from table_inputs(model, file)
+        return
     if file is None and sys.stdin.isatty():
         print("Reading inputs from the terminal, one a line; end with Ctrl-D.", file=sys.stderr)
     if file is None:

@@ -16,13 +16,16 @@ def predict(
     texts: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
-            metavar="TEXT", help="What to read, or a .conllu file; --file or standard input when absent."
+            metavar="TEXT", help="What to read, or a .conllu file; --file or standard input when absent or -."
         ),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            "--file", "-f", metavar="FILE", help="Read inputs from here: one a line, or JSON lines by name."
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="Read inputs from here: one a line, a table (.tsv, .csv, .parquet), or JSON lines by name.",
         ),
     ] = None,
     column: Annotated[
@@ -61,23 +64,42 @@ def predict(
     from regard.cli.answering import answer
 
     changes = search_overrides(beam, seed, overrides)
+    texts = [] if texts == ["-"] else texts or []
+    file = None if file == Path("-") else file
+    if texts and file is not None:
+        raise RegardError(
+            f"there are texts and a file, {file}; one of them would not be read.", fix="Leave out one."
+        )
+    if trace and not json_lines:
+        raise RegardError("--trace is written as JSON.", fix="Add --json; `regard show` draws it.")
     if column is not None or new_column is not None:
         if column is None or new_column is None or file is None:
             raise RegardError(
                 "a table needs --file, --column and --as together.",
                 fix="For example  -f pairs.tsv --column premise --as premise_tree",
             )
+        if json_lines or n_best > 1:
+            raise RegardError(
+                "--column writes one answer a row.", fix="Leave out --json and --n-best, or --column."
+            )
         from regard.cli.tables import add_column
 
         add_column(
-            run, file=file, column=column, name=new_column, output=output, overrides=changes, device=device
+            run,
+            file=file,
+            column=column,
+            name=new_column,
+            output=output,
+            others=others or [],
+            overrides=changes,
+            device=device,
         )
         return
     if n_best > 1:
         changes.append(f"search.n_best={n_best}")
     answer(
         run,
-        texts=texts or [],
+        texts=texts,
         file=file,
         output=output,
         json_lines=json_lines,

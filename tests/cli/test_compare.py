@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from regard.cli import main
 from regard.experiment import Experiment
 
 Run = Callable[..., tuple[int, str, str]]
@@ -33,23 +31,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         )
         experiment.train()
     return [str(folder / "softmax"), str(folder / "segments")]
-
-
-@pytest.fixture
-def regard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["regard", *arguments, "--device", "cpu"])
-        monkeypatch.setenv("COLUMNS", "200")
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_evaluate_compares_with_the_first_and_chooses_thresholds_on_dev(

@@ -52,6 +52,8 @@ def opened(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
             where=str(path),
             fix="Fetch or compress it again.",
         ) from error
+    except BrokenPipeError:
+        raise  # whoever read our answers has gone: nothing of this file
     except OSError as error:
         raise RegardError(f"the file cannot be read ({error.strerror or error}).", where=str(path)) from error
 
