@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-UPDATES = {
-    "torch": "h' = (1 − z) ⊙ n + z ⊙ h",
-    "cho": "h' = z ⊙ n + (1 − z) ⊙ h",
-}
+UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ {state}", "cho": "z ⊙ n + (1 − z) ⊙ {state}"}
 
 
 def cell_equations(
@@ -14,13 +11,13 @@ def cell_equations(
     """One step of a cell from `state` and `inputs`, in the form that is computed."""
     if cell == "rnn":
         f = {"tanh": "tanh", "sigmoid": "σ", "relu": "relu", "identity": ""}[activation]
-        return [f"rnn: h' = {f}(W {inputs} + U {state} + b)"]
+        return [f"rnn: {state}' = {f}(W {inputs} + U {state} + b)"]
     if cell == "gru":
         return [
             f"gru: r, z = σ(W {inputs} + U {state} + b)   n = tanh(W {inputs} + b + r ⊙ (U {state} + c))   "
-            f"{UPDATES[update]}"
+            f"{state}' = {UPDATES[update].format(state=state)}"
         ]
     return [
         f"lstm: i, f, o = σ(W {inputs} + U {state} + b)   g = tanh(W {inputs} + U {state} + b)   "
-        "c' = f ⊙ c + i ⊙ g   h' = o ⊙ tanh(c')"
+        f"c' = f ⊙ c + i ⊙ g   {state}' = o ⊙ tanh(c')"
     ]

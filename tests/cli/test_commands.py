@@ -192,8 +192,9 @@ def test_describe_prints_the_form_of_the_gru_that_is_used(regard: Run) -> None:
     _, cho_form, _ = regard(
         "describe", "reverse", "--set", "encoder.update=cho", "--set", "decoder.update=cho"
     )
-    assert "h' = (1 − z) ⊙ n + z ⊙ h" in torch_form
-    assert "h' = z ⊙ n + (1 − z) ⊙ h" in cho_form
+    for state in ("h", "s"):  # the encoder's, the decoder's
+        assert f"{state}' = (1 − z) ⊙ n + z ⊙ {state}" in torch_form
+        assert f"{state}' = z ⊙ n + (1 − z) ⊙ {state}" in cho_form
 
 
 def test_list_and_init_cover_the_zoo(regard: Run, tmp_path: Path) -> None:
