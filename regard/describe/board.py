@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.describe.lines import Answer, column_line, decoder_lines, encoder_lines, loss_line
-from regard.spec import RecurrentDecoderSpec, Spec
+from regard.spec import RecurrentDecoderSpec, Spec, TrainingSpec
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -99,6 +99,11 @@ def _loss(spec: Spec) -> Answer:
     return lines
 
 
+def _duration(training: TrainingSpec) -> str:
+    steps = [] if training.steps is None else [f"{training.steps:,} updates"]
+    return " or ".join(([] if training.passes is None else [f"{training.passes} epochs"]) + steps)
+
+
 def _algorithm(spec: Spec) -> Answer:
     training, search = spec.training, spec.search
     batch = (
@@ -109,7 +114,7 @@ def _algorithm(spec: Spec) -> Answer:
     rate = f"{training.lr:g}" + (f", {schedule.type}" if schedule.type != "constant" else "")
     rate += f" after {schedule.warmup} steps of warm-up" if schedule.warmup else ""
     lines = [
-        f"{training.optimizer}, rate {rate}{clip}; batches of {batch}, {training.epochs} epochs, seed {training.seed}",
+        f"{training.optimizer}, rate {rate}{clip}; batches of {batch}, {_duration(training)}, seed {training.seed}",
     ]
     if any(isinstance(decoder, RecurrentDecoderSpec) for decoder in spec.decoder.values()):
         lines.append("teacher forcing, back-propagation through time")

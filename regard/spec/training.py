@@ -21,10 +21,14 @@ class ScheduleSpec(Part):
     """The rate never falls below it."""
 
 
+EPOCHS = 10
+
+
 class TrainingSpec(Part):
-    epochs: Count = 10
+    epochs: Count | None = None
+    """Passes over the data; 10 when neither this nor `steps` is given. Where both are, what comes first is the end."""
     steps: Count | None = None
-    """Stop after so many updates, even inside an epoch."""
+    """Updates, even if they end inside an epoch."""
     batch_tokens: Count | None = None
     """Cut batches by cost (padded tokens); 4000 when neither this nor `batch_rows` is given."""
     batch_rows: Count | None = None
@@ -67,6 +71,11 @@ class TrainingSpec(Part):
     """Threads that decode pictures, films and sounds ahead of the updates, 0: none; one for each processor, 4 at most,
     when absent. What is learned does not depend on it."""
     tensorboard: bool = False
+
+    @property
+    def passes(self) -> int | None:
+        """Epochs after which training ends; None where only updates are counted."""
+        return EPOCHS if self.epochs is None and self.steps is None else self.epochs
 
     @field_validator("teachers", mode="before")
     @classmethod

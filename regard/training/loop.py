@@ -228,7 +228,8 @@ class Training:
             return "patience"
         if options.steps is not None and position.step >= options.steps:
             return "steps"
-        return "epochs" if position.epoch >= options.epochs else None
+        passes = options.passes
+        return "epochs" if passes is not None and position.epoch >= passes else None
 
     def close(self) -> None:
         self.progress.stop()
@@ -248,7 +249,7 @@ def ended(batches: Iterator[Batch]) -> Iterator[None]:
 
 def total_steps(batches: BatchSource, options: TrainingSpec) -> int | None:
     """Updates of the whole run, where the batches of an epoch can be counted."""
-    if not isinstance(batches, Sized):
+    if options.passes is None or not isinstance(batches, Sized):
         return options.steps
-    total = options.epochs * -(-len(batches) // options.accumulate)
+    total = options.passes * -(-len(batches) // options.accumulate)
     return total if options.steps is None else min(total, options.steps)

@@ -72,6 +72,14 @@ def test_patience_stops_and_the_best_weights_stay(tmp_path: Path, metric: str, b
     ]
 
 
+def test_steps_alone_are_not_cut_short_by_epochs(tmp_path: Path) -> None:
+    """An epoch of this data is 12 updates."""
+    usual = train(tmp_path / "usual", evaluate=None, epochs=None)
+    assert (usual.stopped_because, usual.steps) == ("epochs", 120)
+    longer = train(tmp_path / "longer", evaluate=None, epochs=None, steps=250)
+    assert (longer.stopped_because, longer.steps) == ("steps", 250)
+
+
 def test_steps_end_a_run_inside_an_epoch(tmp_path: Path) -> None:
     result = train(tmp_path, network=Line(), evaluate=None, steps=7, **LINE)
     assert (result.stopped_because, result.steps, result.metrics) == ("steps", 7, {})
