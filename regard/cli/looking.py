@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from regard.cli.answering import load, parse_line
 from regard.data.columns import TextColumn
@@ -12,6 +14,7 @@ from regard.errors import RegardError
 from regard.evaluation import open_dataset
 from regard.inspect.sights import Style
 from regard.model import Model
+from regard.model.telling import Look
 from regard.prediction import Prediction
 
 
@@ -24,6 +27,7 @@ class Looked:
     row      a row of the data instead of a text: a text is written as it truly is, anything else is answered
     split    the part of the data the row is of
     samples  how many structures to draw
+    look     where to look instead, as `Look`; a JSON object by the inputs' names where several are looked at
     """
 
     text: str | None = None
@@ -31,6 +35,7 @@ class Looked:
     row: int | None = None
     split: str = "test"
     samples: int = 0
+    look: str | None = None
 
     def __post_init__(self) -> None:
         if (self.text is None) == (self.row is None):
@@ -41,9 +46,19 @@ class Looked:
         if self.row is not None:
             return self._row(model, model.output_name(output))
         given = parse_line((self.text or "").encode(), "the text", model)
+        how: dict[str, Any] = {"output": output, "samples": self.samples, "look": self._told()}
         if self.target is None:
-            return model.predict([given], output=output, samples=self.samples)[0]
-        return model.score([given], [self.target], output=output, samples=self.samples)[0]
+            return model.predict([given], **how)[0]
+        return model.score([given], [self.target], **how)[0]
+
+    def _told(self) -> Look | None:
+        if self.look is None or not self.look.lstrip().startswith("{"):
+            return self.look
+        try:
+            told: dict[str, str] = json.loads(self.look)
+        except json.JSONDecodeError as error:
+            raise RegardError(f"this is not JSON: {error}.", where="--look") from None
+        return told
 
     def _row(self, model: Model, output: str) -> Prediction:
         dataset = open_dataset(model, (), [self.split])
@@ -54,9 +69,9 @@ class Looked:
                 fix=f"{self.split} has 0 to {len(dataset) - 1}.",
             )
         batch = dataset.batch([self.row])
-        if isinstance(model.columns[output], TextColumn):
+        if isinstance(model.columns[output], TextColumn) and self.look is None:
             return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
-        return model.answer(batch, output=output, samples=self.samples)[0]
+        return model.answer(batch, output=output, samples=self.samples, look=self._told())[0]
 
 
 def show_trace(
@@ -71,7 +86,7 @@ def show_trace(
     """The figure of each output, in the terminal or as a file; attention over pictures smoothed, or by its grid."""
     from rich.console import Console
 
-    from regard.inspect import figure, save
+    from regard.inspect import before_and_after, figure, save, stacked
 
     model = load(run, overrides, device)
     style: Style = "grid" if grid else "smooth"
@@ -79,12 +94,17 @@ def show_trace(
         found = looked.by(model, name)
         if found.trace is None:
             continue
+        scenes = [figure(found.trace, style=style)]
+        if looked.look is not None:
+            before = replace(looked, look=None).by(model, name)
+            scenes = before_and_after(before.trace or found.trace, found.trace, style=style)
         if output is not None:
             path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
-            page = path.suffix.lower() in (".html", ".htm")
-            save(found.trace.html() if page else figure(found.trace, style=style), path)
+            page = path.suffix.lower() in (".html", ".htm") and looked.look is None
+            save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else stacked(scenes), path)
             print(f"{found.text}\n{path}")
         else:
             console = Console()
-            console.print(figure(found.trace, style=style))
+            for scene in scenes:
+                console.print(scene)
             console.print(f"log p {found.score:.3f}", highlight=False)

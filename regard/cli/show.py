@@ -30,6 +30,15 @@ def show(
     samples: Annotated[
         int, typer.Option("--samples", min=0, metavar="K", help="Draw K samples of what it selected jointly.")
     ] = 0,
+    look: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--look",
+            metavar="WHERE",
+            help="Where to look instead, and what changes: '3-0 4-0', positions 3 and 4 of the input for piece 0 of "
+            "the output, from 0; '0:0.1,0.2,0.3,0.5' a box of a picture.",
+        ),
+    ] = None,
     grid: Annotated[
         bool, typer.Option("--grid", help="Attention over pictures in its true cells, not smoothed.")
     ] = False,
@@ -48,7 +57,8 @@ def show(
     """See where a model looked, in the terminal or as a figure (-o .svg .png .pdf .html).
 
     regard show runs/g2p attention · regard show runs/translation the small cat sleeps -o cat.svg ·
-    regard show runs/parser-crf --row 3 · regard show runs/caption --gallery 4 -o captions.html
+    regard show runs/g2p knight --look 0-0 · regard show runs/parser-crf --row 3 ·
+    regard show runs/caption --gallery 4 -o captions.html
     """
     from regard.cli.looking import Looked, show_trace
 
@@ -60,7 +70,7 @@ def show(
         return
     show_trace(
         run,
-        Looked(" ".join(text) if text else None, target, row, split, samples),
+        Looked(" ".join(text) if text else None, target, row, split, samples, look),
         grid=grid,
         output=output,
         overrides=changes,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from regard.data import Batches, Dataset
+from regard.data import Batch, Batches, Dataset
 from regard.errors import RegardError
 from regard.evaluation.guessing import guesses
 from regard.evaluation.latent import LATENT, latent_baselines, measure_latent
@@ -26,6 +26,7 @@ from regard.metrics import (
     perplexity,
 )
 from regard.model import Model
+from regard.model.answers import in_order
 from regard.prediction import Prediction
 
 USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",), "tree": ("uas", "las")}
@@ -159,13 +160,12 @@ def answer_all(
     model: Model, dataset: Dataset, output: str, *, ensemble: Sequence[tuple[Model, Dataset]] = ()
 ) -> list[Prediction]:
     """The answers to all rows, in their order, without traces."""
-    answers: list[Prediction | None] = [None] * len(dataset)
-    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
+
+    def answer(batch: Batch) -> list[Prediction]:
         beside = [(other, data.batch(batch.rows)) for other, data in ensemble]
-        found = model.answer(batch, output=output, trace=False, ensemble=beside)
-        for row, answer in zip(batch.rows, found, strict=True):
-            answers[row] = answer
-    return [answer for answer in answers if answer is not None]
+        return model.answer(batch, output=output, trace=False, ensemble=beside)
+
+    return in_order(Batches(dataset, cost=EVALUATE_COST, shuffle=False), answer)
 
 
 def references(dataset: Dataset, output: str) -> list[list[str]]:

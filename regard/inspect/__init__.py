@@ -12,7 +12,7 @@ from regard.inspect.comparison import compare
 from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
 from regard.inspect.curve import curve
-from regard.inspect.figure import figure, print_trace
+from regard.inspect.figure import before_and_after, figure, print_trace, stacked
 from regard.inspect.gallery import Example, gallery
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
@@ -39,6 +39,7 @@ __all__ = [
     "arcs",
     "bars",
     "beam",
+    "before_and_after",
     "compare",
     "confusion",
     "curve",
@@ -59,6 +60,7 @@ __all__ = [
     "seen",
     "segments",
     "shaded",
+    "stacked",
     "svg",
     "trace_page",
 ]

@@ -84,6 +84,23 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
     )
 
 
+def before_and_after(before: Trace, after: Trace, *, style: Style = "smooth") -> list[Scene]:
+    """One input twice: where the model looked by itself, and what it wrote when it was told where to look.
+
+    What it was told is outlined as the truth is elsewhere.
+    """
+    named = [("by itself", before), ("told where to look", after)]
+    return [figure(trace, title=f"{name}:  {headline(trace)}", style=style) for name, trace in named]
+
+
+def stacked(scenes: Sequence[Scene]) -> Scene:
+    """Several figures as one, below each other."""
+    return frame(
+        below([unframed(scene) for scene in scenes], gap=30),
+        description=" ".join(scene.description for scene in scenes),
+    )
+
+
 def unframed(scene: Scene) -> Block:
     """A scene without the air around it, to be put into another."""
     inner = (Group(scene.marks, dx=-PADDING, dy=-PADDING),)

@@ -11,7 +11,7 @@ import torch
 from regard.data import Batch, Batches, Dataset, Row, Tokens
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
-from regard.model.answers import Asked, predictions
+from regard.model.answers import Asked, in_order, predictions
 from regard.model.arcs import with_arcs
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
@@ -35,6 +35,7 @@ from regard.model.store import (
     write_weights,
 )
 from regard.model.structures import with_structures
+from regard.model.telling import Look, check_look, told
 from regard.nn.decoders import RecurrentDecoder
 from regard.nn.encoders import ParentedEncoder
 from regard.nn.memory import Memory
@@ -121,6 +122,7 @@ class Model:
         batch_rows    inputs computed at a time; the answers do not depend on it
         prefix        how every output must begin
         ensemble      other models to decide together with
+        look          where to look instead, for one input: `Look` of `regard.model.telling`
         and the fields of the spec's `search`: method, beam, length_penalty, n_best, max_length, temperature, …
         """
         several, single = one_or_several(inputs)
@@ -137,22 +139,29 @@ class Model:
         batch_rows: int = PREDICT_ROWS,
         prefix: str | None = None,
         ensemble: Sequence[Model] = (),
+        look: Look | None = None,
         **search: Any,
     ) -> list[Prediction]:
         if not inputs:
             return []
+        check_look(look, inputs=len(inputs), models=1 + len(ensemble))
         model = self.searching(**search)
         dataset = self.dataset([self.row(value, number) for number, value in enumerate(inputs, 1)])
         others = [(other, other.dataset([other.row(value) for value in inputs])) for other in ensemble]
-        answers: list[Prediction | None] = [None] * len(inputs)
-        for batch in Batches(dataset, rows=batch_rows, shuffle=False):
+
+        def answer(batch: Batch) -> list[Prediction]:
             beside = [(other, data.batch(batch.rows)) for other, data in others]
-            found = model.answer(
-                batch, output=output, trace=trace, samples=samples, prefix=prefix, ensemble=beside
+            return model.answer(
+                batch,
+                output=output,
+                trace=trace,
+                samples=samples,
+                prefix=prefix,
+                ensemble=beside,
+                look=look,
             )
-            for row, answer in zip(batch.rows, found, strict=True):
-                answers[row] = answer
-        return [answer for answer in answers if answer is not None]
+
+        return in_order(Batches(dataset, rows=batch_rows, shuffle=False), answer)
 
     def score(
         self,
@@ -161,21 +170,23 @@ class Model:
         *,
         output: str | None = None,
         samples: int = 0,
+        look: Look | None = None,
     ) -> list[Prediction]:
-        """The given outputs as predictions: their log-probabilities, and where the model looks while it writes them."""
+        """The given outputs as predictions: their log-probabilities, and where the model looks while it writes them.
+
+        look   where it is to look instead, for one pair, as in `predict`
+        """
+        check_look(look, inputs=len(inputs))
         name = self.output_name(output)
         column = self._text_column(name)
         rows = [
             Row({**self.row(value), column.field: target}, file="pair", line=number)
             for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
         ]
-        dataset = self.dataset(rows, [name])
-        answers: list[Prediction | None] = [None] * len(rows)
-        for batch in Batches(dataset, rows=PREDICT_ROWS, shuffle=False):
-            found = self.score_batch(batch, name, structures=True, samples=samples)
-            for row, answer in zip(batch.rows, found, strict=True):
-                answers[row] = answer
-        return [answer for answer in answers if answer is not None]
+        batches = Batches(self.dataset(rows, [name]), rows=PREDICT_ROWS, shuffle=False)
+        return in_order(
+            batches, lambda batch: self.score_batch(batch, name, structures=True, samples=samples, look=look)
+        )
 
     def evaluate(
         self,
@@ -199,11 +210,17 @@ class Model:
 
     @torch.inference_mode()
     def score_batch(
-        self, batch: Batch, output: str, *, structures: bool = False, samples: int = 0
+        self,
+        batch: Batch,
+        output: str,
+        *,
+        structures: bool = False,
+        samples: int = 0,
+        look: Look | None = None,
     ) -> list[Prediction]:
         """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
         batch = batch.to(self.device)
-        encoded = self.network.encode(batch)
+        encoded = self._encode(batch, output, look)
         found = score_targets(self._stepper(batch, output, encoded), batch[output])
         answers = predictions(found, self.columns[output], self._asked(batch, output, encoded))
         if not structures:
@@ -221,17 +238,22 @@ class Model:
         samples: int = 0,
         prefix: str | None = None,
         ensemble: Sequence[tuple[Model, Batch]] = (),
+        look: Look | None = None,
     ) -> list[Prediction]:
-        """Predictions for the rows of a batch."""
+        """Predictions for the rows of a batch; a batch of one may be told where to `look`."""
         name = self.output_name(output)
         batch = batch.to(self.device)
-        encoded = self.network.encode(batch)
+        encoded = self._encode(batch, name, look)
         found = self._find(batch, name, encoded, prefix, ensemble)
         answers = predictions(found, self.columns[name], self._asked(batch, name, encoded, trace=trace))
         if not trace:
             return answers
         answers = with_seen(answers, batch, self.columns, encoded)
         return answers if ensemble else self._structured(answers, found, batch, name, encoded, samples)
+
+    def _encode(self, batch: Batch, output: str, look: Look | None) -> Mapping[str, Memory]:
+        encoded = self.network.encode(batch)
+        return encoded if look is None else told(look, encoded, self.network.decoders[output])
 
     def _structured(
         self,

@@ -95,7 +95,7 @@ class Network(nn.Module):
         return {name: encoded[name] for name in self.over[output]}
 
     def truth(self, output: str, batch: Batch, encoded: Mapping[str, Memory]) -> dict[str, Any] | None:
-        """{input: (B, T, S)} where the true attention is in the batch; places are laid on the memory."""
+        """{input: (B, T, S)} where the true attention is in the batch, or was told; places are laid on the memory."""
         found = {}
         for name, column in self.truths[output].items():
             if column in batch:
@@ -104,7 +104,8 @@ class Network(nn.Module):
                     memory = encoded[name]
                     known = known.on(memory.mask, memory.shape, self._steps(batch, output, known))
                 found[name] = known
-        return found or None
+        told = {name: encoded[name].told for name in self.over[output] if encoded[name].told is not None}
+        return {**found, **told} or None
 
     def _steps(self, batch: Batch, output: str, places: Places) -> int:
         """How many looks of an output may have places: its glimpses; or its tokens, as batch or places tell."""

@@ -48,6 +48,8 @@ def with_structures(
     if not segmental:
         return list(answers)
     memories = encode()
+    if any(memories[name].told is not None for name in segmental):
+        return list(answers)  # where it looked was not its own choice
     scores = scores_during(segmental, lambda: write_again(found, decoder, memories))  # (B, T, S) by name
     generator = torch.Generator(memories[next(iter(segmental))].mask.device).manual_seed(seed)
     drawn: dict[str, tuple[Any, Any]] = {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from regard.nn.memory import Memory
 from regard.nn.scores import Score, make_score
-from regard.nn.selections import Given, Selection, make_selection
+from regard.nn.selections import Given, Selection, make_selection, rows_at
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Attention(nn.Module):
         c = Σ_s α_s · values_s      the expected reading; sigmoid and segments divide it by γ = (1/λ) Σ_s α_s
 
     A pure call: the keys are computed once per sequence with `keys` and passed in; nothing is left behind. K
-    hypotheses about one source are K queries of one memory.
+    hypotheses about one source are K queries of one memory. Where a memory is `told`, α is what it was told.
     """
 
     def __init__(
@@ -74,6 +75,9 @@ class Attention(nn.Module):
         """
         scores = self.score(query, self.keys(memory) if keys is None else keys, previous)
         weights = self.select(scores, memory.mask, Given(query, truth, step))
+        if memory.told is not None:
+            told = rows_at(memory.told, step, scores)
+            weights = torch.where((told > 0).any(-1, keepdim=True), told, weights)
         if drawing is not None and self.select.draws:
             drawn = self.select.draw(weights, drawing)
             return Look(drawn @ memory.values, weights, scores, drawn)

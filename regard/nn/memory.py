@@ -24,6 +24,7 @@ class Memory:
     layout    how the positions lie; `shape` gives rows and columns of a grid
     parent    the coarser memory these positions belong to (words → sentences), and `parent_index` (B, S) where in it
     arcs      which position is whose head, where the encoder gave its positions parents
+    told      (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
     """
 
     values: Tensor
@@ -35,6 +36,7 @@ class Memory:
     parent: Memory | None = None
     parent_index: Tensor | None = None
     arcs: Arcs | None = None
+    told: Tensor | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows of the batch, (B') int64."""
@@ -51,4 +53,5 @@ class Memory:
             parent=None if self.parent is None else self.parent.select(rows),
             parent_index=pick(self.parent_index),
             arcs=None if self.arcs is None else self.arcs.select(rows),
+            told=pick(self.told),
         )

@@ -167,13 +167,21 @@ class Oracle(Selection):
                 "Oracle selection needs the true alignment, and none was given.",
                 fix="Add an alignment column to the data, or choose another selection.",
             )
-        weights = scores.new_zeros(scores.shape)
-        rows = given.truth[:, : scores.shape[1], : scores.shape[2]]
-        if given.step is None:
-            weights[:, : rows.shape[1], : rows.shape[2]] = rows
-        elif given.step < given.truth.shape[1]:
-            weights[..., : rows.shape[2]] = given.truth[:, given.step, None, : rows.shape[2]]
-        return weights * mask.unsqueeze(1)
+        return rows_at(given.truth, given.step, scores) * mask.unsqueeze(1)
+
+
+def rows_at(table: Tensor, step: int | None, scores: Tensor) -> Tensor:
+    """Of a table (B, T', S') of all output positions the rows asked for at `step` (see `Given`); scores (B, T, S).
+
+    Output positions beyond the table have rows of zeros.
+    """
+    rows = scores.new_zeros(scores.shape)
+    known = table[:, : scores.shape[1], : scores.shape[2]]
+    if step is None:
+        rows[:, : known.shape[1], : known.shape[2]] = known
+    elif step < table.shape[1]:
+        rows[..., : known.shape[2]] = table[:, step, None, : known.shape[2]]
+    return rows
 
 
 SELECTIONS = ("uniform", "softmax", "hard", "sigmoid", "segments", "local", "oracle")

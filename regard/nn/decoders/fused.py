@@ -30,6 +30,8 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
         return False
     if not decoder.feeds and not decoder.looks_before:
         return False
+    if memories[reading.names[0]].told is not None:
+        return False
     attention = reading.attention(reading.names[0])
     return (
         type(decoder.stack.cell(0)) is GRUCell
