@@ -81,14 +81,16 @@ def rows_file(pairs: Sequence[Any], path: Path) -> None:
 
     lines = []
     for number, pair in enumerate(pairs, 1):
-        if isinstance(pair, Row | dict):
-            lines.append(json.dumps(dict(pair), ensure_ascii=False))
-        elif isinstance(pair, tuple | list) and len(pair) == 2:
-            lines.append(json.dumps({SOURCE: str(pair[0]), TARGET: str(pair[1])}, ensure_ascii=False))
-        else:
+        if isinstance(pair, tuple | list) and len(pair) == 2:
+            pair = dict(zip((SOURCE, TARGET), pair, strict=True))
+        elif not isinstance(pair, Row | dict):
             raise RegardError(
                 f"expected a pair (source, target) or a mapping, received {pair!r}.", where=f"row {number}"
             )
+        missing = next((name for name, value in pair.items() if value is None or value != value), None)
+        if missing is not None:
+            raise RegardError(f"the {missing} is missing.", where=f"row {number}", fix="Leave the row out.")
+        lines.append(json.dumps({name: str(value) for name, value in pair.items()}, ensure_ascii=False))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

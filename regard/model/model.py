@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import torch
 
 from regard.data import Batch, Batches, Dataset, Row, Tokens
+from regard.data.batch import UNKNOWN
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
 from regard.model.answers import Asked, in_order, predictions
@@ -163,7 +164,32 @@ class Model:
 
         return in_order(Batches(dataset, rows=batch_rows, shuffle=False), answer)
 
+    @overload
+    def score(self, inputs: Input, targets: str, **options: Any) -> Prediction: ...
+
+    @overload
+    def score(self, inputs: Sequence[Input], targets: Sequence[str], **options: Any) -> list[Prediction]: ...
+
     def score(
+        self, inputs: Input | Sequence[Input], targets: str | Sequence[str], **options: Any
+    ) -> Prediction | list[Prediction]:
+        """Given outputs as predictions: their log-probabilities, and where the model looks while it writes them.
+
+        output        which output, where the model has several
+        samples       as in `predict`
+        look          as in `predict`, for one pair
+        """
+        several, single = one_or_several(inputs)
+        wanted = [targets] if isinstance(targets, str) else targets
+        if isinstance(targets, str) != single or len(several) != len(wanted):
+            raise RegardError(
+                f"inputs: {len(several)}, targets: {len(wanted)}; "
+                f"score takes one of each, or two lists of the same length."
+            )
+        answers = self._score(several, wanted, **options)
+        return answers[0] if single else answers
+
+    def _score(
         self,
         inputs: Sequence[Input],
         targets: Sequence[str],
@@ -172,15 +198,11 @@ class Model:
         samples: int = 0,
         look: Look | None = None,
     ) -> list[Prediction]:
-        """The given outputs as predictions: their log-probabilities, and where the model looks while it writes them.
-
-        look   where it is to look instead, for one pair, as in `predict`
-        """
         check_look(look, inputs=len(inputs))
         name = self.output_name(output)
         column = self._text_column(name)
         rows = [
-            Row({**self.row(value), column.field: target}, file="pair", line=number)
+            Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
             for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
         ]
         batches = Batches(self.dataset(rows, [name]), rows=PREDICT_ROWS, shuffle=False)
@@ -318,7 +340,17 @@ class Model:
         return search(stepper)
 
     def _prefix(self, prefix: str, rows: int, output: str) -> Tokens:
-        ids = torch.as_tensor(self._text_column(output).encode(prefix), dtype=torch.int64, device=self.device)
+        column = self._text_column(output)
+        ids = torch.as_tensor(column.encode(prefix), dtype=torch.int64, device=self.device)
+        if (ids == UNKNOWN).any():
+            known = [
+                piece
+                for piece, one in zip(column.tokens(prefix), ids.tolist(), strict=True)
+                if one == UNKNOWN
+            ]
+            raise RegardError(
+                f"the model cannot write {known[0]!r}: it is not in its vocabulary.", where="prefix"
+            )
         return Tokens(ids.expand(rows, -1), torch.full((rows,), len(ids), device=self.device))
 
     def _stepper(self, batch: Batch, output: str, encoded: Mapping[str, Memory]) -> Stepper:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.data.batch import Tokens
+from regard.errors import RegardError
 from regard.nn.search import Beam, Greedy, Limits, Sample
 from regard.spec import SearchSpec, Spec
 
@@ -20,7 +21,12 @@ def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
         wanted["method"] = "beam"
     if "n_best" in wanted and "beam" not in wanted and wanted["n_best"] > spec.search.beam:
         wanted["beam"] = wanted["n_best"]
-    return spec.changed(*(f"search.{key}={value}" for key, value in wanted.items()))
+    try:
+        return spec.changed(*(f"search.{key}={value}" for key, value in wanted.items()))
+    except RegardError as error:  # the place as it was written: an argument of a call
+        raise RegardError(
+            error.what, where=error.where.removeprefix("--set search."), fix=error.fix
+        ) from None
 
 
 def make_search(

@@ -106,3 +106,10 @@ def test_a_longer_run_goes_on_where_it_stood(tmp_path: Path) -> None:
     steps = [line.split(",")[0] for line in (tmp_path / "run" / "log.csv").read_text().splitlines()[1:]]
     assert steps[-1] == "8"
     assert len(steps) == len(set(steps))
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_a_pair_with_nothing_in_it_is_refused(nothing: float | None, tmp_path: Path) -> None:
+    """As a table of pandas has it where a cell was empty: it must not become the text "nan"."""
+    with pytest.raises(RegardError, match="row 3: the target is missing"):
+        regard.fit([*pairs(2), ("abc", nothing)], run=tmp_path / "run", quiet=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -299,3 +299,27 @@ def test_broken_folders_are_told(tmp_path: Path) -> None:
     columns.write_text(json.dumps({"format": 99, "columns": {}}), encoding="utf-8")
     with pytest.raises(RegardError, match="written in format 99"):
         regard.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda model: model.predict(None), "source: received a NoneType, expected a text"),
+        (lambda model: model.predict(["ab", float("nan")]), "received nan, expected a text"),
+        (lambda model: model.predict("ab", bean=3), r"^bean=3: unknown key 'bean'. Did you mean beam\?"),
+        (lambda model: model.predict("ab", prefix="A Ö"), "prefix: the model cannot write 'Ö'"),
+        (lambda model: model.score(["ab"], []), "inputs: 1, targets: 0"),
+        (lambda model: model.score("ab", ["B A"]), "one of each, or two lists"),
+        (lambda model: model.score(["ab"], [None]), "target: received a NoneType"),
+    ],
+)
+def test_what_is_no_text_or_no_option_is_refused(call: Callable[[Model], Any], says: str) -> None:
+    with pytest.raises(RegardError, match=says):
+        call(build(spec()))
+
+
+def test_one_pair_is_scored_as_in_a_list_of_one() -> None:
+    model = build(spec())
+    alone, listed = model.score("ab", "B A"), model.score(["ab"], ["B A"])
+    assert len(listed) == 1
+    assert alone.score == pytest.approx(listed[0].score) and alone.text == listed[0].text == "B A"

@@ -12,6 +12,7 @@ from torch import Tensor
 from regard.data.batch import Sentences, Tokens, Trees
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
 from regard.seen import Seen
 
 Collated = Tensor | Tokens | Sentences | Trees | Pictures | Films | Series | Places
@@ -62,8 +63,13 @@ class Column(ABC):
         return None
 
     def written(self, value: Any) -> str:
-        """The value as a row holds it, of whatever a Python program has at hand (a Path, bytes, an array)."""
-        return str(value)
+        """The value as a row holds it, of whatever a Python program has at hand: a text here, or a number."""
+        if isinstance(value, str | int) or (isinstance(value, float) and value == value):
+            return str(value)
+        raise RegardError(
+            f"received {'nan' if isinstance(value, float) else f'a {type(value).__name__}'}, expected a text.",
+            where=self.name,
+        )
 
     def located(self, value: str, file: str) -> str:
         """The value as it is kept: where it names a file, so that it is found whatever the working folder.
