@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -11,24 +11,37 @@ from pydantic import BaseModel, ValidationError
 from regard.errors import RegardError
 from regard.spec.document import Document, Place
 
-TAGS = {"text", "label", "tags", "alignment", "recurrent", "convolutional", "mean"}
+EXPECTED = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "a mapping of options"),
+    "tuple_type": "a list",
+}
+"""What pydantic calls by the name of a class."""
 
 
 def explain(
-    error: ValidationError, root: type[BaseModel], document: Document, written: Mapping[Place, Place]
+    error: ValidationError,
+    root: type[BaseModel],
+    document: Document,
+    full: Mapping[str, Any],
+    written: Mapping[Place, Place],
 ) -> RegardError:
     """The first mistake, with a count of the others."""
-    mistakes = error.errors(include_url=False)
+    mistakes = _by_place(error.errors(include_url=False), full, written)
     # An unknown key is the likeliest cause of everything else that is wrong nearby.
-    mistakes.sort(key=lambda mistake: mistake["type"] != "extra_forbidden")
-    first = mistakes[0]
-    place = _without_tags(first["loc"], document)
-    shown = _as_written(place, written)
-    what, fix = _sentence(dict(first), place, root)
+    place, first = min(mistakes.items(), key=lambda found: found[1]["type"] != "extra_forbidden")
+    what, fix = _sentence(first, root)
     if len(mistakes) > 1:
         others = len(mistakes) - 1
         fix = f"{fix} ({others} more {'mistake' if others == 1 else 'mistakes'} after this one.)".strip()
-    return RegardError(what, where=document.where(shown), fix=fix)
+    return RegardError(what, where=document.where(place), fix=fix)
+
+
+def as_written(place: Place, written: Mapping[Place, Place]) -> Place:
+    """Where the person wrote what the full form has at this place."""
+    for length in range(len(place), 0, -1):
+        if place[:length] in written:
+            return (*written[place[:length]], *place[length:])
+    return place
 
 
 def nearest(word: str, known: list[str]) -> str:
@@ -37,35 +50,56 @@ def nearest(word: str, known: list[str]) -> str:
     return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(sorted(known))}."
 
 
-def _without_tags(location: tuple[str | int, ...], document: Document) -> Place:
-    """pydantic puts the tag of a union into the location (encoder.source.recurrent.size): take it out again."""
+def _by_place(
+    mistakes: Sequence[Any], full: Mapping[str, Any], written: Mapping[Place, Place]
+) -> dict[Place, dict[str, Any]]:
+    """One mistake for each place: options of several encoders are written once, and a value that may be one of two
+    things is neither, which is said of the one that it is most like."""
+    found: dict[Place, dict[str, Any]] = {}
+    for mistake in mistakes:
+        found.setdefault(as_written(_place(mistake, full), written), mistake)
+    return {
+        place: mistake
+        for place, mistake in found.items()
+        if not any(place == other[: len(place)] for other in found if other != place)
+    }
+
+
+def _place(mistake: Mapping[str, Any], full: Mapping[str, Any]) -> Place:
+    """pydantic's location without the steps that are its own and in no text: the tag of a union
+    (encoder.source.recurrent.size), its kind of value, the index into a list of one that was written without [ ]."""
     place: list[str | int] = []
+    current: Any = full
+    location = mistake["loc"]
     for index, step in enumerate(location):
-        after_name = len(place) == 2 and place[0] in ("inputs", "outputs", "truth", "encoder", "decoder")
-        if after_name and step in TAGS and index == 2:
-            continue
-        place.append(step)
+        # a key may be called as the tag is, which comes before it
+        tag = isinstance(current, Mapping) and current.get("type") == step and index < len(location) - 1
+        if not tag and _holds(current, step):
+            place.append(step)
+            current = current[step]
+    if mistake["type"] == "missing" and isinstance(location[-1], str):
+        place.append(location[-1])
+    if mistake["type"] == "union_tag_invalid":
+        place.append("type")
     return tuple(place)
 
 
-def _as_written(place: Place, written: Mapping[Place, Place]) -> Place:
-    for length in range(len(place), 0, -1):
-        if place[:length] in written:
-            rest = place[length:]
-            # one attention written as a mapping is held as a tuple of one: drop its index
-            if rest and rest[0] == 0:
-                rest = rest[1:]
-            return (*written[place[:length]], *(step for step in rest if step != 0))
-    return place
+def _holds(value: Any, step: str | int) -> bool:
+    if isinstance(value, Mapping):
+        return step in value
+    return isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
 
 
-def _sentence(mistake: dict[str, Any], place: Place, root: type[BaseModel]) -> tuple[str, str]:
+def _sentence(mistake: dict[str, Any], root: type[BaseModel]) -> tuple[str, str]:
     kind, received, context = mistake["type"], mistake.get("input"), mistake.get("ctx") or {}
-    last = str(place[-1]) if place else ""
+    last = mistake["loc"][-1]
     if kind == "extra_forbidden":
-        return f"unknown key {last!r}.", nearest(last, _keys_at(root, mistake["loc"][:-1]))
+        return f"unknown key {last!r}.", nearest(str(last), _keys_at(root, mistake["loc"][:-1]))
     if kind == "missing":
-        return f"the key {last!r} is missing.", ""
+        missing = f"the key {last!r}" if isinstance(last, str) else f"item {last + 1}"
+        return f"{missing} is missing.", ""
+    if kind in EXPECTED:
+        return f"expected {EXPECTED[kind]}, received {received!r}.", ""
     if kind in ("literal_error", "union_tag_invalid"):
         expected = str(context.get("expected") or context.get("expected_tags") or "")
         options = [option.strip(" '") for option in expected.replace(" or ", ", ").split(",")]

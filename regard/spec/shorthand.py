@@ -4,7 +4,7 @@
     decoder: {size: 512}          →  decoder: {target: {type: recurrent, size: 512}}
     attention: {score: dot}       →  decoder: {target: {…, attention: [{score: dot}]}}
 
-A mapping whose keys are all names of inputs (outputs) is taken as one encoder (decoder) each; anything else is the
+A mapping that begins with the name of an input (output) is taken as one encoder (decoder) each; anything else is the
 options of every encoder (the only decoder).
 """
 
@@ -30,29 +30,21 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     """The full form, and for each path made by a shorthand the path the person wrote."""
     data = dict(document.data)
     written: dict[Place, Place] = {}
-    inputs, outputs = (_mapping(data, part, document) for part in ("inputs", "outputs"))
-    read = [name for name, column in inputs.items() if not _is_tree(column)]
+    inputs, outputs = (_columns(data, part, document) for part in ("inputs", "outputs"))
+    # a tree is not read by itself: it comes with the text it is of
+    read = [name for name, column in inputs.items() if column.get("type") != "tree"]
     data["encoder"] = _per_name(data.get("encoder"), "encoder", read, document, written)
     data["decoder"] = _per_name(data.get("decoder"), "decoder", list(outputs), document, written)
     for name, options in data["encoder"].items():
-        column = inputs.get(name)
-        kind = column.get("type") if isinstance(column, Mapping) else None
-        options.setdefault("type", ENCODER_OF_COLUMN.get(str(kind), "recurrent"))
+        options.setdefault("type", ENCODER_OF_COLUMN.get(str(inputs[name].get("type")), "recurrent"))
     for name, options in data["decoder"].items():
-        column = outputs.get(name)
-        kind = column.get("type") if isinstance(column, Mapping) else None
-        options.setdefault("type", DECODER_OF_COLUMN.get(str(kind), "recurrent"))
+        options.setdefault("type", DECODER_OF_COLUMN.get(str(outputs[name].get("type")), "recurrent"))
     if "attention" in data:
         _hand_down_attention(data, document, written)
     return data, written
 
 
-def _is_tree(column: Any) -> bool:
-    """A tree is not read by itself: it comes with the text it is of."""
-    return isinstance(column, Mapping) and column.get("type") == "tree"
-
-
-def _mapping(data: dict[str, Any], part: str, document: Document) -> Mapping[str, Any]:
+def _columns(data: dict[str, Any], part: str, document: Document) -> Mapping[str, Mapping[str, Any]]:
     value = data.get(part)
     if not isinstance(value, Mapping) or not value:
         raise RegardError(
@@ -60,6 +52,13 @@ def _mapping(data: dict[str, Any], part: str, document: Document) -> Mapping[str
             where=document.where((part,)),
             fix=f"For example  {part}: {{{'source' if part == 'inputs' else 'target'}: {{type: text, unit: word}}}}",
         )
+    for name, column in value.items():
+        if not isinstance(column, Mapping):
+            raise RegardError(
+                f"expected a mapping of options, received {column!r}.",
+                where=document.where((part, name)),
+                fix=f"For example  {part}: {{{name}: {{type: text, unit: word}}}}",
+            )
     return value
 
 
@@ -74,17 +73,18 @@ def _per_name(
             where=document.where((part,)),
             fix=f"For example  {part}: {{type: recurrent, cell: gru, size: 256}}",
         )
-    if value and all(isinstance(options, Mapping) for options in value.values()) and "type" not in value:
-        strangers = [name for name in value if name not in names]
-        looks_named = len(strangers) < len(value) or not _is_options(value, part)
-        if looks_named:
-            if strangers:
-                raise RegardError(
-                    f"{strangers[0]!r} is not the name of an {'input' if part == 'encoder' else 'output'}.",
-                    where=document.where((part, strangers[0])),
-                    fix=f"The names here are {', '.join(names)}.",
-                )
-            return {name: dict(value.get(name, {})) for name in names}
+    if _is_named(value, part, names):
+        _check_named(value, part, names, document)
+        return {name: dict(value.get(name, {})) for name in names}
+    for name, options in value.items():
+        if name in names and isinstance(options, Mapping) and name not in MAPPINGS[part]:
+            raise RegardError(
+                f"{name!r} is given by its name, beside options without one.",
+                where=document.where((part, name)),
+                fix=f"Leave the name out:  {part}: {{{next(iter(options), 'size')}: …}}"
+                if len(names) == 1
+                else f"Write one for each:  {part}: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
+            )
     if part == "decoder" and len(names) > 1:
         if value:
             raise RegardError(
@@ -98,8 +98,33 @@ def _per_name(
     return {name: dict(value) for name in names}
 
 
-def _is_options(value: Mapping[str, Any], part: str) -> bool:
-    return set(value) <= MAPPINGS[part]
+def _is_named(value: Mapping[str, Any], part: str, names: list[str]) -> bool:
+    """One encoder (decoder) each, or the options of all. Where some are mappings and some not, the first decides."""
+    if not value:
+        return False
+    if all(isinstance(options, Mapping) for options in value.values()):
+        return any(name in names for name in value) or not set(value) <= MAPPINGS[part]
+    first, options = next(iter(value.items()))
+    return first in names and isinstance(options, Mapping) and first not in MAPPINGS[part]
+
+
+def _check_named(value: Mapping[str, Any], part: str, names: list[str], document: Document) -> None:
+    for name, options in value.items():
+        mapping = isinstance(options, Mapping)
+        if name not in names:
+            known = f"The names here are {', '.join(names)}."
+            option = f"An option is of one:  {part}: {{{names[0]}: {{{name}: …}}}}"
+            raise RegardError(
+                f"{name!r} is not the name of an {'input' if part == 'encoder' else 'output'}.",
+                where=document.where((part, name)),
+                fix=known if mapping else f"{known} {option}",
+            )
+        if not mapping:
+            raise RegardError(
+                f"expected a mapping of options, received {options!r}.",
+                where=document.where((part, name)),
+                fix=f"For example  {part}: {{{name}: {{dropout: 0.1}}}}",
+            )
 
 
 def _hand_down_attention(data: dict[str, Any], document: Document, written: dict[Place, Place]) -> None:

@@ -15,9 +15,9 @@ from regard.spec.columns import InputSpec, OutputSpec, TruthSpec
 from regard.spec.consistency import check
 from regard.spec.data import DataSpec
 from regard.spec.decoders import DecoderSpec
-from regard.spec.document import Document, Place, parse, parse_file
+from regard.spec.document import Document, parse, parse_file
 from regard.spec.encoders import EncoderSpec
-from regard.spec.messages import explain
+from regard.spec.messages import as_written, explain
 from regard.spec.search import SearchSpec
 from regard.spec.shorthand import expand
 from regard.spec.training import TrainingSpec
@@ -53,9 +53,9 @@ class Spec(Part):
         try:
             spec = cls.model_validate(full)
         except ValidationError as error:
-            raise explain(error, cls, document, written) from None
+            raise explain(error, cls, document, full, written) from None
         spec._written = document.data
-        check(spec, lambda *place: document.where(_shown(place, written)))
+        check(spec, lambda *place: document.where(as_written(place, written)))
         return spec
 
     @classmethod
@@ -79,13 +79,6 @@ class Spec(Part):
     def changed(self, *overrides: str) -> Spec:
         """A copy with `key.path=value` overrides."""
         return Spec.parse(Document(self._written), overrides)
-
-
-def _shown(place: Place, written: dict[Place, Place]) -> Place:
-    for length in range(len(place), 0, -1):
-        if place[:length] in written:
-            return (*written[place[:length]], *place[length:])
-    return place
 
 
 def _override(document: Document, overrides: Sequence[str]) -> Document:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import operator
 import string
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard import RegardError, Spec
+from regard import RegardError, Spec, zoo
 from regard.spec import RecurrentDecoderSpec
 from regard.spec.document import parse
 
@@ -102,6 +107,20 @@ def test_overrides_leave_the_original_alone() -> None:
             "encoder: {src: {size: 3}}",
             "encoder.src: 'src' is not the name of an input. The names here are source.",
         ),
+        (
+            "encoder: {source: {size: 3}, layers: 2}",
+            "encoder.layers: 'layers' is not the name of an input. The names here are source. An option is of one:",
+        ),
+        ("encoder: {size: 3, source: {layers: 2}}", "encoder.source: 'source' is given by its name, beside"),
+        (
+            "inputs: {left: {type: text}, right: {type: text}}\nencoder: {left: {size: 3}, right: 3}",
+            "encoder.right: expected a mapping of options, received 3.",
+        ),
+        ("encoder: {type: recurent}", "encoder.type: 'recurent' is not one of recurrent, convolutional"),
+        ("encoder: {characters: 3}", "encoder.characters: expected a mapping of options, received 3."),
+        ("attention: [{scor: dot}]", "attention.0.scor: unknown key 'scor'. Did you mean score?"),
+        ("truth: {alignment: {type: alignment, of: [source]}}", "truth.alignment.of: item 2 is missing."),
+        ("decoder: {over: 3}", "decoder.over: expected a list, received 3."),
         ("encoder: {dropout: 1.0}", "encoder.dropout: expected less than 1"),
         ("training: {lr: fast}", "training.lr: expected a valid number"),
         ("training: {lr: .nan}", "training.lr: expected a finite number"),
@@ -133,7 +152,7 @@ def test_overrides_leave_the_original_alone() -> None:
         ("data: {world: a, package: b}", "data names world and package; rows come from one of them"),
         ("data: {train: a.tsv, options: {x: 1}}", "options belong to a world or a package"),
         ("inputs: 3", "inputs: expected a mapping from names to columns, received 3"),
-        ("inputs: {source: {type: txt}}", "inputs.source: 'txt' is not one of text, story"),
+        ("inputs: {source: {type: txt}}", "inputs.source.type: 'txt' is not one of text, story"),
         ("inputs: {source: {unit: word}}", "the key 'type' is missing"),
         ("inputs: {target: {type: text}}", "'target' is the name of a column in inputs and in outputs"),
         ("outputs: {target: {type: label}}", "unknown key 'size'"),
@@ -207,6 +226,41 @@ def test_any_unknown_key_is_refused_by_name_and_place(part: str, key: str) -> No
         Spec.parse(data)
     assert caught.value.where in (f"{part}.{key}", f"{models.get(part, part)}.{key}")
     assert f"unknown key {key!r}" in caught.value.what
+
+
+@pytest.mark.parametrize("system", zoo.names())
+def test_a_mistake_anywhere_in_a_system_is_placed_where_it_was_written(system: str) -> None:
+    """A key that no part knows, put into every mapping of every system, by hand and by `--set`."""
+    data = zoo.find(system).written()
+    for place in _mappings(data):
+        if place == ("data", "options"):
+            continue  # the world's own, which it checks when it is made
+        dotted = ".".join((*place, "zzz"))
+        changed = copy.deepcopy(data)
+        functools.reduce(operator.getitem, place, changed)["zzz"] = 1
+        text = yaml.safe_dump(changed, sort_keys=False)
+        line = next(number for number, line in enumerate(text.splitlines(), 1) if "zzz: 1" in line)
+        assert message(text).startswith(f"my.yaml:{line}: {dotted}: ")
+        assert message(yaml.safe_dump(data), f"{dotted}=1").startswith(f"--set {dotted}=1: ")
+
+
+def _mappings(data: dict[str, Any], place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield place
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _mappings(value, (*place, key))
+
+
+def test_the_place_within_a_value_that_may_be_one_of_two_things() -> None:
+    text = spec_with("inputs: {source: {type: image, size: [64, big]}}", "encoder: {}", "decoder: {}")
+    assert "inputs.source.size.1: expected a valid integer" in message(text)
+    assert "more mistake" not in message(text.replace("[64, big]", "big"))
+
+
+def test_options_of_several_encoders_are_one_mistake() -> None:
+    text = "inputs: {left: {type: text}, right: {type: text}}\noutputs: {target: {type: text}}\n"
+    assert message(text + "encoder: {sise: 3}").startswith("my.yaml:3: encoder.sise: unknown key 'sise'.")
+    assert "more mistake" not in message(text + "encoder: {sise: 3}")
 
 
 def _known_keys(part: str) -> list[str]:
