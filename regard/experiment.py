@@ -132,7 +132,7 @@ class Experiment:
         return self.datasets[split]
 
     def evaluate(self, split: str, metrics: Sequence[str] = ()) -> Evaluation:
-        dev = None if split == "dev" else lambda: self.dataset("dev")
+        dev = None if split == "dev" else lambda _: self.dataset("dev")
         return evaluate(self.model, self.dataset(split), metrics, dev=dev)
 
     def _columns(self) -> dict[str, Any]:

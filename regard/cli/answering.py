@@ -38,11 +38,11 @@ def answer(
     from regard.cli.treebanks import annotate, is_treebank
 
     model = load(run, overrides, device)
+    ensemble = [load(other, overrides, device) for other in others]
     named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
     if named is not None and is_treebank(named) and not json_lines:
-        annotate(model, named, output)
+        annotate(model, named, output, ensemble)
         return
-    ensemble = [load(other, overrides, device) for other in others]
     hint_at_file(model, texts)
     inputs = iter(texts) if texts else read_inputs(model, file)
     with written(output) as stream:

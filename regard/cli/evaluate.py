@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import BadRows, Beam, Device, Overrides, Seed, search_overrides
+from regard.cli.options import BadRows, Beam, Device, Overrides, Seed, With, search_overrides
 
 
 def evaluate(
@@ -49,9 +49,7 @@ def evaluate(
             "--predictions", metavar="FILE", help="Write inputs, outputs and references here (TSV)."
         ),
     ] = None,
-    together: Annotated[
-        bool, typer.Option("--ensemble", help="The runs as one ensemble, instead of one by one.")
-    ] = False,
+    others: With = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Hold each run against the first, by paired bootstrap.")
     ] = False,
@@ -61,7 +59,10 @@ def evaluate(
     seed: Seed = None,
     bad_rows: BadRows = None,
 ) -> None:
-    """Measure one or several models on data they have not seen."""
+    """Measure one or several models on data they have not seen.
+
+    regard evaluate runs/a --with runs/b measures what the two write together.
+    """
     from regard.cli.measuring import evaluate_runs
 
     changes = search_overrides(beam, seed, overrides)
@@ -78,6 +79,6 @@ def evaluate(
         plot=plot,
         json_file=json_file,
         predictions=predictions,
-        together=together,
+        others=others or [],
         compare=compare,
     )

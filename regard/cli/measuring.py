@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from regard.cli.answering import load
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
 from regard.metrics import METRICS, ByLength
-from regard.model import Model
 from regard.model.store import versions, write_text
+
+TOGETHER = " + "
+"""Between the names of models that are measured as one."""
 
 
 def evaluate_runs(
@@ -30,16 +32,16 @@ def evaluate_runs(
     plot: Path | None,
     json_file: Path | None,
     predictions: Path | None,
-    together: bool,
+    others: Sequence[Path],
     compare: bool = False,
 ) -> None:
-    models = {str(run): Model.load(run, device=device, overrides=overrides) for run in runs}
-    measured = partial(measure, metrics=metrics, files=files, splits=splits)
-    if together:
-        first, *others = models.values()
-        found = {" + ".join(models): measured(first, ensemble=others)}
-    else:
-        found = {name: measured(model) for name, model in models.items()}
+    beside = [load(other, overrides, device) for other in others]
+    found = {
+        TOGETHER.join(str(one) for one in (run, *others)): measure(
+            load(run, overrides, device), metrics, files=files, splits=splits, ensemble=beside
+        )
+        for run in runs
+    }
     console = Console()
     console.print(score_table(found, files or splits))
     print_labels(found, console)
@@ -133,7 +135,9 @@ def draw(curves: dict[str, ByLength], path: Path) -> None:
     series = {}
     for name, curve in curves.items():
         values = {bucket.label: bucket.value for bucket in curve.buckets}
-        series[Path(name).name] = [values.get(place, float("nan")) for place in places]
+        series[TOGETHER.join(Path(run).name for run in name.split(TOGETHER))] = [
+            values.get(place, float("nan")) for place in places
+        ]
     metric = next(iter(curves.values())).metric
     scene = bars(
         places,

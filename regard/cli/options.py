@@ -32,6 +32,12 @@ Beam = Annotated[
         "--beam", min=1, help="Beam search of this size; 1 is greedy. The spec's search when absent."
     ),
 ]
+With = Annotated[
+    Optional[list[Path]],  # noqa: UP045
+    typer.Option(
+        "--with", metavar="RUN", help="Another model to decide together with; may be given many times."
+    ),
+]
 DataRow = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("--row", metavar="N", help="Row N (from 0) of the spec's data, with its truth, instead."),

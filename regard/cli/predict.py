@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, search_overrides
+from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, With, search_overrides
 from regard.errors import RegardError
 
 
@@ -45,12 +45,7 @@ def predict(
     trace: Annotated[bool, typer.Option("--trace", help="With --json: where the model looked, too.")] = False,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="So many answers for each input.")] = 1,
     beam: Beam = None,
-    others: Annotated[
-        Optional[list[Path]],  # noqa: UP045
-        typer.Option(
-            "--with", metavar="RUN", help="Another model to decide together with; may be given many times."
-        ),
-    ] = None,
+    others: With = None,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -23,13 +23,13 @@ def is_treebank(path: str | Path) -> bool:
     return kind(path) == ".conllu"
 
 
-def annotate(model: Model, path: Path, output: Path | None) -> None:
+def annotate(model: Model, path: Path, output: Path | None, ensemble: Sequence[Model] = ()) -> None:
     """Write the file back with the columns this model predicts; everything else in it stays as it is, byte for byte."""
     fields = fields_written(model)
     with written_bytes(output) as stream, opened(find(path)) as source:
         sentences = parse_conllu(iter(source))
         while chunk := list(islice(sentences, CHUNK)):
-            for sentence in annotated(model, chunk, fields, path):
+            for sentence in annotated(model, chunk, fields, path, ensemble):
                 stream.write(sentence.text.encode("utf-8", errors="surrogateescape"))
 
 
@@ -46,7 +46,11 @@ def fields_written(model: Model) -> dict[str, str]:
 
 
 def annotated(
-    model: Model, sentences: list[ConlluSentence], fields: dict[str, str], path: Path
+    model: Model,
+    sentences: list[ConlluSentence],
+    fields: dict[str, str],
+    path: Path,
+    ensemble: Sequence[Model] = (),
 ) -> Iterator[ConlluSentence]:
     full = [sentence for sentence in sentences if sentence.words]
     for sentence in sentences:
@@ -56,7 +60,8 @@ def annotated(
     inputs = [_inputs(model, sentence, path) for sentence in full]
     found: dict[int, dict[str, list[str]]] = {id(sentence): {} for sentence in full}
     for output, field in fields.items():
-        for sentence, answer in zip(full, model.predict(inputs, output=output, trace=False), strict=True):
+        answers = model.predict(inputs, output=output, trace=False, ensemble=ensemble)
+        for sentence, answer in zip(full, answers, strict=True):
             found[id(sentence)][field] = answer.text.split()
     for sentence in sentences:
         yield sentence.replaced(found[id(sentence)]) if sentence.words else sentence

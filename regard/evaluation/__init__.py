@@ -7,6 +7,7 @@ ranking      whether the truth is among the k most probable
 looks        attention against a true alignment
 pointing     … against true places
 supporting   … against the facts of a story
+together     models that decide together, measured as one
 latent       trees no one taught, against the true ones
 """
 

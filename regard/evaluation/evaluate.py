@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from regard.data import Batch, Batches, Dataset
+from regard.data import Batches, Dataset
 from regard.errors import RegardError
 from regard.evaluation.guessing import guesses
 from regard.evaluation.latent import LATENT, latent_baselines, measure_latent
@@ -15,6 +15,7 @@ from regard.evaluation.looks import LOOKING, Looks, looks, measure_looks
 from regard.evaluation.pointing import POINTING, places_of, pointed
 from regard.evaluation.ranking import measure_rank, rank
 from regard.evaluation.supporting import SUPPORTING, baselines, measure_facts
+from regard.evaluation.together import EVALUATE_COST, Ensemble, batches
 from regard.metrics import (
     METRICS,
     ByLength,
@@ -32,7 +33,6 @@ from regard.prediction import Prediction
 USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",), "tree": ("uas", "las")}
 """What is measured where the spec names nothing, by the type of the output."""
 LIKELIHOOD = ("loss", "perplexity")
-EVALUATE_COST = 8000
 
 
 @dataclass(repr=False)
@@ -103,14 +103,18 @@ def evaluate(
     dataset: Dataset,
     names: Sequence[str] = (),
     *,
-    ensemble: Sequence[tuple[Model, Dataset]] = (),
-    dev: Callable[[], Dataset] | None = None,
+    ensemble: Ensemble = (),
+    dev: Callable[[Model], Dataset] | None = None,
 ) -> Evaluation:
     """Measure a model on rows that hold the inputs, the outputs and, where known, the truth.
 
-    dev   gives other rows, on which a metric with a threshold chooses it; called only where one is measured
+    ensemble   other models it decides together with, and the same rows as they read them
+    dev        gives other rows as a model reads them, on which a metric with a threshold chooses it; called only where
+               one is measured
     """
     chosen = wanted_metrics(model, names)
+    if ensemble:
+        chosen = {output: _of_all(metrics, asked=bool(names)) for output, metrics in chosen.items()}
     evaluation = Evaluation(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
         lengths=[int(length) for length in _lengths(model, dataset)],
@@ -126,8 +130,8 @@ def evaluate(
             if model.columns[output].type == "label":
                 truth = [several[0] for several in evaluation.references[output]]
                 evaluation.labels[output] = classification(evaluation.predictions[output], truth)
-        seen = looks(model, dataset, output) if set(metrics) & set(LOOKING) else None
-        tuned_on = None if dev is None else partial(_dev_looks, model, dev, output)
+        seen = looks(model, dataset, output, ensemble) if set(metrics) & set(LOOKING) else None
+        tuned_on = None if dev is None else partial(_dev_looks, model, dev, output, ensemble)
         for name in metrics:
             if name in SUPPORTING or name in LATENT:
                 score = (
@@ -138,7 +142,7 @@ def evaluate(
                 if score is not None:
                     evaluation.scores[prefix + name] = score
             elif name == POINTING:
-                where = pointed(model, dataset, output)
+                where = pointed(model, dataset, output, ensemble)
                 if where is not None:
                     evaluation.scores[prefix + name] = where.score()
                     evaluation.chance[prefix + name] = where.by_chance()
@@ -146,7 +150,9 @@ def evaluate(
                 ranked = measure_rank(name, answers, evaluation.references[output])
                 evaluation.scores[prefix + name], evaluation.chance[prefix + name] = ranked
             elif name not in LOOKING:
-                evaluation.scores[prefix + name] = _measure(model, dataset, output, name, evaluation)
+                evaluation.scores[prefix + name] = _measure(
+                    model, dataset, output, name, evaluation, ensemble
+                )
             elif seen is not None:
                 evaluation.scores[prefix + name] = measure_looks(name, seen, tuned_on)
         by_chance = baselines(model, dataset, output) | guesses(model, dataset, output)
@@ -156,16 +162,12 @@ def evaluate(
     return evaluation
 
 
-def answer_all(
-    model: Model, dataset: Dataset, output: str, *, ensemble: Sequence[tuple[Model, Dataset]] = ()
-) -> list[Prediction]:
+def answer_all(model: Model, dataset: Dataset, output: str, *, ensemble: Ensemble = ()) -> list[Prediction]:
     """The answers to all rows, in their order, without traces."""
-
-    def answer(batch: Batch) -> list[Prediction]:
-        beside = [(other, data.batch(batch.rows)) for other, data in ensemble]
-        return model.answer(batch, output=output, trace=False, ensemble=beside)
-
-    return in_order(Batches(dataset, cost=EVALUATE_COST, shuffle=False), answer)
+    return in_order(
+        (batch.rows, model.answer(batch, output=output, trace=False, ensemble=beside))
+        for batch, beside in batches(dataset, ensemble)
+    )
 
 
 def references(dataset: Dataset, output: str) -> list[list[str]]:
@@ -178,21 +180,49 @@ def references(dataset: Dataset, output: str) -> list[list[str]]:
     ]
 
 
-def _measure(model: Model, dataset: Dataset, output: str, name: str, evaluation: Evaluation) -> Score:
+def _of_all(metrics: Sequence[str], *, asked: bool) -> list[str]:
+    """The metrics of what models do together; those of what each does inside belong to one."""
+    alone = [name for name in metrics if name in SUPPORTING or name in LATENT]
+    if alone and asked:
+        raise RegardError(
+            f"{alone[0]} is of what one model finds by itself, not of what several write together.",
+            fix="Measure it of each.",
+        )
+    return [name for name in metrics if name not in alone]
+
+
+def _measure(
+    model: Model, dataset: Dataset, output: str, name: str, evaluation: Evaluation, ensemble: Ensemble
+) -> Score:
     if name in LIKELIHOOD:
-        return _likelihood(model, dataset, output, name)
+        return _likelihood(model, dataset, output, name, ensemble)
     return metric(name)(evaluation.predictions[output], evaluation.references[output])
 
 
-def _likelihood(model: Model, dataset: Dataset, output: str, name: str) -> Score:
-    total, count = model.losses(iter(Batches(dataset, cost=EVALUATE_COST, shuffle=False)))[output]
+def _likelihood(model: Model, dataset: Dataset, output: str, name: str, ensemble: Ensemble) -> Score:
+    if ensemble:
+        total, count = _loss_of_all(model, dataset, output, ensemble)
+    else:
+        total, count = model.losses(iter(Batches(dataset, cost=EVALUATE_COST, shuffle=False)))[output]
     if name == "perplexity":
         return perplexity(total, int(count))
     return Score("loss", total / max(count, 1.0), len(dataset), False, "−log p per item, nats, no smoothing")
 
 
-def _dev_looks(model: Model, dev: Callable[[], Dataset], output: str) -> Looks | None:
-    return looks(model, dev(), output)
+def _loss_of_all(model: Model, dataset: Dataset, output: str, ensemble: Ensemble) -> tuple[float, float]:
+    """The summed −log p of the true texts under the mean of the models, and the number of units."""
+    total, count = 0.0, 0.0
+    for batch, beside in batches(dataset, ensemble):
+        for answer in model.score_batch(batch, output, ensemble=beside):
+            assert answer.trace is not None
+            total, count = total - answer.score, count + len(answer.trace.output)
+    return total, count
+
+
+def _dev_looks(
+    model: Model, dev: Callable[[Model], Dataset], output: str, ensemble: Ensemble
+) -> Looks | None:
+    return looks(model, dev(model), output, [(other, dev(other)) for other, _ in ensemble])
 
 
 def _lengths(model: Model, dataset: Dataset) -> Any:

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from regard.data import Batches, Dataset
+from regard.data import Dataset
 from regard.data.columns import AlignmentColumn
+from regard.evaluation.together import Ensemble, batches
 from regard.metrics import Score, attention_error_rate, best_threshold, parse_links, segment_f1
 from regard.model import Model
 
 LOOKING = ("aer", "segment_f1")
 """Metrics of where a model looks: they need a true alignment, and exist for every selection."""
-BATCH_COST = 8000
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Looks:
     links: list[set[tuple[int, int]]] = field(default_factory=list)
 
 
-def looks(model: Model, dataset: Dataset, output: str) -> Looks | None:
+def looks(model: Model, dataset: Dataset, output: str, ensemble: Ensemble = ()) -> Looks | None:
     """Those over every input whose alignment with this output is known; None where there is none."""
     truths = model.network.truths[output]
     known = {
@@ -33,8 +33,9 @@ def looks(model: Model, dataset: Dataset, output: str) -> Looks | None:
         if isinstance(dataset.columns.get(column), AlignmentColumn)
     }
     found = Looks()
-    for batch in Batches(dataset, cost=BATCH_COST, shuffle=False) if known else ():
-        for row, answer in zip(batch.rows, model.score_batch(batch, output), strict=True):
+    for batch, beside in batches(dataset, ensemble) if known else ():
+        answers = model.score_batch(batch, output, ensemble=beside)
+        for row, answer in zip(batch.rows, answers, strict=True):
             for name, column in known.items():
                 if answer.trace is not None and name in answer.trace.attention:
                     found.weights.append(answer.trace.attention[name])

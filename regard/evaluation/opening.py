@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from regard.data import Dataset
@@ -10,6 +11,7 @@ from regard.errors import RegardError
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.model import Model
 from regard.sources import build_dataset, open_files, open_splits
+from regard.spec import Spec
 
 
 def measure(
@@ -24,17 +26,19 @@ def measure(
 
     What has a threshold chooses it on dev, unless dev is what is measured.
     """
-    dataset = open_dataset(model, files, splits)
-    if ensemble:
-        beside = [(other, open_dataset(other, files, splits)) for other in ensemble]
-        return evaluate(model, dataset, metrics, ensemble=beside)
+    rows = partial(open_dataset, files=files, splits=splits, data=model.spec)
     is_dev = not files and list(splits) == ["dev"]
-    return evaluate(model, dataset, metrics, dev=None if is_dev else lambda: open_dataset(model, (), ["dev"]))
+    dev = None if is_dev else partial(rows, files=(), splits=["dev"])
+    return evaluate(
+        model, rows(model), metrics, ensemble=[(other, rows(other)) for other in ensemble], dev=dev
+    )
 
 
-def open_dataset(model: Model, files: Sequence[str], splits: Sequence[str]) -> Dataset:
-    """Rows to measure on; truth columns are taken along where the rows have them."""
-    spec = model.spec
+def open_dataset(
+    model: Model, files: Sequence[str], splits: Sequence[str], data: Spec | None = None
+) -> Dataset:
+    """Rows of the data, the model's own where none are given, with the truth columns that they have."""
+    spec = data or model.spec
     if files:
         rows: Any = open_files(spec, files)
     else:
@@ -47,7 +51,9 @@ def open_dataset(model: Model, files: Sequence[str], splits: Sequence[str]) -> D
                     fix=f"There are {', '.join(known)}; or name a file as data.",
                 )
         rows = known[splits[0]] if len(splits) == 1 else [row for split in splits for row in known[split]]
-    columns = [model.columns[name] for name in (*spec.inputs, *spec.outputs)]
+    columns = [model.columns[name] for name in (*model.spec.inputs, *model.spec.outputs)]
     first = next(iter(rows), None)
-    columns += [model.columns[name] for name in spec.truth if first and model.columns[name].field in first]
+    columns += [
+        model.columns[name] for name in model.spec.truth if first and model.columns[name].field in first
+    ]
     return build_dataset(rows, spec, columns, gather=True, rejected=None)

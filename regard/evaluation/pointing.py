@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from regard.data import Batches, Dataset
+from regard.data import Dataset
 from regard.data.columns import Column, PlacesColumn
+from regard.evaluation.together import Ensemble, batches
 from regard.metrics import Score, centre_pointing, pointing
 from regard.model import Model
 from regard.nn import RecurrentDecoder
 
 POINTING = "pointing"
-BATCH_COST = 8000
 
 
 @dataclass
@@ -30,13 +30,17 @@ class Pointed:
         return centre_pointing(self.truth, self.shapes)
 
 
-def pointed(model: Model, dataset: Dataset, output: str) -> Pointed | None:
+def pointed(model: Model, dataset: Dataset, output: str, ensemble: Ensemble = ()) -> Pointed | None:
     """Where the model looks while it writes the true outputs; None where no places are known or nothing looks."""
     known = places_of(model, dataset.columns, output)
     found = Pointed()
     written = isinstance(model.network.decoders[output], RecurrentDecoder)
-    for batch in Batches(dataset, cost=BATCH_COST, shuffle=False) if known else ():
-        answers = model.score_batch(batch, output) if written else model.answer(batch, output=output)
+    for batch, beside in batches(dataset, ensemble) if known else ():
+        answers = (
+            model.score_batch(batch, output, ensemble=beside)
+            if written
+            else model.answer(batch, output=output, ensemble=beside)
+        )
         for answer in answers:
             trace = answer.trace
             for name in known:

@@ -162,7 +162,8 @@ class Model:
                 look=look,
             )
 
-        return in_order(Batches(dataset, rows=batch_rows, shuffle=False), answer)
+        batches = Batches(dataset, rows=batch_rows, shuffle=False)
+        return in_order((batch.rows, answer(batch)) for batch in batches)
 
     @overload
     def score(self, inputs: Input, targets: str, **options: Any) -> Prediction: ...
@@ -207,7 +208,8 @@ class Model:
         ]
         batches = Batches(self.dataset(rows, [name]), rows=PREDICT_ROWS, shuffle=False)
         return in_order(
-            batches, lambda batch: self.score_batch(batch, name, structures=True, samples=samples, look=look)
+            (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
+            for batch in batches
         )
 
     def evaluate(
@@ -238,12 +240,13 @@ class Model:
         *,
         structures: bool = False,
         samples: int = 0,
+        ensemble: Sequence[tuple[Model, Batch]] = (),
         look: Look | None = None,
     ) -> list[Prediction]:
         """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
         batch = batch.to(self.device)
         encoded = self._encode(batch, output, look)
-        found = score_targets(self._stepper(batch, output, encoded), batch[output])
+        found = score_targets(self._together(batch, output, encoded, ensemble), batch[output])
         answers = predictions(found, self.columns[output], self._asked(batch, output, encoded))
         if not structures:
             return answers
@@ -311,9 +314,7 @@ class Model:
         if isinstance(decoder, RecurrentDecoder):
             return self._search(batch, output, encoded, prefix, ensemble)
         if ensemble or prefix is not None:
-            raise RegardError(
-                f"ensembles and prefixes are for texts; {output!r} is a {self.columns[output].type}."
-            )
+            self._check_written(output)
         return decoder.predict(self.network.memories(output, encoded))
 
     def _search(
@@ -324,20 +325,39 @@ class Model:
         prefix: str | None,
         ensemble: Sequence[tuple[Model, Batch]],
     ) -> Hypotheses:
-        stepper = self._stepper(batch, output, encoded)
+        stepper = self._together(batch, output, encoded, ensemble)
+        forced = self._prefix(prefix, len(batch), output) if prefix else None
+        search = make_search(self.spec.search, batch.rows, seed=self.spec.training.seed, prefix=forced)
+        return search(stepper)
+
+    def _together(
+        self,
+        batch: Batch,
+        output: str,
+        encoded: Mapping[str, Memory],
+        ensemble: Sequence[tuple[Model, Batch]],
+    ) -> Stepper:
+        """This model's steps, or where there are others the mean of all."""
+        self._check_written(output)
         for other, _ in ensemble:
-            if other.columns[output].learned() != self.columns[output].learned():
+            theirs = other.columns.get(output)
+            if theirs is None or theirs.learned() != self.columns[output].learned():
                 raise RegardError(
                     f"two models decide together only over one vocabulary of {output!r}; theirs differ.",
                     fix="Train the members on the same data with different seeds.",
                 )
-        if ensemble:
-            parts = [(other, part.to(self.device)) for other, part in ensemble]
-            members = [other._stepper(part, output, other.network.encode(part)) for other, part in parts]
-            stepper = Ensemble([stepper, *members])
-        forced = self._prefix(prefix, len(batch), output) if prefix else None
-        search = make_search(self.spec.search, batch.rows, seed=self.spec.training.seed, prefix=forced)
-        return search(stepper)
+        stepper = self._stepper(batch, output, encoded)
+        if not ensemble:
+            return stepper
+        parts = [(other, part.to(self.device)) for other, part in ensemble]
+        members = [other._stepper(part, output, other.network.encode(part)) for other, part in parts]
+        return Ensemble([stepper, *members])
+
+    def _check_written(self, output: str) -> None:
+        if not isinstance(self.network.decoders[output], RecurrentDecoder):
+            raise RegardError(
+                f"ensembles and prefixes are for texts; {output!r} is a {self.columns[output].type}."
+            )
 
     def _prefix(self, prefix: str, rows: int, output: str) -> Tokens:
         column = self._text_column(output)

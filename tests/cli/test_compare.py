@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.experiment import Experiment
+from regard.metrics import metric
 
 Run = Callable[..., tuple[int, str, str]]
 SMALL = ["train=80", "dev=10", "test=12", "long=2"]
@@ -49,6 +50,58 @@ def test_evaluate_compares_with_the_first_and_chooses_thresholds_on_dev(
     assert [compared["first"], compared["second"]] == runs
     signature = found["models"][runs[1]]["scores"]["segment_f1"]["signature"]
     assert "chosen on dev" in signature
+
+
+def measured(regard: Run, file: Path, *arguments: str) -> tuple[str, dict[str, float], str]:
+    """What `evaluate` names the model, its scores, and what it prints."""
+    names = ("chrf", "exact", "loss", "perplexity", "aer", "segment_f1")
+    metrics = [part for name in names for part in ("--metric", name)]
+    code, out, err = regard("evaluate", *arguments, *metrics, "--json", str(file))
+    assert code == 0, err
+    ((name, found),) = json.loads(file.read_text(encoding="utf-8"))["models"].items()
+    return name, {metric: score["value"] for metric, score in found["scores"].items()}, out
+
+
+def test_a_model_together_with_itself_measures_as_it_does_alone(
+    regard: Run, runs: list[str], tmp_path: Path
+) -> None:
+    _, alone, _ = measured(regard, tmp_path / "a.json", runs[0])
+    name, twice, _ = measured(regard, tmp_path / "b.json", runs[0], "--with", runs[0])
+    assert name == f"{runs[0]} + {runs[0]}"
+    assert twice == pytest.approx(alone, abs=1e-5)
+
+
+def test_an_ensemble_is_measured_by_what_it_writes(regard: Run, runs: list[str], tmp_path: Path) -> None:
+    first, second = (measured(regard, tmp_path / "one.json", run)[1] for run in runs)
+    name, scores, out = measured(
+        regard, tmp_path / "both.json", runs[0], "--with", runs[1], "--predictions", str(tmp_path / "p.tsv")
+    )
+    assert name == " + ".join(runs)
+    assert name in " ".join(out.split())
+    rows = [line.split("\t") for line in (tmp_path / "p.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+    inputs = tmp_path / "inputs.txt"
+    inputs.write_text("".join(f"{row[1].split(' | ')[0]}\n" for row in rows), encoding="utf-8")
+    answers = regard("predict", runs[0], "--with", runs[1], "--file", str(inputs))[1].splitlines()
+    for wanted in ("chrf", "exact"):
+        expected = metric(wanted)(answers, [row[3].split(" | ") for row in rows])
+        assert scores[wanted] == pytest.approx(expected.value)
+    # the mean of two distributions is never worse than the mean of the two losses
+    assert scores["loss"] < (first["loss"] + second["loss"]) / 2
+    assert scores["aer"] not in (first["aer"], second["aer"])
+
+
+def test_what_is_of_one_model_alone_is_not_of_several(regard: Run, runs: list[str], tmp_path: Path) -> None:
+    code, _, err = regard("evaluate", runs[0], "--with", runs[1], "--metric", "latent_uas")
+    assert code == 2
+    assert "latent_uas is of what one model finds by itself" in " ".join(err.split())
+
+
+def test_every_way_to_predict_asks_the_other_models(regard: Run, runs: list[str], tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("source\nabc\n", encoding="utf-8")
+    for ways in (["abc"], ["--file", str(table), "--column", "source", "--as", "target"]):
+        code, _, err = regard("predict", runs[0], *ways, "--with", str(tmp_path / "nowhere"))
+        assert (code, "no such folder" in err) == (2, True)
 
 
 def test_panels_show_the_truth_and_every_run(regard: Run, runs: list[str], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import torch
 import regard
 from regard import Model, RegardError
 from regard.data import Batches, Dataset, Row
+from regard.evaluation import evaluate
 
 from .small import build, rows, spec, words
 
@@ -216,6 +217,13 @@ def test_members_of_an_ensemble_must_share_the_output_vocabulary() -> None:
     other = build(spec(), [Row({"source": "ab", "target": "X Y"})])
     with pytest.raises(RegardError, match="one vocabulary of 'target'"):
         build(spec()).predict("abc", ensemble=[other])
+
+
+def test_members_of_an_ensemble_are_measured_on_the_same_rows() -> None:
+    model = build(spec())
+    few, more = (model.dataset(rows(count), ["target"]) for count in (3, 4))
+    with pytest.raises(RegardError, match="one reads 3 of the rows, another 4"):
+        evaluate(model, few, ensemble=[(model, more)])
 
 
 def test_unknown_words_are_replaced_by_the_most_attended_source_word() -> None:

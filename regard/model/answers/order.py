@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 
-from regard.data.batch import Batch
 from regard.prediction import Prediction
 
 
-def in_order(batches: Iterable[Batch], answer: Callable[[Batch], list[Prediction]]) -> list[Prediction]:
-    """One answer for each row."""
+def in_order(answered: Iterable[tuple[Sequence[int], Sequence[Prediction]]]) -> list[Prediction]:
+    """One answer for each row, from batches of (rows, their answers)."""
     found: dict[int, Prediction] = {}
-    for batch in batches:
-        found.update(zip(batch.rows, answer(batch), strict=True))
+    for rows, answers in answered:
+        found.update(zip(rows, answers, strict=True))
     return [found[row] for row in sorted(found)]

@@ -1,0 +1,26 @@
+"""Models that are measured as one, each with the rows as it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from regard.data import Batch, Batches, Dataset
+from regard.errors import RegardError
+from regard.model import Model
+
+Ensemble = Sequence[tuple[Model, Dataset]]
+"""The other models to decide together with."""
+EVALUATE_COST = 8000
+
+
+def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, list[tuple[Model, Batch]]]]:
+    """Batches of a model's rows, and the same rows for each of the others."""
+    for _, data in ensemble:
+        if len(data) != len(dataset):
+            raise RegardError(
+                f"models answer together what all of them read; one reads {len(dataset):,} of the rows, "
+                f"another {len(data):,}.",
+                fix="Train the members on the same data with different seeds.",
+            )
+    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
+        yield batch, [(other, data.batch(batch.rows)) for other, data in ensemble]
