@@ -47,6 +47,41 @@ def _from_json(score: float | None) -> float:
 
 
 @dataclass(frozen=True, eq=False)
+class Glimpses:
+    """Several looks at one input, all for one answer. K glimpses, S positions.
+
+    weights   (K, S), those of each glimpse
+    truth     (K, S) where each should have looked; None where that is not known
+    """
+
+    weights: Array
+    truth: Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", np.asarray(self.weights, dtype=np.float64))
+        if self.truth is not None:
+            object.__setattr__(self, "truth", np.asarray(self.truth, dtype=np.float64))
+
+    def check_against(self, name: str, positions: int) -> None:
+        for kind, rows in (("weights", self.weights), ("truth", self.truth)):
+            if rows is not None and rows.shape != (len(self.weights), positions):
+                raise RegardError(
+                    f"{kind} of the glimpses at {name!r} have shape {rows.shape}, expected "
+                    f"{(len(self.weights), positions)}: glimpses by input pieces."
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights.tolist(),
+            **({} if self.truth is None else {"truth": self.truth.tolist()}),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Glimpses:
+        return cls(values["weights"], values.get("truth"))
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """What was looked at while one prediction was made. T output pieces, S positions of an input.
 
@@ -63,6 +98,7 @@ class Trace:
     structures  what was selected jointly (`Arcs`, `Segments`, `Hops`), by the name of the input it is over
     kind        what the output is: a text (one row per piece), a label (one row), tags (one for each position
                 of the input), or a tree (a head for each position of the input, as "2:nsubj" or "2")
+    glimpses    the looks of a label that looked at an input several times; `attention` is their mean then
     """
 
     input: Mapping[str, Sequence[str]]
@@ -76,6 +112,7 @@ class Trace:
     seen: Mapping[str, Seen] = field(default_factory=dict)
     structures: Mapping[str, TracedStructure] = field(default_factory=dict)
     kind: Kind = "text"
+    glimpses: Mapping[str, Glimpses] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # frozen: this is the one place where the fields are settled
@@ -89,6 +126,7 @@ class Trace:
         put(self, "layout", dict(self.layout))
         put(self, "seen", dict(self.seen))
         put(self, "structures", dict(self.structures))
+        put(self, "glimpses", dict(self.glimpses))
         self._check()
 
     def _check(self) -> None:
@@ -102,6 +140,9 @@ class Trace:
                         f"{kind} over {name!r} has shape {weights.shape}, expected {expected}: "
                         f"output pieces by input pieces."
                     )
+        for name, several in self.glimpses.items():
+            self._know("glimpses", name)
+            several.check_against(name, len(self.input[name]))
         for name in self.seen:
             self._know("something seen", name)
         for name, structure in self.structures.items():
@@ -167,6 +208,7 @@ class Trace:
             "gates": lists(self.gates),
             "seen": {name: one.to_dict() for name, one in self.seen.items()},
             "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
+            "glimpses": {name: several.to_dict() for name, several in self.glimpses.items()},
         }
 
     @classmethod
@@ -196,6 +238,7 @@ class Trace:
                 name: structure_from_dict(found) for name, found in values.get("structures", {}).items()
             },
             kind=values.get("kind", "text"),
+            glimpses={name: Glimpses.from_dict(found) for name, found in values.get("glimpses", {}).items()},
         )
 
 

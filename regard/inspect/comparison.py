@@ -12,6 +12,7 @@ from regard.errors import RegardError
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
+from regard.inspect.highlight import answer
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
 from regard.inspect.layout import Block, below, beside, frame
 from regard.inspect.perceived import draw_sights, sight, tell_sight
@@ -67,7 +68,9 @@ def _shared_input(panels: Sequence[tuple[str, Trace]]) -> str:
 
 
 def _compare_sights(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
-    shown = [sight(trace, name, title=named) for named, trace in panels]
+    # what was written stands above the pictures, except where these are glimpses
+    titles = [f"{named} → {answer(trace)}" if name in trace.glimpses else named for named, trace in panels]
+    shown = [sight(trace, name, title=titled) for titled, (_, trace) in zip(titles, panels, strict=True)]
     spoken = " ".join(f"{found.title}: {tell_sight(found)}" for found in shown)
     return frame(draw_sights(shown, gap=24), title=title, description=spoken)
 

@@ -9,6 +9,7 @@ from regard.errors import RegardError
 from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, beside, colour_scale, frame
+from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
 from regard.inspect.writing import right_to_left, shorten, visible
 from regard.prediction import Trace
@@ -22,16 +23,16 @@ def matrices(trace: Trace) -> list[Matrix]:
     several = len(trace.attention) > 1
     return [
         Matrix(
-            rows=tuple(trace.output),
+            rows=found.names,
             columns=tuple(trace.input[name]),
-            values=weights,
-            truth=trace.truth.get(name),
-            margin=trace.probabilities,
+            values=found.weights,
+            truth=found.truth,
+            margin=found.probabilities,
             title=name if several else "",
             row_name="output",
             column_name=name,
         )
-        for name, weights in trace.attention.items()
+        for name, found in ((name, looked(trace, name)) for name in trace.attention)
     ]
 
 
@@ -125,14 +126,14 @@ def join(pieces: Sequence[str], *, longest: int = 60) -> str:
 def describe(trace: Trace) -> str:
     """Where each output piece looked most, in words."""
     parts = []
-    for name, weights in trace.attention.items():
-        pieces = trace.input[name]
+    for name in trace.attention:
+        found, pieces = looked(trace, name), trace.input[name]
         if not len(pieces):
             continue
-        best = weights.argmax(axis=1) if len(weights) else []
+        best = found.weights.argmax(axis=1) if len(found.weights) else []
         looks = "; ".join(
-            f"{visible(piece)} looks at {visible(pieces[s])} ({weights[t, s]:.2f})"
-            for t, (piece, s) in enumerate(zip(trace.output, best, strict=True))
+            f"{visible(piece)} looks at {visible(pieces[s])} ({found.weights[t, s]:.2f})"
+            for t, (piece, s) in enumerate(zip(found.names, best, strict=True))
         )
         parts.append(f"Attention over {name}: {looks or 'nothing was written'}.")
     return " ".join(parts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 import numpy as np
@@ -11,6 +12,7 @@ from regard.errors import RegardError
 from regard.inspect.content import Words
 from regard.inspect.heatmap import reading
 from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.looked import looked
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
@@ -81,7 +83,8 @@ def _word(words: Words, place: int, x: float, y: float, width: float) -> Group:
 
 
 def highlight(trace: Trace, *, title: str | None = None) -> Scene:
-    """The text of each attended input, its words shaded by attention, and the label they led to.
+    """The text of each attended input, its words shaded by attention, and the label they led to; once for each
+    glimpse, where there were several.
 
     The scale ends at the largest weight: in a long text no word gets much of the whole.
     """
@@ -89,17 +92,28 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
         raise RegardError(
             "this trace has no attention to shade the words by.", fix="Use regard.inspect.figure(trace)."
         )
-    several = len(trace.attention) > 1
-    blocks, limit = [], 0.0
-    for name, weights in trace.attention.items():
-        mean = weights.mean(axis=0) if len(weights) else np.zeros(weights.shape[1])  # (S,)
-        limit = float(mean.max(initial=0.0)) or 1.0
-        words = Words(tuple(trace.input[name]), mean, limit=limit, title=name if several else "")
-        blocks.append(draw_words(words))
+    shown = [
+        Words(tuple(trace.input[name]), weights, title=glimpse or (name if len(trace.attention) > 1 else ""))
+        for name, glimpse, weights in _shades(trace)
+    ]
+    limit = max(float(words.weights.max(initial=0.0)) for words in shown) or 1.0
+    blocks = [draw_words(replace(words, limit=limit)) for words in shown]
     legend = colour_scale(name="weight", limit=round(limit, 3))
     return frame(
         below([*blocks, legend]), title=answer(trace) if title is None else title, description=_spoken(trace)
     )
+
+
+def _shades(trace: Trace) -> Iterator[tuple[str, str, Array]]:
+    """The attended inputs with a weight for each word, (S,): those of each glimpse, by its name, or of the answer."""
+    several = len(trace.attention) > 1
+    for name, weights in trace.attention.items():
+        if name in trace.glimpses:
+            found = looked(trace, name)
+            for glimpse, row in zip(found.names, found.weights, strict=True):
+                yield name, f"{name}, {glimpse}" if several else glimpse, row
+        else:
+            yield name, "", weights.mean(axis=0) if len(weights) else np.zeros(weights.shape[1])
 
 
 def pieces(trace: Trace, *, title: str | None = None) -> Scene:
@@ -143,11 +157,10 @@ def answer(trace: Trace) -> str:
 
 def _spoken(trace: Trace) -> str:
     parts = []
-    for name, weights in trace.attention.items():
-        mean = weights.mean(axis=0) if len(weights) else np.zeros(weights.shape[1])
+    for name, glimpse, weights in _shades(trace):
         first = [
-            f"{visible(trace.input[name][int(s)])} ({mean[s]:.2f})"
-            for s in np.argsort(-mean, kind="stable")[:5]
+            f"{visible(trace.input[name][int(s)])} ({weights[s]:.2f})"
+            for s in np.argsort(-weights, kind="stable")[:5]
         ]
-        parts.append(f"Most attended in {name}: {', '.join(first)}.")
+        parts.append(f"Most attended in {glimpse or name}: {', '.join(first)}.")
     return " ".join(parts)

@@ -10,6 +10,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.film import draw_film, tell_film
 from regard.inspect.layout import Block, below, frame
+from regard.inspect.looked import looked
 from regard.inspect.picture import draw_picture, picture_legend, tell_picture
 from regard.inspect.scene import Scene
 from regard.inspect.series import draw_series, tell_series
@@ -56,13 +57,13 @@ def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
     """The words and their weights; none where this input was not attended to."""
     if name not in trace.attention:
         return {"words": (), "weights": np.zeros((0, len(trace.input[name]))), "small": small, "title": title}
-    kept = len(trace.output) - (trace.kind == "text" and list(trace.output[-1:]) == [END])
-    truth, sure = trace.truth.get(name), trace.probabilities
+    rows = looked(trace, name)
+    kept = len(rows.names) - (trace.kind == "text" and list(rows.names[-1:]) == [END])
     return {
-        "words": tuple(trace.output[:kept]),
-        "weights": trace.attention[name][:kept],
-        "truth": None if truth is None else truth[:kept],
-        "probabilities": None if sure is None else sure[:kept],
+        "words": rows.names[:kept],
+        "weights": rows.weights[:kept],
+        "truth": None if rows.truth is None else rows.truth[:kept],
+        "probabilities": None if rows.probabilities is None else rows.probabilities[:kept],
         "small": small,
         "title": title,
     }

@@ -175,7 +175,7 @@ def _tip(looks: PictureLooks, word: int) -> str:
 
 def picture_legend(shown: Sequence[PictureLooks]) -> Block:
     """What the light and the outline mean."""
-    size, text = 11.0, "clear where a word looked, veiled where it did not"
+    size, text = 11.0, "clear where it looked, veiled where it did not"
     marks: list[Mark] = [Text(0, 9, text, size=size, colour="muted")]
     x = text_width(text, size)
     if any(looks.known for looks in shown):

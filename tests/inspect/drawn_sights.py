@@ -1,8 +1,10 @@
 """Traces that saw something, whose figures are known."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from regard.prediction import Trace
+from regard.prediction import Glimpses, Trace
 from regard.seen import SeenFilm, SeenPicture, SeenSeries
 
 GROUND, RED, BLUE = (238, 236, 228), (213, 60, 40), (40, 90, 200)
@@ -46,6 +48,18 @@ def answered() -> Trace:
         scores=np.log([0.9]),
         seen=looked.seen,
         kind="label",
+    )
+
+
+def glimpsed() -> Trace:
+    """The same with two glimpses, the first at red, where it should be, the second beside blue."""
+    alone, looked = answered(), caption()
+    weights = looked.attention["image"][:2]
+    return replace(
+        alone,
+        attention={"image": weights.mean(axis=0, keepdims=True)},
+        truth={"image": looked.truth["image"][:2].mean(axis=0, keepdims=True)},
+        glimpses={"image": Glimpses(weights, looked.truth["image"][:2])},
     )
 
 

@@ -24,7 +24,7 @@ from regard.inspect.axes import tick_text, ticks
 from regard.inspect.content import Links, Ranking
 from regard.inspect.heatmap import join
 from regard.inspect.scene import Circle, Path, Rect, Text
-from regard.prediction import Alternative, Trace
+from regard.prediction import Alternative, Glimpses, Trace
 
 
 def tagged(scene, kind):
@@ -142,6 +142,26 @@ def test_highlight_shades_words_up_to_the_largest_weight():
     trace = Trace({"s": ["a", "b", "c"]}, ["yes"], {"s": [[0.1, 0.4, 0.2]]}, kind="label")
     shades = [mark.fill.value for mark in tagged(highlight(trace), Rect)]
     assert shades == pytest.approx([0.25, 1.0, 0.5])
+
+
+def test_each_glimpse_at_a_text_shades_it_anew_on_one_scale_and_is_a_row_of_the_heatmap():
+    weights = np.array([[0.1, 0.7, 0.2], [0.35, 0.35, 0.3]])
+    trace = Trace(
+        {"s": ["a", "b", "c"]},
+        ["yes"],
+        {"s": weights.mean(axis=0, keepdims=True)},
+        scores=[-0.1],
+        kind="label",
+        glimpses={"s": Glimpses(weights)},
+    )
+    drawn = trace.plot()
+    shades = [mark.fill.value for mark in tagged(drawn, Rect)]
+    assert shades == pytest.approx((weights / 0.7).ravel())
+    texts = [mark.text for mark in drawn.walk() if isinstance(mark, Text)]
+    assert [text for text in texts if "glimpse" in text] == ["glimpse 1", "glimpse 2"]
+    rows = heatmap(trace)
+    assert [float(dict(mark.tags)["value"]) for mark in tagged(rows, Rect)] == pytest.approx(weights.ravel())
+    assert "glimpse 1 looks at b (0.70); glimpse 2 looks at a (0.35)" in rows.description
 
 
 def test_shaded_refuses_a_word_without_a_weight():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import RegardError
-from regard.prediction import Alternative, Prediction, Trace
+from regard.prediction import Alternative, Glimpses, Prediction, Trace
 
 
 def through_json(values):
@@ -53,6 +53,7 @@ def test_every_field_survives_json():
         hypotheses=[("u", -1.5), ("v", -math.inf)],
         gates={"copy": [0.1, 0.9]},
         kind="tags",
+        glimpses={"a": Glimpses([[0.5, 0.5], [0, 1]], [[1, 0], [0, 1]]), "b": Glimpses([[1], [1], [1]])},
     )
     again = Trace.from_dict(through_json(trace.to_dict()))
     assert again.to_dict() == trace.to_dict()
@@ -60,6 +61,9 @@ def test_every_field_survives_json():
     assert np.array_equal(again.truth["a"], [[0, 1], [0, 0]])
     assert np.array_equal(again.gates["copy"], [0.1, 0.9])
     assert again.kind == "tags"
+    assert np.array_equal(again.glimpses["a"].weights, [[0.5, 0.5], [0, 1]])
+    assert np.array_equal(again.glimpses["a"].truth, [[1, 0], [0, 1]])
+    assert again.glimpses["b"].truth is None
     assert again.layout == {"a": "line"}
 
 
@@ -69,6 +73,15 @@ def test_every_field_survives_json():
         ({"attention": {"sauce": [[1.0]]}}, r"attention over 'sauce', not one of its inputs \(source\)"),
         ({"attention": {"source": [[1.0]]}}, r"shape \(1, 1\), expected \(1, 2\)"),
         ({"truth": {"source": [[1.0], [0.0]]}}, r"truth over 'source' has shape \(2, 1\), expected \(1, 2\)"),
+        ({"glimpses": {"sauce": Glimpses([[1.0]])}}, r"glimpses over 'sauce', not one of its inputs"),
+        (
+            {"glimpses": {"source": Glimpses([[1.0]])}},
+            r"weights of the glimpses at 'source' have shape \(1, 1\)",
+        ),
+        (
+            {"glimpses": {"source": Glimpses([[0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])}},
+            r"truth of the glimpses at 'source' have shape \(2, 2\), expected \(1, 2\)",
+        ),
         ({"scores": [0.0, 0.0]}, r"scores have shape \(2,\), expected \(1,\)"),
     ],
 )

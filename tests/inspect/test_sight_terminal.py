@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawn_sights import answered, caption, film, spoken
+from drawn_sights import answered, caption, film, glimpsed, spoken
 from rich.cells import cell_len
 from test_terminal import printed
 
@@ -36,6 +36,17 @@ def test_without_colour_each_word_has_its_grid_in_tenths_and_the_truth_in_bracke
         " · · ·    · ·[1]   9 9 9",
     ]
     assert "[ ] true place" in "\n".join(lines) and "✓ looked there most" in "\n".join(lines)
+
+
+def test_without_colour_each_glimpse_has_its_grid():
+    lines = printed(figure(glimpsed()), width=40).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("glim"))
+    assert lines[0] == "which colour ? → red  (0.90)"
+    assert [line.split() for line in lines[start + 1 : start + 4]] == [
+        ["·[9]·", "9", "·", "·"],
+        ["·", "2", "·", "·", "·", "·"],
+        ["·", "·", "·", "·", "·[1]"],
+    ]
 
 
 def test_the_ground_of_a_picture_stays_blank_without_colour():
@@ -97,6 +108,7 @@ def test_a_sound_has_its_length_under_it_and_a_row_for_each_piece():
         caption(),
         caption(dark=True),
         answered(),
+        glimpsed(),
         film(),
         film(frames=90, positions=45),
         spoken(),

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from drawn_sights import answered, canvas, caption, film, spoken
+from drawn_sights import answered, canvas, caption, film, glimpsed, spoken
 from PIL import Image as Pillow
 
 from regard.errors import RegardError
@@ -121,6 +121,22 @@ def test_a_label_is_one_overlay_titled_by_the_question():
     assert len(groups(scene, "look")) == 1
 
 
+def test_each_glimpse_of_a_label_is_a_picture_of_its_own_with_its_own_truth():
+    scene = figure(glimpsed(), style="grid")
+    assert scene.title == "which colour ? → red  (0.90)"
+    looks = groups(scene, "look")
+    assert [next(mark.text for mark in look.marks if isinstance(mark, Text)) for look in looks] == [
+        "glimpse 1",
+        "glimpse 2",
+    ]
+    for look, weights in zip(looks, glimpsed().glimpses["image"].weights, strict=True):
+        drawn = [float(dict(cell.tags)["value"]) for cell in tagged(look, "value")]
+        assert drawn == pytest.approx(list(weights))
+        assert len(tagged(look, "truth")) == 1
+    assert [look.tip.splitlines()[-1] for look in looks] == ["on the true place", "beside the true place"]
+    assert all(name in trace_page(glimpsed()) for name in ("glimpse 1", "glimpse 2"))
+
+
 def test_what_was_seen_without_attention_is_shown_beside_what_was_written():
     trace = caption()
     trace = Trace(trace.input, trace.output, scores=trace.scores, seen=trace.seen)
@@ -200,14 +216,14 @@ def test_a_spectrogram_has_low_frequencies_below_and_its_pieces_under_their_time
     assert "0 s" in texts and "0.8" in texts
 
 
-@pytest.mark.parametrize("make", [caption, answered, film, spoken])
+@pytest.mark.parametrize("make", [caption, answered, glimpsed, film, spoken])
 def test_traces_with_what_was_seen_come_back_from_json_and_look_the_same(make):
     trace = make()
     again = Trace.from_dict(json.loads(json.dumps(trace.to_dict())))
     assert again.plot().svg() == trace.plot().svg()
 
 
-@pytest.mark.parametrize("make", [caption, answered, film, spoken])
+@pytest.mark.parametrize("make", [caption, answered, glimpsed, film, spoken])
 def test_every_figure_is_well_formed_and_within_its_size(make):
     scene = figure(make())
     ElementTree.fromstring(scene.svg())
@@ -281,3 +297,9 @@ def test_models_are_compared_on_the_same_picture():
     scene = compare([("soft", caption()), ("hard", caption(truth=False))])
     assert [found.title for found in scene.contents()] == ["soft", "hard"]
     assert len(groups(scene, "look")) == 6
+
+
+def test_models_compared_by_their_glimpses_are_named_with_their_answers():
+    scene = compare([("one", glimpsed()), ("other", answered())])
+    assert [found.title for found in scene.contents()] == ["one → red  (0.90)", "other"]
+    assert len(groups(scene, "look")) == 3

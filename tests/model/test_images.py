@@ -119,19 +119,41 @@ def test_an_answer_depends_on_question_and_picture():
     assert probabilities[0] != probabilities[1] and probabilities[0] != probabilities[2]
 
 
-def test_glimpses_are_told_as_their_mean():
+def test_each_glimpse_is_told_and_all_of_them_as_their_mean():
     data = rows("question")
     model = built(QUESTION, data)
     decoder: Any = model.network.decoders["answer"]
-    batch = next(iter(Batches(model.dataset(data), cost=10_000, shuffle=False)))
+    batch = next(iter(Batches(model.dataset(data, ["answer", "places"]), cost=10_000, shuffle=False)))
     with torch.no_grad():
         memories = model.network.encode(batch)
         queries = decoder.asks(memories["question"].summary).view(len(batch), 2, 7)
         attention = decoder.reading.attention("image")
         each = [attention(queries[:, k : k + 1], memories["image"]).weights for k in range(2)]
-        looks = decoder.predict(memories).attention["image"]
-    torch.testing.assert_close(looks, (each[0] + each[1]) / 2)
     assert not torch.allclose(each[0], each[1])
+    for row, answer in enumerate(model.answer(batch, output="answer")):
+        trace = answer.trace
+        looks = np.stack([weights[row, 0].numpy() for weights in each])
+        np.testing.assert_allclose(trace.glimpses["image"].weights, looks, atol=1e-6)
+        np.testing.assert_allclose(trace.attention["image"][0], looks.mean(0), atol=1e-6)
+        assert [
+            mark.text for mark in trace.plot().walk() if getattr(mark, "text", "").startswith("glimpse")
+        ] == [
+            "glimpse 1",
+            "glimpse 2",
+        ]
+
+
+def test_each_glimpse_knows_where_it_should_have_looked():
+    data = rows("question")
+    model = built(QUESTION, data)
+    batch = next(iter(Batches(model.dataset(data, ["answer", "places"]), cost=10_000, shuffle=False)))
+    for row, answer in zip(batch.rows, model.answer(batch, output="answer"), strict=True):
+        first, second = answer.trace.glimpses["image"].truth > 0
+        named = {place.partition(":")[0] for place in data[row]["places"].split()}
+        if "1" in named:  # one thing after the other
+            assert first.any() and second.any() and not (first & second).any()
+        else:
+            assert np.array_equal(first, second) and first.any() == bool(named)
 
 
 def test_each_glimpse_is_guided_to_its_own_thing():

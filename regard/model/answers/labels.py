@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -10,7 +11,8 @@ from torch import Tensor
 from regard.data.columns import Column
 from regard.model.answers.asked import Asked, predictions
 from regard.nn.decoders import Labels
-from regard.prediction import Prediction, Trace
+from regard.nn.decoders.label import wanted
+from regard.prediction import Glimpses, Prediction, Trace
 
 
 @predictions.register(Labels)
@@ -19,13 +21,14 @@ def label_predictions(found: Labels, column: Column, asked: Asked) -> list[Predi
     logs = found.log_probabilities.cpu()
     values, scores = logs.argmax(-1).tolist(), logs.amax(-1).tolist()
     classes = [column.decode([number]) for number in range(logs.shape[-1])]
-    looks = {name: weights.cpu().numpy() for name, weights in found.attention.items()}
+    looks = {name: weights.cpu() for name, weights in found.attention.items()}
+    together = {name: weights.mean(1, keepdim=True).numpy() for name, weights in looks.items()}
     answers = []
     for row, (value, score) in enumerate(zip(values, scores, strict=True)):
         inputs = asked.inputs(row)
         seen = None
         if asked.trace:
-            attention = {name: weights[row, :, : len(inputs[name])] for name, weights in looks.items()}
+            attention = {name: weights[row, :, : len(inputs[name])] for name, weights in together.items()}
             seen = Trace(
                 input=inputs,
                 output=[classes[value]],
@@ -33,10 +36,23 @@ def label_predictions(found: Labels, column: Column, asked: Asked) -> list[Predi
                 truth=_truth(asked, row, attention),
                 scores=np.array([score]),
                 kind="label",
+                glimpses={
+                    name: _glimpses(weights, asked.truth.get(name), row, len(inputs[name]))
+                    for name, weights in looks.items()
+                    if weights.shape[1] > 1
+                },
             )
         likely = dict(zip(classes, logs[row].exp().tolist(), strict=True))
         answers.append(Prediction(classes[value], classes[value], score, seen, probabilities=likely))
     return answers
+
+
+def _glimpses(weights: Tensor, truth: Any, row: int, positions: int) -> Glimpses:
+    """The looks of one row, each beside where it should have been."""
+    known = None
+    if isinstance(truth, Tensor) and truth.shape[1]:
+        known = wanted(truth[row : row + 1], weights.shape[1])[0, :, :positions].numpy()
+    return Glimpses(weights[row, :, :positions].numpy(), known)
 
 
 def _truth(asked: Asked, row: int, attention: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -22,7 +22,7 @@ from regard.nn.whereabouts import axes, whereabouts
 
 @dataclass(frozen=True)
 class Labels:
-    """log_probabilities (B, C) and where the decoder looked, (B, 1, S) by name."""
+    """log_probabilities (B, C) and where the decoder looked, (B, K, S) by name: a row for each glimpse."""
 
     log_probabilities: Tensor
     attention: dict[str, Tensor]
@@ -38,6 +38,12 @@ class Labels:
         return self.log_probabilities.amax(-1)
 
 
+def wanted(truth: Tensor, glimpses: int) -> Tensor:
+    """(B, K, S): the rows given, and the first one for every glimpse that has none of its own."""
+    own = nn.functional.pad(truth, (0, 0, 0, glimpses - truth.shape[1]))
+    return torch.where((own > 0).any(-1, keepdim=True), own, truth[:, :1])
+
+
 class LabelDecoder(nn.Module):
     """p(y | x) = softmax(V s + b), or with `hidden` softmax(V h + b), where h is
 
@@ -46,9 +52,8 @@ class LabelDecoder(nn.Module):
 
     Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
     memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
-    Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read; where they looked is told as
-    one, their mean. Where the right places are known, row k of the truth is that of glimpse k, and row 0 that of every
-    glimpse without one.
+    Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read. Where the right places are
+    known, row k of the truth is that of glimpse k, and row 0 that of every glimpse without one.
 
     whole           the summaries of the attended memories too, for what no glimpse tells: how many there are
     where           where each glimpse looked, and how that lies to the one before: left of it, above
@@ -154,18 +159,12 @@ class LabelDecoder(nn.Module):
         parts = {"likelihood": total.detach()}
         if truth is not None and self.guide and self.reading is not None:
             for name, alignment in truth_by_name(truth, self.reading.names).items():
-                guide = guide_total(self._wanted(alignment), looks[name]) / self.glimpses
+                guide = guide_total(wanted(alignment, self.glimpses), looks[name]) / self.glimpses
                 parts["guide"] = parts.get("guide", torch.zeros_like(guide)) + guide.detach()
                 total = total + self.guide * guide
         return Loss(total, count, parts)
 
-    def _wanted(self, truth: Tensor) -> Tensor:
-        """(B, K, S): the rows given, and the first one for every glimpse that has none of its own."""
-        own = nn.functional.pad(truth, (0, 0, 0, self.glimpses - truth.shape[1]))
-        return torch.where((own > 0).any(-1, keepdim=True), own, truth[:, :1])
-
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Labels:
         logits, looks = self(memories, truth=truth)
-        together = {name: weights.mean(1, keepdim=True) for name, weights in looks.items()}
-        return Labels(torch.log_softmax(logits, -1), together)
+        return Labels(torch.log_softmax(logits, -1), looks)
