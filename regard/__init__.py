@@ -18,19 +18,32 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.experiment import fit
     from regard.model import Model, load
-    from regard.prediction import Prediction, Trace
+    from regard.prediction import Prediction
     from regard.spec import Spec
+    from regard.trace import Trace
 
 _HOMES = {
     "Model": "regard.model",
     "Prediction": "regard.prediction",
     "RegardError": "regard.errors",
     "Spec": "regard.spec",
-    "Trace": "regard.prediction",
+    "Trace": "regard.trace",
     "fit": "regard.experiment",
     "load": "regard.model",
 }
-_ROOMS = ("data", "inspect", "metrics", "model", "nn", "spec", "structures", "training", "zoo")
+_ROOMS = (
+    "data",
+    "evaluation",
+    "inspect",
+    "metrics",
+    "model",
+    "nn",
+    "spec",
+    "structures",
+    "trace",
+    "training",
+    "zoo",
+)
 
 __all__ = ["Model", "Prediction", "RegardError", "Spec", "Trace", "__version__", "fit", "load"]
 

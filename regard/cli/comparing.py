@@ -13,7 +13,8 @@ from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import METRICS, Comparison, compare, metric
 from regard.model import Model
-from regard.prediction import Prediction, Trace
+from regard.prediction import Prediction
+from regard.trace import Trace
 
 
 def comparisons(

@@ -15,7 +15,8 @@ from regard.data.columns import TextColumn
 from regard.evaluation import open_dataset, references
 from regard.inspect import Example
 from regard.model import Model
-from regard.prediction import Prediction, Trace
+from regard.prediction import Prediction
+from regard.trace import Trace
 
 CHUNK, MOST = 64, 1024
 """Rows answered at a time, until there are enough of both kinds, and at most."""

@@ -6,7 +6,7 @@ from regard.data import Batches, Dataset
 from regard.data.columns import FactsColumn, LabelColumn, StoryColumn
 from regard.metrics import Score, fact_accuracy, fact_set_accuracy, majority, random_facts
 from regard.model import Model
-from regard.structure_trace import Hops
+from regard.trace import Hops
 
 SUPPORTING = {"fact_accuracy": fact_accuracy, "fact_set_accuracy": fact_set_accuracy}
 """Metrics of the supporting facts: they need a truth column of type facts."""

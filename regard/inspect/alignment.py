@@ -10,7 +10,7 @@ from regard.inspect.heatmap import describe
 from regard.inspect.layout import Block, frame
 from regard.inspect.scene import Group, Mark, Path, Scene, Text
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
-from regard.prediction import Trace
+from regard.trace import Trace
 
 SIZE = 15.0
 RISE = 92.0

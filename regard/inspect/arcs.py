@@ -14,8 +14,8 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, colour_scale, frame
 from regard.inspect.scene import Mark, Scene, Text, line
 from regard.inspect.writing import text_width
-from regard.prediction import Array, Trace
-from regard.structure_trace import Arcs, Places
+from regard.trace import Array, Trace
+from regard.trace.structures import Arcs, Places
 
 
 def arcs(

@@ -15,7 +15,7 @@ from regard.inspect.layout import Block, frame
 from regard.inspect.palette import series_colour
 from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, polyline
 from regard.inspect.writing import text_width
-from regard.prediction import Array
+from regard.trace import Array
 
 WIDTH, HEIGHT = 560.0, 240.0
 

@@ -18,8 +18,7 @@ from regard.inspect.layout import Block, below, beside, frame
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Hops, Segments
+from regard.trace import Arcs, Hops, Segments, Trace
 
 WIDEST = 1180.0
 """Panels stand side by side as long as they are no wider than this together."""

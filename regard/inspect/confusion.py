@@ -11,7 +11,7 @@ from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import below, colour_scale, frame
 from regard.inspect.scene import Scene
-from regard.prediction import Array
+from regard.trace import Array
 
 
 def confusion(counts: Array, labels: Sequence[str], *, title: str = "", share: bool = True) -> Scene:

@@ -10,8 +10,7 @@ import numpy as np
 
 from regard.inspect.sights import Sight
 from regard.inspect.writing import runs_right_to_left
-from regard.prediction import Array
-from regard.structure_trace import Arcs, Hops, Segments
+from regard.trace import Arcs, Array, Hops, Segments
 
 
 @dataclass(frozen=True, eq=False)

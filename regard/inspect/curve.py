@@ -17,7 +17,7 @@ from regard.inspect.content import Chart
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.palette import series_colour
 from regard.inspect.scene import Circle, Group, Mark, Scene, Text, polyline
-from regard.prediction import Array
+from regard.trace import Array
 
 WIDTH, HEIGHT = 560.0, 150.0
 DOTS = 25

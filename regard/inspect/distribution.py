@@ -23,8 +23,6 @@ from regard.inspect.ranking import draw_ranking
 from regard.inspect.samples import draw_samples
 from regard.inspect.scene import Group, Scene, Text
 from regard.inspect.writing import text_width
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Hops, Segments, TracedStructure
 from regard.structures import (
     Bernoulli,
     BinaryTree,
@@ -37,6 +35,7 @@ from regard.structures import (
     SpanningTree,
     Structure,
 )
+from regard.trace import Arcs, Hops, Segments, Trace, TracedStructure
 
 OVER = "tokens"
 

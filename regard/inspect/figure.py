@@ -18,8 +18,7 @@ from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.sights import Style
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Segments
+from regard.trace import Arcs, Segments, Trace
 
 Drawing = ArcDiagram | SegmentBands | HopTable
 

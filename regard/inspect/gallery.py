@@ -13,7 +13,7 @@ from regard.inspect.perceived import draw_sight, sight, sight_legends, tell_sigh
 from regard.inspect.scene import Group, Mark, Scene, Text
 from regard.inspect.sights import Sight, Style
 from regard.inspect.writing import text_width, wrap
-from regard.prediction import Trace
+from regard.trace import Trace
 
 WIDEST = 880.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from regard.errors import RegardError
 from regard.inspect.content import Matrix
@@ -12,7 +13,7 @@ from regard.inspect.layout import Block, below, beside, colour_scale, frame
 from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
 from regard.inspect.writing import right_to_left, shorten, visible
-from regard.prediction import Trace
+from regard.trace import Trace
 
 LONGEST = 160
 """Signs of a title that is only what was written."""
@@ -31,6 +32,7 @@ def matrices(trace: Trace) -> list[Matrix]:
             title=name if several else "",
             row_name="output",
             column_name=name,
+            outlined=found.outlined,
         )
         for name, found in ((name, looked(trace, name)) for name in trace.attention)
     ]
@@ -49,8 +51,7 @@ def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
     shown = matrices(trace)
     last = len(shown) - 1
     blocks = [draw_matrix(matrix, row_labels=i == 0, margin=i == last) for i, matrix in enumerate(shown)]
-    known = any(matrix.truth is not None for matrix in shown)
-    legend = colour_scale(name="weight", truth=known)
+    legend = colour_scale(name="weight", **_outline(shown))
     return frame(
         below([beside(blocks, gap=18), legend], gap=16),
         title=reading(trace) if title is None else title,
@@ -70,11 +71,16 @@ def panels(
     shown = [replace(_single(figure), title=name, margin=None) for name, figure in figures]
     across = across or len(shown)
     lines = [shown[i : i + across] for i in range(0, len(shown), across)]
-    known = any(matrix.truth is not None for matrix in shown)
     rows = [beside(_share_labels(line), gap=24) for line in lines]
-    legend = colour_scale(name="weight", limit=shown[0].limit, truth=known)
+    legend = colour_scale(name="weight", limit=shown[0].limit, **_outline(shown))
     names = ", ".join(matrix.title for matrix in shown)
     return frame(below([*rows, legend], gap=20), title=title, description=f"{len(shown)} heatmaps: {names}.")
+
+
+def _outline(shown: Sequence[Matrix]) -> dict[str, Any]:
+    """What the outlined cells are, for the legend."""
+    known = [matrix.outlined for matrix in shown if matrix.truth is not None]
+    return {"truth": True, "outlined": known[0]} if known else {"truth": False}
 
 
 def _single(figure: Trace | Matrix) -> Matrix:

@@ -16,7 +16,7 @@ from regard.inspect.looked import looked
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
-from regard.prediction import Array, Trace
+from regard.trace import Array, Trace
 
 SIZE = 15.0
 WIDTH = 680.0

@@ -15,8 +15,7 @@ from regard.inspect.layout import Block, below, colour_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, line
 from regard.inspect.writing import right_to_left, text_width, visible, wrap
-from regard.prediction import Trace
-from regard.structure_trace import Hops
+from regard.trace import Hops, Trace
 
 SIZE = 14.0
 LINE = 19.0

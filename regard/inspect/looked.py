@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from regard.prediction import Array, Trace
+from regard.trace import Array, Trace
 
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """names (R), weights (R, S) over one input; truth (R, S) and probabilities (R,) where they are known."""
+    """names (R), weights (R, S) over one input; truth (R, S) and probabilities (R,) where they are known.
+
+    outlined   what the cells of the truth are: the true place, or the one it was told
+    """
 
     names: tuple[str, ...]
     weights: Array
     truth: Array | None = None
     probabilities: Array | None = None
+    outlined: str = "true place"
 
 
 def looked(trace: Trace, name: str) -> Looked:
     """The looks at an input that was attended to."""
-    several = trace.glimpses.get(name)
+    several, outlined = trace.glimpses.get(name), "told place" if name in trace.told else "true place"
     if several is None:
-        return Looked(tuple(trace.output), trace.attention[name], trace.truth.get(name), trace.probabilities)
+        truth = trace.truth.get(name)
+        return Looked(tuple(trace.output), trace.attention[name], truth, trace.probabilities, outlined)
     names = tuple(f"glimpse {number}" for number in range(1, len(several.weights) + 1))
-    return Looked(names, several.weights, several.truth)
+    return Looked(names, several.weights, several.truth, outlined=outlined)

@@ -24,9 +24,8 @@ from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.inspect.writing import printable
-from regard.prediction import Prediction, Trace
-from regard.seen import SeenPicture
-from regard.structure_trace import Arcs
+from regard.prediction import Prediction
+from regard.trace import Arcs, SeenPicture, Trace
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from regard.inspect.scene import Scene
 from regard.inspect.series import draw_series, tell_series
 from regard.inspect.sights import STYLES, FilmLooks, PictureLooks, SeriesLooks, Sight, Style
 from regard.inspect.timeline import time_legend
-from regard.prediction import Trace
-from regard.seen import SeenFilm, SeenPicture, SeenSeries
+from regard.trace import SeenFilm, SeenPicture, SeenSeries, Trace
 
 END = "</s>"
 
@@ -66,6 +65,7 @@ def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
         "probabilities": None if rows.probabilities is None else rows.probabilities[:kept],
         "small": small,
         "title": title,
+        "outlined": rows.outlined,
     }
 
 
@@ -100,8 +100,8 @@ def sight_legends(shown: Sequence[Sight]) -> list[Block]:
     sounds = [found for found in looked if isinstance(found, SeriesLooks)]
     return [
         *([picture_legend(pictures)] if pictures else []),
-        *([time_legend(films, outlined="true frames")] if films else []),
-        *([time_legend(sounds, outlined="true time")] if sounds else []),
+        *([time_legend(films)] if films else []),
+        *([time_legend(sounds)] if sounds else []),
     ]
 
 

@@ -170,7 +170,7 @@ def _tip(looks: PictureLooks, word: int) -> str:
         f"{visible(looks.words[word])}\nmost at row {row}, column {column}: {looks.weights[word, best]:.3f}"
     )
     hit = looks.hits(word)
-    return told if hit is None else f"{told}\n{'on' if hit else 'beside'} the true place"
+    return told if hit is None else f"{told}\n{'on' if hit else 'beside'} the {looks.outlined}"
 
 
 def picture_legend(shown: Sequence[PictureLooks]) -> Block:
@@ -178,10 +178,11 @@ def picture_legend(shown: Sequence[PictureLooks]) -> Block:
     size, text = 11.0, "clear where it looked, veiled where it did not"
     marks: list[Mark] = [Text(0, 9, text, size=size, colour="muted")]
     x = text_width(text, size)
-    if any(looks.known for looks in shown):
+    outlined = next((looks.outlined for looks in shown if looks.known), None)
+    if outlined is not None:
         marks.append(Rect(x + 19, 0, 10, 10, stroke="truth", stroke_width=1.75))
-        marks.append(Text(x + 36, 9, "true place", size=size, colour="muted"))
-        x += 36 + text_width("true place", size)
+        marks.append(Text(x + 36, 9, outlined, size=size, colour="muted"))
+        x += 36 + text_width(outlined, size)
     return Block(tuple(marks), x, 11.0)
 
 

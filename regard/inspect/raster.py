@@ -15,7 +15,7 @@ from PIL import Image as Pillow
 
 from regard.inspect.palette import DARK, Shade, Theme
 from regard.inspect.sights import PictureLooks, Pixels
-from regard.prediction import Array
+from regard.trace import Array
 
 VEIL = 0.76
 """How much of the picture the veil takes away where nothing was looked at."""

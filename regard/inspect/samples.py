@@ -14,8 +14,7 @@ from regard.inspect.hops import draw_hops, table_of
 from regard.inspect.layout import Block, flowing, frame
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Hops, Segments, TracedStructure
+from regard.trace import Arcs, Hops, Segments, Trace, TracedStructure
 
 WIDEST = 1180.0
 

@@ -19,8 +19,7 @@ from regard.inspect.layout import Block, below, colour_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import is_special, text_width, visible
-from regard.prediction import Trace
-from regard.structure_trace import Segments
+from regard.trace import Segments, Trace
 
 WIDEST = 980.0
 """Of the source, where it can be kept to this by smaller letters."""

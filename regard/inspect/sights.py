@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.prediction import Array
+from regard.trace import Array
 
 Pixels = NDArray[np.uint8]
 Style = Literal["smooth", "grid"]
@@ -23,13 +23,17 @@ STYLES: tuple[Style, ...] = ("smooth", "grid")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Looks:
-    """words (T), weights (T, S); truth (T, S), above zero where the word should have looked; probabilities (T,)."""
+    """words (T), weights (T, S); truth (T, S), above zero where the word should have looked; probabilities (T,).
+
+    outlined   what the cells of the truth are
+    """
 
     words: tuple[str, ...]
     weights: Array
     truth: Array | None = None
     probabilities: Array | None = None
     title: str = ""
+    outlined: str = "true place"
 
     def share(self, word: int) -> Array:
         """(S,) between 0 and 1: the weights as shares of the largest that this word has anywhere."""

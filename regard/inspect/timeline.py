@@ -117,14 +117,14 @@ def _sure(value: float, x: float, y: float, shape: Sizes) -> list[Mark]:
     ]
 
 
-def time_legend(shown: Sequence[Timed], *, outlined: str) -> Block:
+def time_legend(shown: Sequence[Timed]) -> Block:
     """The scale of the shades, which each drawing has of its own, and what the outline means."""
     limits = {looks.limit for looks in shown}
     return colour_scale(
         name="weight",
         end=f"{limits.pop():g}" if len(limits) == 1 else "its largest",
         truth=any(looks.known for looks in shown),
-        outlined=outlined,
+        outlined=shown[0].outlined,
     )
 
 
@@ -135,7 +135,7 @@ def tell_rows(looks: Timed) -> str:
         if not len(weights):
             continue
         best, hit = looks.best(word), looks.hits(word)
-        judged = "" if hit is None else ", which is true" if hit else ", which is not true"
+        judged = "" if hit is None else f", {'on' if hit else 'beside'} the {looks.outlined}"
         told = (
             f"{visible(looks.words[word])} looks most at {_when(looks, best)} ({weights[best]:.2f}){judged}"
         )

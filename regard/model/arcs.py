@@ -8,7 +8,7 @@ from dataclasses import replace
 from regard.data.batch import Batch
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
-from regard.structure_trace import Arcs
+from regard.trace import Arcs
 
 
 def with_arcs(

@@ -389,6 +389,7 @@ class Model:
             output=output,
             trace=trace,
             replace_unknown=self.spec.search.replace_unknown,
+            told=[name for name, memory in encoded.items() if memory.told is not None],
         )
 
     def searching(self, **changes: Any) -> Model:

@@ -9,7 +9,7 @@ from regard.data.batch import Batch
 from regard.data.columns import Column
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
-from regard.seen import SeenPicture
+from regard.trace import SeenPicture
 
 
 def with_seen(

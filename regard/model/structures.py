@@ -21,9 +21,9 @@ from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
 from regard.nn.segments import Segments
-from regard.prediction import Prediction, Trace
-from regard.structure_trace import Arcs
-from regard.structure_trace import Segments as DrawnSegments
+from regard.prediction import Prediction
+from regard.trace import Arcs, Trace
+from regard.trace import Segments as DrawnSegments
 
 
 def with_structures(

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from regard.data.columns import AlignmentColumn, PlacesColumn
 from regard.errors import RegardError
 from regard.nn.decoders import LabelDecoder, RecurrentDecoder
+from regard.nn.decoders.label import wanted
 from regard.nn.memory import Memory
 
 Look = str | Mapping[str, str]
@@ -76,9 +76,7 @@ def _table(look: str, name: str, memory: Memory, glimpses: int | None) -> Tensor
         table = memory.values.new_zeros(1, steps, memory.mask.shape[1])
         table[0, links[:, 1], links[:, 0]] = 1.0
         table = table / table.sum(-1, keepdim=True).clamp(min=1.0)
-    if glimpses is not None:  # what is said of glimpse 0 holds for all that nothing is said of
-        table = torch.where((table > 0).any(-1, keepdim=True), table, table[:, :1])
-    return table
+    return table if glimpses is None else wanted(table, glimpses)
 
 
 def _refuse_beyond(look: str, numbers: list[int], glimpses: int | None) -> int:

@@ -13,7 +13,7 @@ from regard.cli.looking import Looked, show_trace
 from regard.evaluation import open_dataset
 from regard.experiment import fit
 from regard.model import Model
-from regard.seen import SeenPicture
+from regard.trace import SeenPicture
 
 SPEC = """
 inputs:    {image: {type: image, size: 24}}

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.prediction import Glimpses, Trace
-from regard.seen import SeenFilm, SeenPicture, SeenSeries
+from regard.trace import Glimpses, SeenFilm, SeenPicture, SeenSeries, Trace
 
 GROUND, RED, BLUE = (238, 236, 228), (213, 60, 40), (40, 90, 200)
 

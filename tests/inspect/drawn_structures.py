@@ -3,8 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Hops, Segments
+from regard.trace import Arcs, Hops, Segments, Trace
 
 WORDS = ["the", "dog", "saw", "a", "cat", "with", "me"]
 HEADS = [2, 3, 0, 5, 3, 5, 6]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regard.prediction import Trace
+from regard.trace import Trace
 
 
 def tiny() -> Trace:

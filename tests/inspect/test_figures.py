@@ -24,7 +24,8 @@ from regard.inspect.axes import tick_text, ticks
 from regard.inspect.content import Links, Ranking
 from regard.inspect.heatmap import join
 from regard.inspect.scene import Circle, Path, Rect, Text
-from regard.prediction import Alternative, Glimpses, Trace
+from regard.prediction import Alternative
+from regard.trace import Glimpses, Trace
 
 
 def tagged(scene, kind):

@@ -10,7 +10,8 @@ from drawn_traces import random_trace, tiny
 from regard.errors import MissingExtra, RegardError
 from regard.inspect import Card, Section, heatmap, page, save, trace_page
 from regard.inspect.pyplot import figure, png
-from regard.prediction import Alternative, Prediction, Trace
+from regard.prediction import Alternative, Prediction
+from regard.trace import Trace
 
 VOID = {"meta", "br", "img"}
 

@@ -16,8 +16,7 @@ from regard.inspect.picture import border
 from regard.inspect.pyplot import png
 from regard.inspect.raster import VEIL
 from regard.inspect.scene import Group, Image, Path, Rect, Text
-from regard.prediction import Trace
-from regard.seen import SeenPicture
+from regard.trace import SeenPicture, Trace
 
 SVG = "{http://www.w3.org/2000/svg}"
 

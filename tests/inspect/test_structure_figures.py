@@ -14,8 +14,7 @@ from regard.inspect import arcs, compare, figure, hops, samples, segments, trace
 from regard.inspect.arc_layout import Arc, levels, ports
 from regard.inspect.content import ArcDiagram, HopTable, Matrix, SegmentBands
 from regard.inspect.scene import Group, Path, Rect, Text
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Hops, Segments
+from regard.trace import Arcs, Hops, Segments, Trace
 
 anything = st.text(alphabet=st.characters(codec=None), max_size=6)
 

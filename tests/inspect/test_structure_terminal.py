@@ -14,8 +14,7 @@ from regard.inspect import compare, figure
 from regard.inspect.palette import DARK, Shade
 from regard.inspect.terminal import render
 from regard.inspect.terminal.hops import fold
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Hops, Segments
+from regard.trace import Arcs, Hops, Segments, Trace
 
 
 def printed(scene, width=80, *, colour=False):

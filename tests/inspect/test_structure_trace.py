@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from regard.errors import RegardError
-from regard.prediction import Trace
-from regard.structure_trace import Arcs, Hops, Segments, structure_from_dict
+from regard.trace import Trace
+from regard.trace.structures import Arcs, Hops, Segments, structure_from_dict
 
 
 def through_json(structure):

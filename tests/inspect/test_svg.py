@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from regard.inspect import alignment, beam, figure, heatmap, highlight
 from regard.inspect.scene import Circle, Group, Image, Path, Rect, Scene, Text, arc
 from regard.inspect.svg import svg
-from regard.prediction import Trace
+from regard.trace import Trace
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 anything = st.text(alphabet=st.characters(codec=None), max_size=6)

@@ -14,7 +14,7 @@ from regard.inspect import alignment, bars, beam, confusion, curve, figure, heat
 from regard.inspect.palette import DARK, LIGHT, Shade
 from regard.inspect.scene import Image, Scene
 from regard.inspect.terminal import render
-from regard.prediction import Trace
+from regard.trace import Trace
 
 
 def printed(scene, width=80, *, colour=False):

@@ -13,7 +13,7 @@ from regard.data import Dataset, Row
 from regard.data.arrays import array_from_uri, array_uri
 from regard.data.worlds import world
 from regard.errors import RegardError
-from regard.seen import SeenFilm, SeenSeries
+from regard.trace import SeenFilm, SeenSeries
 from tests.model.small import build
 
 SMALL_FRAME = {"channels": [4, 8], "cell": 4, "size": 8}

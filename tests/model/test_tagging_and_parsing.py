@@ -19,7 +19,7 @@ from regard.errors import RegardError
 from regard.evaluation import evaluate
 from regard.experiment import Experiment
 from regard.spec import Spec
-from regard.structure_trace import Arcs
+from regard.trace import Arcs
 
 SMALL = {"encoder": {"type": "recurrent", "size": 8, "embedding": 8}}
 TRAINING = {"steps": 3, "batch_rows": 16, "epochs": 1}

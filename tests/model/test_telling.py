@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard import Model, RegardError
+from regard import Model, RegardError, Trace
 
 from .small import build, rows, spec
 from .test_images import CAPTION, QUESTION, built
@@ -88,6 +88,9 @@ def test_what_comes_before_the_edit_stays_and_the_edit_is_in_the_trace(search: d
     np.testing.assert_allclose(after.truth["source"][2], [0.5, 0.5, 0, 0], atol=1e-6)
     assert not after.truth["source"][3:].any()
     assert not before.truth
+    assert before.told == () and after.told == ("source",)
+    assert Trace.from_dict(after.to_dict()).told == ("source",)
+    assert "told place" in after.plot().svg() and "true place" not in after.plot().svg()
 
 
 def test_boxes_of_a_picture_are_told_to_captions_and_to_glimpses() -> None:
@@ -100,11 +103,17 @@ def test_boxes_of_a_picture_are_told_to_captions_and_to_glimpses() -> None:
     data = scenes("question")
     model = built(QUESTION, data)
     given = {name: data[0][name] for name in ("image", "question")}
-    free, told = (model.predict(given, look=look) for look in (None, "0:0,0,0.2,0.2"))
-    assert told.trace is not None
-    # both glimpses, since nothing is said of the second
-    np.testing.assert_allclose(told.trace.attention["image"][0].reshape(6, 6)[0, 0], 1.0, atol=1e-6)
-    assert abs(free.score - told.score) > 1e-6
+    free, both, second = (
+        model.predict(given, look=look).trace for look in (None, "0:0,0,0.2,0.2", "1:0,0,0.2,0.2")
+    )
+    assert free is not None and both is not None and second is not None
+    # what is said of glimpse 0 holds for the other too, of which nothing is said
+    np.testing.assert_allclose(both.glimpses["image"].weights[:, 0], [1.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(second.glimpses["image"].weights[1, 0], 1.0, atol=1e-6)
+    np.testing.assert_allclose(
+        second.glimpses["image"].weights[0], free.glimpses["image"].weights[0], atol=1e-6
+    )
+    assert len({trace.scores[0] for trace in (free, both, second)}) == 3
 
 
 @pytest.mark.parametrize(

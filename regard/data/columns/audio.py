@@ -20,7 +20,7 @@ from regard.data.perceived import Series
 from regard.data.ragged import Array, Ragged
 from regard.data.sound import decode, encode_wav, resample
 from regard.errors import RegardError
-from regard.seen import SeenSeries
+from regard.trace import SeenSeries
 
 Normalize = Literal["utterance", "learned", "none"]
 LEARNED_FROM = 1000

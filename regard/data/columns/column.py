@@ -13,7 +13,7 @@ from regard.data.batch import Sentences, Tokens, Trees
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
-from regard.seen import Seen
+from regard.trace import Seen
 
 Collated = Tensor | Tokens | Sentences | Trees | Pictures | Films | Series | Places
 

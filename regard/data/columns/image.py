@@ -14,7 +14,7 @@ from regard.data.drawn import as_value
 from regard.data.perceived import Pictures
 from regard.data.pictures import Box, on_canvas, open_picture
 from regard.data.ragged import Array, Ragged
-from regard.seen import SeenPicture
+from regard.trace import SeenPicture
 
 
 class ImageColumn(PixelsColumn):

@@ -19,7 +19,7 @@ from regard.data.ragged import Array, Ragged
 from regard.data.variation import SeriesVariation, read_at
 from regard.data.vectors import vectors_of
 from regard.errors import RegardError
-from regard.seen import SeenSeries
+from regard.trace import SeenSeries
 
 LEARNED_FROM = 2000
 """Series from which the mean and the spread of the features are learned."""

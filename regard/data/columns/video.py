@@ -18,7 +18,7 @@ from regard.data.perceived import Films
 from regard.data.pictures import Box, Colour, Fit, on_canvas
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
-from regard.seen import SeenFilm
+from regard.trace import SeenFilm
 
 
 class VideoColumn(PixelsColumn):

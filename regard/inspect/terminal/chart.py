@@ -13,7 +13,7 @@ from regard.inspect.content import Chart
 from regard.inspect.palette import series_colour
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import shorten
-from regard.prediction import Array
+from regard.trace import Array
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 

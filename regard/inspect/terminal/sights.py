@@ -50,7 +50,7 @@ def look_notes(shown: Sequence[PictureLooks], width: int, ink: Ink) -> Iterator[
         return
     parts = ["light: where it looked"] if ink.colour else ["9: its largest weight", "· under a tenth of it"]
     if any(looks.known for looks in drawn):
-        parts.append("framed: true place" if ink.colour else "[ ] true place")
+        parts.append(f"{'framed:' if ink.colour else '[ ]'} {drawn[0].outlined}")
         parts.append("✓ looked there most, ✗ did not")
     line = ""
     for part in parts:

@@ -87,7 +87,7 @@ def time_notes(shown: Sequence[Timed], width: int, ink: Ink) -> Iterator[Text]:
     else:
         line.append(f"9: near {most}   · under a tenth of it")
     if any(looks.known for looks in drawn):
-        line.append("   ▁ true" if ink.colour else "   ┄ true", style=ink.style("truth"))
+        line.append(f"   {'▁' if ink.colour else '┄'} {drawn[0].outlined}", style=ink.style("truth"))
     line.truncate(width, overflow="ellipsis")
     yield line
 

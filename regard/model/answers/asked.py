@@ -21,6 +21,7 @@ class Asked:
     target   the true output of the rows, as its column collates it, where the batch holds it
     trace            whether it is to be told where the model looked
     replace_unknown  whether unknown output words become the most attended source word
+    told             the inputs where the truth is what the model was told, and followed
     """
 
     pieces: Mapping[str, Sequence[Sequence[str]]]
@@ -28,6 +29,7 @@ class Asked:
     trace: bool = True
     replace_unknown: bool = False
     target: Any = None
+    told: Sequence[str] = ()
 
     def inputs(self, row: int) -> dict[str, Sequence[str]]:
         """The readable pieces of one row, by input."""
@@ -44,6 +46,7 @@ class Asked:
         output: str | None = None,
         trace: bool = True,
         replace_unknown: bool = False,
+        told: Sequence[str] = (),
     ) -> Asked:
         """encoders {input: what reads it}, which names the places of what is no text."""
         pieces = {
@@ -54,7 +57,7 @@ class Asked:
         }
         truth = {name: known.to("cpu") for name, known in (truth or {}).items()}
         target = batch[output].to("cpu") if output is not None and output in batch else None
-        return cls(pieces, truth, trace, replace_unknown, target)
+        return cls(pieces, truth, trace, replace_unknown, target, told)
 
 
 @singledispatch

@@ -12,7 +12,7 @@ from regard.model.answers.asked import Asked, predictions
 from regard.model.answers.labels import label_predictions
 from regard.nn.decoders import Supported
 from regard.prediction import Prediction
-from regard.structure_trace import Hops
+from regard.trace import Hops
 
 
 @predictions.register(Supported)

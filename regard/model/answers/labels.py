@@ -12,7 +12,8 @@ from regard.data.columns import Column
 from regard.model.answers.asked import Asked, predictions
 from regard.nn.decoders import Labels
 from regard.nn.decoders.label import wanted
-from regard.prediction import Glimpses, Prediction, Trace
+from regard.prediction import Prediction
+from regard.trace import Glimpses, Trace
 
 
 @predictions.register(Labels)
@@ -36,6 +37,7 @@ def label_predictions(found: Labels, column: Column, asked: Asked) -> list[Predi
                 truth=_truth(asked, row, attention),
                 scores=np.array([score]),
                 kind="label",
+                told=asked.told,
                 glimpses={
                     name: _glimpses(weights, asked.truth.get(name), row, len(inputs[name]))
                     for name, weights in looks.items()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from regard.data.columns import Column
 from regard.model.answers.asked import Asked, predictions
 from regard.nn.decoders import ChainTags, Tags
-from regard.prediction import Prediction, Trace
+from regard.prediction import Prediction
+from regard.trace import Trace
 
 
 @predictions.register(Tags)

@@ -10,7 +10,8 @@ from regard.data.batch import UNKNOWN
 from regard.data.columns import Column, TextColumn
 from regard.model.answers.asked import Asked, predictions
 from regard.nn.search import Hypotheses
-from regard.prediction import Alternative, Prediction, Trace
+from regard.prediction import Alternative, Prediction
+from regard.trace import Trace
 
 END_PIECE = "</s>"
 
@@ -82,6 +83,7 @@ def _text_trace(
         scores=token_scores[:length],
         truth=_truth(asked, row, length, inputs, attention),
         hypotheses=[(other.text, other.score) for other in written],
+        told=asked.told,
     )
 
 

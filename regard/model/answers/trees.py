@@ -11,8 +11,8 @@ from regard.data.batch import Trees
 from regard.data.columns import Column, TreeColumn
 from regard.model.answers.asked import Asked, predictions
 from regard.nn.decoders import ParsedTrees
-from regard.prediction import Prediction, Trace
-from regard.structure_trace import Arcs
+from regard.prediction import Prediction
+from regard.trace import Arcs, Trace
 
 
 @predictions.register(ParsedTrees)

@@ -121,8 +121,10 @@ class LabelDecoder(nn.Module):
         parts = []
         looks: dict[str, Tensor] = {}
         if self.reading is not None:
-            constants = Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.reading.names))
-            read = self.reading(self._queries(memories), memories, constants, step=0)
+            known = truth_by_name(truth, self.reading.names)
+            rows = {name: wanted(table, self.glimpses) for name, table in known.items()}
+            constants = Constants(self.reading.keys(memories), truth=rows)
+            read = self.reading(self._queries(memories), memories, constants)  # a row for each glimpse
             looks = read.weights
             parts.append(read.context.flatten(1))
             if self.where:

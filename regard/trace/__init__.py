@@ -1,0 +1,30 @@
+"""Traces: where a model looked, as numbers and the readable pieces they belong to.
+
+    trace        all of one prediction
+    glimpses     several looks for one answer
+    structures   what was selected jointly: arcs, segments, hops
+    seen         what a figure draws of inputs that are no texts: pictures, films, sounds
+
+A trace draws nothing itself: its methods hand it to `regard.inspect`, which is imported only then. Nothing here needs
+torch, and all of it is JSON both ways: what was written on one machine can be drawn on another.
+"""
+
+from regard.trace.glimpses import Glimpses
+from regard.trace.numbers import Array
+from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenSeries
+from regard.trace.structures import Arcs, Hops, Segments, TracedStructure
+from regard.trace.trace import Trace
+
+__all__ = [
+    "Arcs",
+    "Array",
+    "Glimpses",
+    "Hops",
+    "Seen",
+    "SeenFilm",
+    "SeenPicture",
+    "SeenSeries",
+    "Segments",
+    "Trace",
+    "TracedStructure",
+]

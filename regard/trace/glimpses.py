@@ -1,0 +1,47 @@
+"""Several looks for one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.trace.numbers import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Glimpses:
+    """Several looks at one input, all for one answer. K glimpses, S positions.
+
+    weights   (K, S), those of each glimpse
+    truth     (K, S) where each should have looked; None where that is not known
+    """
+
+    weights: Array
+    truth: Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", np.asarray(self.weights, dtype=np.float64))
+        if self.truth is not None:
+            object.__setattr__(self, "truth", np.asarray(self.truth, dtype=np.float64))
+
+    def check_against(self, name: str, positions: int) -> None:
+        for kind, rows in (("weights", self.weights), ("truth", self.truth)):
+            if rows is not None and rows.shape != (len(self.weights), positions):
+                raise RegardError(
+                    f"{kind} of the glimpses at {name!r} have shape {rows.shape}, expected "
+                    f"{(len(self.weights), positions)}: glimpses by input pieces."
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights.tolist(),
+            **({} if self.truth is None else {"truth": self.truth.tolist()}),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Glimpses:
+        return cls(values["weights"], values.get("truth"))
