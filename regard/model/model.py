@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
-from regard.data import Batch, Batches, Dataset, Row, Tokens
-from regard.data.batch import UNKNOWN
+from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
-from regard.model.answers import Asked, in_order, predictions
-from regard.model.arcs import with_arcs
+from regard.model.answers import in_order
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import make_columns
 from regard.model.inputs import Input, input_row, one_or_several
 from regard.model.network import Network
-from regard.model.searching import make_search, searched
-from regard.model.seeing import with_seen
+from regard.model.posed import Posed
+from regard.model.searching import searched
 from regard.model.store import (
     CARD,
     COLUMNS,
@@ -35,15 +33,9 @@ from regard.model.store import (
     write_text,
     write_weights,
 )
-from regard.model.structures import with_structures
-from regard.model.telling import Look, check_look, told
-from regard.nn.decoders import RecurrentDecoder
-from regard.nn.encoders import ParentedEncoder
-from regard.nn.memory import Memory
-from regard.nn.search import Ensemble, Hypotheses, Stepper
-from regard.nn.search import score as score_targets
+from regard.model.telling import Look, check_look
 from regard.prediction import Prediction
-from regard.spec import Spec, TreeSpec
+from regard.spec import Spec
 
 if TYPE_CHECKING:
     from regard.evaluation import Evaluation
@@ -244,14 +236,10 @@ class Model:
         look: Look | None = None,
     ) -> list[Prediction]:
         """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
-        batch = batch.to(self.device)
-        encoded = self._encode(batch, output, look)
-        found = score_targets(self._together(batch, output, encoded, ensemble), batch[output])
-        answers = predictions(found, self.columns[output], self._asked(batch, output, encoded))
-        if not structures:
-            return answers
-        answers = with_seen(answers, batch, self.columns, encoded)
-        return self._structured(answers, found, batch, output, encoded, samples)
+        posed = self._posed(batch, output, look)
+        found = posed.given([other._posed(part, output) for other, part in ensemble])
+        answers = posed.answers(found)
+        return posed.structured(posed.seen(answers), found, samples) if structures else answers
 
     @torch.inference_mode()
     def answer(
@@ -267,130 +255,16 @@ class Model:
     ) -> list[Prediction]:
         """Predictions for the rows of a batch; a batch of one may be told where to `look`."""
         name = self.output_name(output)
-        batch = batch.to(self.device)
-        encoded = self._encode(batch, name, look)
-        found = self._find(batch, name, encoded, prefix, ensemble)
-        answers = predictions(found, self.columns[name], self._asked(batch, name, encoded, trace=trace))
+        posed = self._posed(batch, name, look)
+        found = posed.find(prefix, [other._posed(part, name) for other, part in ensemble])
+        answers = posed.answers(found, trace=trace)
         if not trace:
             return answers
-        answers = with_seen(answers, batch, self.columns, encoded)
-        return answers if ensemble else self._structured(answers, found, batch, name, encoded, samples)
+        answers = posed.seen(answers)
+        return answers if ensemble else posed.structured(answers, found, samples)
 
-    def _encode(self, batch: Batch, output: str, look: Look | None) -> Mapping[str, Memory]:
-        encoded = self.network.encode(batch)
-        return encoded if look is None else told(look, encoded, self.network.decoders[output])
-
-    def _structured(
-        self,
-        answers: list[Prediction],
-        found: Any,
-        batch: Batch,
-        output: str,
-        encoded: Mapping[str, Memory],
-        samples: int,
-    ) -> list[Prediction]:
-        memories, seed = self.network.memories(output, encoded), self.spec.training.seed
-        seen = with_structures(
-            answers, found, self.network.decoders[output], lambda: memories, samples=samples, seed=seed
-        )
-        if not any(isinstance(encoder, ParentedEncoder) for encoder in self.network.encoders.values()):
-            return seen
-        trees = {
-            column.of: name
-            for name, column in {**self.spec.inputs, **self.spec.truth}.items()
-            if isinstance(column, TreeSpec)
-        }
-        return with_arcs(seen, memories, batch, trees)
-
-    def _find(
-        self,
-        batch: Batch,
-        output: str,
-        encoded: Mapping[str, Memory],
-        prefix: str | None,
-        ensemble: Sequence[tuple[Model, Batch]],
-    ) -> Any:
-        decoder: Any = self.network.decoders[output]
-        if isinstance(decoder, RecurrentDecoder):
-            return self._search(batch, output, encoded, prefix, ensemble)
-        if ensemble or prefix is not None:
-            self._check_written(output)
-        return decoder.predict(self.network.memories(output, encoded))
-
-    def _search(
-        self,
-        batch: Batch,
-        output: str,
-        encoded: Mapping[str, Memory],
-        prefix: str | None,
-        ensemble: Sequence[tuple[Model, Batch]],
-    ) -> Hypotheses:
-        stepper = self._together(batch, output, encoded, ensemble)
-        forced = self._prefix(prefix, len(batch), output) if prefix else None
-        search = make_search(self.spec.search, batch.rows, seed=self.spec.training.seed, prefix=forced)
-        return search(stepper)
-
-    def _together(
-        self,
-        batch: Batch,
-        output: str,
-        encoded: Mapping[str, Memory],
-        ensemble: Sequence[tuple[Model, Batch]],
-    ) -> Stepper:
-        """This model's steps, or where there are others the mean of all."""
-        self._check_written(output)
-        for other, _ in ensemble:
-            theirs = other.columns.get(output)
-            if theirs is None or theirs.learned() != self.columns[output].learned():
-                raise RegardError(
-                    f"two models decide together only over one vocabulary of {output!r}; theirs differ.",
-                    fix="Train the members on the same data with different seeds.",
-                )
-        stepper = self._stepper(batch, output, encoded)
-        if not ensemble:
-            return stepper
-        parts = [(other, part.to(self.device)) for other, part in ensemble]
-        members = [other._stepper(part, output, other.network.encode(part)) for other, part in parts]
-        return Ensemble([stepper, *members])
-
-    def _check_written(self, output: str) -> None:
-        if not isinstance(self.network.decoders[output], RecurrentDecoder):
-            raise RegardError(
-                f"ensembles and prefixes are for texts; {output!r} is a {self.columns[output].type}."
-            )
-
-    def _prefix(self, prefix: str, rows: int, output: str) -> Tokens:
-        column = self._text_column(output)
-        ids = torch.as_tensor(column.encode(prefix), dtype=torch.int64, device=self.device)
-        if (ids == UNKNOWN).any():
-            known = [
-                piece
-                for piece, one in zip(column.tokens(prefix), ids.tolist(), strict=True)
-                if one == UNKNOWN
-            ]
-            raise RegardError(
-                f"the model cannot write {known[0]!r}: it is not in its vocabulary.", where="prefix"
-            )
-        return Tokens(ids.expand(rows, -1), torch.full((rows,), len(ids), device=self.device))
-
-    def _stepper(self, batch: Batch, output: str, encoded: Mapping[str, Memory]) -> Stepper:
-        decoder: Any = self.network.decoders[output]
-        truth = self.network.truth(output, batch, encoded)
-        return Stepper(decoder, self.network.memories(output, encoded), truth=truth)
-
-    def _asked(
-        self, batch: Batch, output: str, encoded: Mapping[str, Memory], *, trace: bool = True
-    ) -> Asked:
-        return Asked.of(
-            batch,
-            self.columns,
-            {name: self.network.reader(name) for name in self.spec.encoder},
-            self.network.truth(output, batch, encoded),
-            output=output,
-            trace=trace,
-            replace_unknown=self.spec.search.replace_unknown,
-            told=[name for name, memory in encoded.items() if memory.told is not None],
-        )
+    def _posed(self, batch: Batch, output: str, look: Look | None = None) -> Posed:
+        return Posed(self.spec, self.columns, self.network, batch.to(self.device), output, look)
 
     def searching(self, **changes: Any) -> Model:
         """The same model with other search options."""
