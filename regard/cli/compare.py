@@ -28,6 +28,12 @@ def compare(
     split: Annotated[
         str, typer.Option("--split", metavar="NAME", help="The part of the data --row is of.")
     ] = "test",
+    of: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--of", metavar="OUTPUT", help="Which output; the first they have in common when absent."
+        ),
+    ] = None,
     names: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -55,6 +61,7 @@ def compare(
         target=target,
         row=row,
         split=split,
+        of=of,
         names=names or [],
         output=output,
         across=across,

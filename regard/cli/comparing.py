@@ -96,6 +96,7 @@ def draw_side_by_side(
     target: str | None,
     row: int | None,
     split: str,
+    of: str | None,
     names: Sequence[str],
     output: Path,
     across: int | None,
@@ -109,7 +110,16 @@ def draw_side_by_side(
     if names and len(names) != len(runs):
         raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")
     models = [Model.load(run, device=device) for run in runs]
-    traces = [_traced(looked.by(model)) for model in models]
+    common = [name for name in models[0].spec.outputs if all(name in model.spec.outputs for model in models)]
+    if not common or (of is not None and of not in common):
+        raise RegardError(
+            f"the models have no output {of!r} in common."
+            if common
+            else "the models have no output in common.",
+            where="--of",
+            fix=f"They have {', '.join(common)}." if common else "",
+        )
+    traces = [_traced(looked.by(model, of or common[0])) for model in models]
     titles = names or [run.name for run in runs]
     save(draw(list(zip(titles, traces, strict=True)), across=across), output)
     print(output)

@@ -126,6 +126,24 @@ def test_panels_of_a_text_have_no_truth(regard: Run, runs: list[str], tmp_path: 
     assert "truth" not in texts and {"softmax", "segments"} <= set(texts)
 
 
+def test_what_changes_is_shown_beside_what_a_model_does_by_itself(
+    regard: Run, runs: list[str], tmp_path: Path
+) -> None:
+    figure = tmp_path / "told.svg"
+    code, out, err = regard("show", runs[0], "the cat", "--look", '{"source": "0-0 1-0"}', "-o", str(figure))
+    assert code == 0, err
+    texts = [
+        str(element.text) for element in ElementTree.parse(figure).iter() if element.tag.endswith("text")
+    ]
+    assert sum(text.startswith("by itself:") for text in texts) == 1
+    assert sum(text.startswith("told where to look:") for text in texts) == 1
+    assert texts.count("told place") == 1 and "true place" not in texts
+    code, out, err = regard("show", runs[0], "the cat", "--look", "0-0 1-0")
+    assert code == 0, err
+    by_itself, told = out.split("told where to look:")
+    assert by_itself.startswith("by itself:") and "[ ] told place" in told and "told place" not in by_itself
+
+
 def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str], tmp_path: Path) -> None:
     code, out, err = regard("show", runs[1], "--row", "2")
     assert code == 0, err
@@ -147,6 +165,9 @@ def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str],
         (["show", 0, "--row", "99"], "there is no row 99"),
         (["compare", 0, "--row", "99"], "there is no row 99"),
         (["compare", 0, "--row", "1", "--name", "a", "--name", "b"], "2 names for 1 runs"),
+        (["compare", 0, "--row", "1", "--of", "sauce"], "no output 'sauce' in common. They have target"),
+        (["show", 0, "the cat", "--look", "99-0"], "there is no position 99"),
+        (["show", 0, "the cat", "--look", "{"], "this is not JSON"),
         (["evaluate", 0, "--compare"], "at least two runs"),
     ],
 )
