@@ -86,7 +86,7 @@ def show_trace(
     """The figure of each output, in the terminal or as a file; attention over pictures smoothed, or by its grid."""
     from rich.console import Console
 
-    from regard.inspect import before_and_after, figure, save, stacked
+    from regard.inspect import before_and_after, figure, save, together
 
     model = load(run, overrides, device)
     style: Style = "grid" if grid else "smooth"
@@ -101,7 +101,7 @@ def show_trace(
         if output is not None:
             path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
             page = path.suffix.lower() in (".html", ".htm") and looked.look is None
-            save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else stacked(scenes), path)
+            save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else together(scenes), path)
             print(f"{found.text}\n{path}")
         else:
             console = Console()

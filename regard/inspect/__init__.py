@@ -12,7 +12,7 @@ from regard.inspect.comparison import compare
 from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
 from regard.inspect.curve import curve
-from regard.inspect.figure import before_and_after, figure, print_trace, stacked
+from regard.inspect.figure import before_and_after, figure, print_trace, together
 from regard.inspect.gallery import Example, gallery
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
@@ -60,8 +60,8 @@ __all__ = [
     "seen",
     "segments",
     "shaded",
-    "stacked",
     "svg",
+    "together",
     "trace_page",
 ]
 

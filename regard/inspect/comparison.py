@@ -14,14 +14,11 @@ from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
 from regard.inspect.highlight import answer
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
-from regard.inspect.layout import Block, below, beside, frame
+from regard.inspect.layout import WIDEST, Block, below, beside, frame
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.trace import Arcs, Hops, Segments, Trace
-
-WIDEST = 1180.0
-"""Panels stand side by side as long as they are no wider than this together."""
 
 
 def compare(

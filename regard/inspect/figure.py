@@ -13,7 +13,7 @@ from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
 from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
-from regard.inspect.layout import PADDING, Block, below, frame
+from regard.inspect.layout import PADDING, WIDEST, Block, below, flowing, frame
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
@@ -88,16 +88,15 @@ def before_and_after(before: Trace, after: Trace, *, style: Style = "smooth") ->
 
     What it was told is outlined as the truth is elsewhere.
     """
-    named = [("by itself", before), ("told where to look", after)]
+    named = [("by itself", before), ("told", after)]
     return [figure(trace, title=f"{name}:  {headline(trace)}", style=style) for name, trace in named]
 
 
-def stacked(scenes: Sequence[Scene]) -> Scene:
-    """Several figures as one, below each other."""
-    return frame(
-        below([unframed(scene) for scene in scenes], gap=30),
-        description=" ".join(scene.description for scene in scenes),
-    )
+def together(scenes: Sequence[Scene]) -> Scene:
+    """Several figures as one, side by side where there is room."""
+    blocks = [unframed(scene) for scene in scenes]
+    spoken = " ".join(scene.description for scene in scenes)
+    return frame(flowing(blocks, widest=WIDEST, gap=48), description=spoken)
 
 
 def unframed(scene: Scene) -> Block:

@@ -16,6 +16,9 @@ BOLDER = 1.15
 NARROWEST = 320.0
 """A title is not wrapped to less than this, however small the figure under it."""
 
+WIDEST = 1180.0
+"""Blocks stand side by side as long as they are no wider than this together."""
+
 
 @dataclass(frozen=True)
 class Block:

@@ -11,12 +11,10 @@ from regard.errors import RegardError
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.content import ArcDiagram
 from regard.inspect.hops import draw_hops, table_of
-from regard.inspect.layout import Block, flowing, frame
+from regard.inspect.layout import WIDEST, Block, flowing, frame
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments
 from regard.trace import Arcs, Hops, Segments, Trace, TracedStructure
-
-WIDEST = 1180.0
 
 
 def samples(trace: Trace, *, over: str | None = None, most: int = 6, title: str = "") -> Scene:
