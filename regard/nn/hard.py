@@ -46,10 +46,12 @@ class Hard(Softmax):
 
     def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
         """(B, T, S) one position of each query, drawn by its weight; in the rows (B) that do not draw, the weights."""
-        # of independent exponential waiting times with rates α the first is s with probability α_s
-        return torch.where(
-            rows[:, None, None], _alone(weights, weights / torch.empty_like(weights).exponential_()), weights
-        )
+        return torch.where(rows[:, None, None], _alone(weights, weights / self.waits(weights)), weights)
+
+    @staticmethod
+    def waits(like: Tensor) -> Tensor:
+        """Waiting times of rate 1: among those divided by the weights α the first is s with probability α_s."""
+        return torch.empty_like(like).exponential_()
 
 
 def _alone(weights: Tensor, ranks: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.nn.decoders import fused
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.fused.choices import SEGMENTS, Choice, choose, choose_back
 from regard.nn.fused.cost import PackedCost
@@ -47,26 +48,51 @@ def close(first, second, tolerance):
         {"select": "sigmoid", "looking": "current"},
         {"select": "segments"},
         {"select": "segments", "score": "general", "looking": "current"},
+        {"select": "hard"},
+        {"select": "hard", "looking": "current"},
+        {"select": "hard", "score": "general", "drawing": (True, True, True)},
+        {"select": "hard", "deep": True, "drawing": (True, False, True)},
+        {"select": "hard", "looking": "current", "drawing": (False, True, True)},
     ],
     ids=str,
 )
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 3e-5)])
 def test_attentive_decoder_equals_the_plain_one(options, dtype, tolerance):
-    encoder, decoder = model(dtype=dtype, **options)
+    drawing = torch.tensor(options["drawing"]) if "drawing" in options else None
+    encoder, decoder = model(dtype=dtype, **{key: options[key] for key in options if key != "drawing"})
+    assert fused.knows(decoder, {"source": encoder(SOURCE)})
     previous, _, lengths = shifted(TARGET)
     packing = Packing.of(lengths, previous.shape[1])
     torch.manual_seed(1)
     results = []
     for unroll in (decoder.unroll, decoder.unroll_plain):
         torch.manual_seed(1)
-        found = unroll({"source": encoder(SOURCE)}, previous, packing)
+        found = unroll({"source": encoder(SOURCE)}, previous, packing, drawing=drawing)
         weights = found.looks["source"]
         total = (found.readouts * torch.randn_like(found.readouts)).sum()
         total = total + (weights * torch.randn_like(weights)).sum()
         results.append((found, gradients(total, (encoder, decoder))))
     close([results[0][0].readouts], [results[1][0].readouts], tolerance / 10)
     close([results[0][0].looks["source"]], [results[1][0].looks["source"]], tolerance / 10)
+    drawn = [list(found.drawn.values()) for found, _ in results]
+    assert len(drawn[0]) == (drawing is not None)
+    close(*drawn, tolerance / 10)
     close(results[0][1], results[1][1], tolerance)
+
+
+@pytest.mark.parametrize("looking", ["previous", "current"])
+@pytest.mark.parametrize("select", ["softmax", "hard"])
+def test_a_step_of_a_search_equals_the_plain_one(select, looking):
+    encoder, decoder = model(dtype=torch.float64, select=select, looking=looking)
+    memories, words = {"source": encoder(SOURCE)}, torch.tensor([[4], [5], [6]])
+    steps = []
+    for gradient in (False, True):
+        with torch.set_grad_enabled(gradient):
+            state = decoder.start(memories)
+            assert (state.constants.prepared is None) == gradient
+            step = decoder.step(words, state, memories)
+            steps.append(decoder.step(words + 1, step.state, memories))
+    close([steps[0].logits, steps[0].looks["source"]], [steps[1].logits, steps[1].looks["source"]], 1e-9)
 
 
 @pytest.mark.parametrize("update", ["torch", "cho"])

@@ -12,6 +12,7 @@ from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.fused.reach import within_reach
+from regard.nn.hard import Hard
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import Additive, General
@@ -21,6 +22,7 @@ from regard.nn.selections import Sigmoid, Softmax
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
     from regard.nn.fused.choices import Choice
+    from regard.nn.fused.looks import Alone
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
@@ -36,7 +38,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     return (
         type(decoder.stack.cell(0)) is GRUCell
         and type(attention.score) in (Additive, General)
-        and type(attention.select) in (Softmax, Sigmoid, Segments)
+        and type(attention.select) in (Softmax, Hard, Sigmoid, Segments)
         and within_reach(memories[reading.names[0]].values, decoder.stack.cell(0).weight_hh)
     )
 
@@ -54,12 +56,40 @@ def choice_of(attention: Attention) -> Choice:
     select = attention.select
     transitions = getattr(select, "transitions", None)
     pairs = torch.zeros(2, 2) if transitions is None else transitions.detach().exp()
-    kind = {Softmax: SOFTMAX, Sigmoid: SIGMOID, Segments: SEGMENTS}[type(select)]
+    kind = {Softmax: SOFTMAX, Hard: SOFTMAX, Sigmoid: SIGMOID, Segments: SEGMENTS}[type(select)]
     return Choice(kind, float(getattr(select, "normalize", 0.0)), pairs.numpy())
 
 
+def reads_alone(attention: Attention) -> bool:
+    """Whether in prediction the most probable position is read alone."""
+    return isinstance(attention.select, Hard) and attention.select.read == "mode"
+
+
+def alone_of(
+    attention: Attention, packing: Packing, mask: Tensor, like: Tensor, drawing: Tensor | None
+) -> Alone:
+    """Which queries read one position alone: those of the rows that draw, or all of a prediction by the mode."""
+    from regard.nn.fused.looks import Alone
+
+    count, select = packing.starts[-1], attention.select
+    wanted, waits = torch.zeros(count, dtype=torch.bool), like.new_empty(count, 0)
+    if isinstance(select, Hard) and drawing is not None:
+        wanted = drawing[packing.rows()]
+        # step by step, as the plain path draws them: with one seed both draw the same
+        step = like.new_empty(len(mask), 1, mask.shape[1])
+        waits = packing.pack(torch.cat([select.waits(step) for _ in range(packing.width)], 1))
+    elif reads_alone(attention):
+        wanted, waits = torch.ones_like(wanted), like.new_ones(count, mask.shape[1])
+    return Alone(wanted.numpy(), waits.numpy(), torch.empty(count, dtype=torch.int64).numpy())
+
+
 def unroll(
-    decoder: RecurrentDecoder, memories: Mapping[str, Memory], previous: Tensor, packing: Packing
+    decoder: RecurrentDecoder,
+    memories: Mapping[str, Memory],
+    previous: Tensor,
+    packing: Packing,
+    *,
+    drawing: Tensor | None = None,
 ) -> Unrolled:
     """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
     from regard.nn.fused.attentive import PackedAttentive
@@ -83,10 +113,12 @@ def unroll(
         combined = cast(Tensor, combine.bias).expand(len(embedded), -1)
         if decoder.deep:
             combined = nn.functional.linear(embedded, combine.weight[:, seen:], combine.bias)
+    alone = alone_of(attention, packing, memory.mask, memory.values, drawing)
     states, reads, weights = PackedAttentive.apply(
         packing,
         memory.mask,
         choice_of(attention),
+        alone,
         projected,
         combined,
         state.layers[0].squeeze(1).index_select(0, packing.order),
@@ -99,6 +131,15 @@ def unroll(
         output_weight,
         getattr(attention.select, "transitions", None),
     )
-    if decoder.feeds:
-        return Unrolled(reads, {name: weights})
-    return Unrolled(decoder.readout(states, reads, embedded), {name: weights})
+    drawn = {}
+    if attention.select.draws and drawing is not None:
+        drawn[name] = read_of(weights, alone)
+    readouts = reads if decoder.feeds else decoder.readout(states, reads, embedded)
+    return Unrolled(readouts, {name: weights}, drawn)
+
+
+def read_of(weights: Tensor, alone: Alone) -> Tensor:
+    """(N, S) what the values were multiplied with: one where a position was read alone, else the weights."""
+    chosen = torch.from_numpy(alone.chosen)
+    single = torch.zeros_like(weights).scatter_(1, chosen.clamp(min=0)[:, None], 1.0)
+    return torch.where(chosen[:, None] >= 0, single, weights)

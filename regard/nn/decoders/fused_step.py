@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor, nn
 
-from regard.nn.decoders.fused import choice_of, score_weights
+from regard.nn.decoders.fused import choice_of, reads_alone, score_weights
 from regard.nn.memory import Memory
 from regard.nn.stepping import State, Step
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The weights and the memory as the kernel wants them, and the bias of the gates."""
+    """The weights and the memory as the kernel wants them, the bias of the gates, and whether one position is read."""
 
     name: str
     layers: Any
     memories: Any
     bias: Tensor
+    alone: bool
 
     def select(self, rows: Tensor) -> Prepared:
         return replace(self, memories=self.memories.select(rows.numpy()))
@@ -64,7 +65,7 @@ def lay_out(
     choice = choice_of(attention)
     choice = choice._replace(pairs=choice.pairs.astype(vector.detach().numpy().dtype))
     looked_at = energies.memories(keys[name], memory.values, memory.mask, vector, choice)
-    return Prepared(name, layers, looked_at, bias_ih)
+    return Prepared(name, layers, looked_at, bias_ih, reads_alone(attention))
 
 
 def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
@@ -93,7 +94,14 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
         logits,
     )
     arrays = Rows(*(tensor.detach().numpy() for tensor in tensors))
-    step_rows(state.feed is not None, decoder.combine is not None, prepared.layers, prepared.memories, arrays)
+    step_rows(
+        state.feed is not None,
+        decoder.combine is not None,
+        prepared.alone,
+        prepared.layers,
+        prepared.memories,
+        arrays,
+    )
     advanced = replace(
         state,
         layers=(hidden.view(*shape, -1),),

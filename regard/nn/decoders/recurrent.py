@@ -212,7 +212,7 @@ class RecurrentDecoder(nn.Module):
     ) -> Unrolled:
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
         if fused.knows(self, memories):
-            return fused.unroll(self, memories, previous, packing)
+            return fused.unroll(self, memories, previous, packing, drawing=drawing)
         if at_once.knows(self):
             return at_once.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)

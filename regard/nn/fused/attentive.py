@@ -21,7 +21,7 @@ from regard.nn.fused.back import Gradients, backward
 from regard.nn.fused.choices import SEGMENTS, SOFTMAX, Choice
 from regard.nn.fused.energies import memories
 from regard.nn.fused.forth import Kept, Panels, forward
-from regard.nn.fused.looks import reading_backward
+from regard.nn.fused.looks import Alone, reading_backward
 from regard.nn.fused.parts import shares, side_by_side
 from regard.nn.fused.product import panels
 from regard.nn.fused.room import room
@@ -35,6 +35,7 @@ class PackedAttentive(torch.autograd.Function):
     first       (B, H)    rows longest first
     keys        (B, S, A), values (B, S, D) and mask (B, S), rows in their own order
     choice      how energies become weights, its pairs still to be made from the transitions
+    alone       which queries read one position alone
     weights     U (3H, H) and its bias (3H), R (3H, D or O), the additive score's query weight (A, H) and vector (A) or
                 None twice for the general one, O (O, H + D) or None, the transitions (2, 2) of segments or None
     """
@@ -45,6 +46,7 @@ class PackedAttentive(torch.autograd.Function):
         packing: Packing,
         mask: Tensor,
         choice: Choice,
+        alone: Alone,
         projected: Tensor,
         combined: Tensor | None,
         first: Tensor,
@@ -73,7 +75,7 @@ class PackedAttentive(torch.autograd.Function):
         )
         # Some of them are returned: kept as they are, they would keep their own graph alive.
         kept = Kept(*(buffer.detach().numpy() for buffer in buffers))
-        ctx.current, ctx.kept, ctx.starts = current, kept, np.array(packing.starts)
+        ctx.current, ctx.kept, ctx.alone, ctx.starts = current, kept, alone, np.array(packing.starts)
         ctx.parts, ctx.source = shares(len(first)), packing.order.numpy()
         ctx.memories = memories(keys, values, mask, vector, choice._replace(pairs=pairs.numpy()))
         side_by_side(
@@ -85,6 +87,7 @@ class PackedAttentive(torch.autograd.Function):
             first.detach().contiguous().numpy(),
             ctx.memories,
             ctx.source,
+            alone,
             _panels(recurrent, read, query, output),
             bias.detach().numpy(),
             ctx.starts,
@@ -122,6 +125,7 @@ class PackedAttentive(torch.autograd.Function):
             d_weights.contiguous().numpy(),
             ctx.memories,
             ctx.source,
+            ctx.alone,
             _panels(*(None if weight is None else weight.t() for weight in ctx.saved_tensors)),
             ctx.starts,
             kept,
@@ -153,10 +157,13 @@ def _gathered(
     both, previous, _, _, _, _, fed, _ = (torch.from_numpy(array) for array in ctx.kept)
     size = previous.shape[1]
     d_values = d_both.new_zeros(ctx.memories.values.shape)
-    reading_backward(ctx.kept.weights, d_both.numpy(), size, ctx.starts, ctx.source, d_values.numpy())
+    reading_backward(
+        ctx.kept.weights, ctx.alone.chosen, d_both.numpy(), size, ctx.starts, ctx.source, d_values.numpy()
+    )
     asked_from = both[:, :size] if ctx.current else previous
     additive = len(ctx.memories.vector) > 0
     return (
+        None,
         None,
         None,
         None,

@@ -11,7 +11,7 @@ from numba import njit
 from regard.nn.fused.energies import Memories
 from regard.nn.fused.forth import Kept, Panels, copy
 from regard.nn.fused.gates import retreat
-from regard.nn.fused.looks import look_back
+from regard.nn.fused.looks import Alone, look_back
 from regard.nn.fused.product import multiply
 from regard.structures.kernels.cpu.compilation import compiled
 
@@ -52,14 +52,16 @@ def _gather(more: Array, total: Array) -> None:
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _look_back_all(
     alive: int, first: int, low: int, parts: int, d_weights: Array, memories: Memories, source: Array,
-    panels: Panels, scratch: Array, chain: Array, local: Array, kept: Kept, d: Gradients, d_state: Array,
+    alone: Alone, panels: Panels, scratch: Array, chain: Array, local: Array, kept: Kept, d: Gradients,
+    d_state: Array,
 ) -> None:  # fmt: skip
     size = d_state.shape[1]
     for i in range(alive):
         place, row = low + i * parts, source[first + i * parts]
         look_back(
             d.both[place, size:], d_weights[place], kept.weights[place], kept.energies[place], kept.queries[place],
-            memories, row, scratch, chain, local, d.queries[place], d.keys[row], d.vector[row], d.pairs[row],
+            memories, row, alone.wanted[place], scratch, chain, local,
+            d.queries[place], d.keys[row], d.vector[row], d.pairs[row],
         )  # fmt: skip
         if len(memories.vector) == 0:
             _gather(d.queries[place], d_state[i])
@@ -82,7 +84,7 @@ def _retreat_all(
 
 def _backward(
     c: int, parts: int, current: bool, d_states: Array, d_reads: Array, d_weights: Array,
-    memories: Memories, source: Array, panels: Panels, starts: Array, kept: Kept, d: Gradients,
+    memories: Memories, source: Array, alone: Alone, panels: Panels, starts: Array, kept: Kept, d: Gradients,
 ) -> None:  # fmt: skip
     """d_states (N, H) of the states as such, unused when looking from the current one; d_reads (N, D or O) of the
     contexts or the vectors; d_weights (N, S). Panels of the transposed weights."""
@@ -109,6 +111,7 @@ def _backward(
                 d_weights,
                 memories,
                 source,
+                alone,
                 panels,
                 scratch,
                 chain,
@@ -132,6 +135,7 @@ def _backward(
                 d_weights,
                 memories,
                 source,
+                alone,
                 panels,
                 scratch,
                 chain,

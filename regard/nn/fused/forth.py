@@ -9,7 +9,7 @@ from numba import njit
 
 from regard.nn.fused.energies import Memories
 from regard.nn.fused.gates import advance
-from regard.nn.fused.looks import look
+from regard.nn.fused.looks import Alone, look
 from regard.nn.fused.mathematics import hyperbolic
 from regard.nn.fused.product import multiply
 from regard.structures.kernels.cpu.compilation import compiled
@@ -74,8 +74,8 @@ def _advance_all(
 
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _look_all(
-    alive: int, first: int, low: int, parts: int, memories: Memories, source: Array, panels: Panels,
-    state: Array, scratch: Array, chain: Array, kept: Kept,
+    alive: int, first: int, low: int, parts: int, memories: Memories, source: Array, alone: Alone,
+    panels: Panels, state: Array, scratch: Array, chain: Array, kept: Kept,
 ) -> None:  # fmt: skip
     size = state.shape[1]
     if len(memories.vector) > 0:
@@ -84,9 +84,9 @@ def _look_all(
         place = low + i * parts
         if len(memories.vector) == 0:
             copy(state[i], kept.queries[place])
-        look(
-            kept.queries[place], memories, source[first + i * parts], scratch, chain,
-            kept.both[place, size:], kept.weights[place], kept.energies[place],
+        alone.chosen[place] = look(
+            kept.queries[place], memories, source[first + i * parts], alone.wanted[place], alone.waits[place],
+            scratch, chain, kept.both[place, size:], kept.weights[place], kept.energies[place],
         )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def _combine_all(
 
 def _forward(
     c: int, parts: int, current: bool, projected: Array, combined: Array, state: Array,
-    memories: Memories, source: Array, panels: Panels, bias: Array, starts: Array, kept: Kept,
+    memories: Memories, source: Array, alone: Alone, panels: Panels, bias: Array, starts: Array, kept: Kept,
 ) -> None:  # fmt: skip
     """projected (N, 3H), combined (N, O), state (B, H) the first one, rows longest first; source (B) says which memory
     each of them asks. Part c of the rows are c, c + parts, …, so that all parts are equally long."""
@@ -123,11 +123,11 @@ def _forward(
         if current:
             read = (kept.fed, low, parts, 0)
             _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
-            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, chain, kept)
+            _look_all(alive, c, low, parts, memories, source, alone, panels, mine, scratch, chain, kept)
             following, end = (high + c, starts[t + 2]) if t + 1 < steps else (0, 0)
             _combine_all(alive, low, parts, combined, panels, following, end, kept)
         else:
-            _look_all(alive, c, low, parts, memories, source, panels, mine, scratch, chain, kept)
+            _look_all(alive, c, low, parts, memories, source, alone, panels, mine, scratch, chain, kept)
             read = (kept.both, low, parts, size)
             _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
 

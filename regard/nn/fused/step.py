@@ -57,7 +57,7 @@ class Rows(NamedTuple):
 
 
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _look_all(first: int, end: int, layers: Layers, memories: Memories, rows: Rows) -> None:
+def _look_all(first: int, end: int, alone: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
     """Each memory is asked by as many rows, one after another, as there are hypotheses."""
     size, width, hypotheses = (
         rows.state.shape[1],
@@ -67,6 +67,7 @@ def _look_all(first: int, end: int, layers: Layers, memories: Memories, rows: Ro
     queries = np.empty((end - first, memories.keys.shape[2]), rows.state.dtype)
     scratch = np.empty((2, queries.shape[1]), rows.state.dtype)
     chain = np.empty((3, rows.weights.shape[1]), rows.state.dtype)
+    waits = np.ones(rows.weights.shape[1], rows.state.dtype)
     if len(memories.vector) > 0:
         multiply(end - first, (rows.state, first, 1, 0), layers.query, (queries, 0, 1, 0), False)
     for i in range(first, end):
@@ -77,6 +78,8 @@ def _look_all(first: int, end: int, layers: Layers, memories: Memories, rows: Ro
             queries[i - first],
             memories,
             i // hypotheses,
+            alone,
+            waits,
             scratch,
             chain[:2],
             context,
@@ -118,16 +121,24 @@ def _say_all(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> No
 
 
 def _step(
-    part: int, parts: int, current: bool, bent: bool, layers: Layers, memories: Memories, rows: Rows
+    part: int,
+    parts: int,
+    current: bool,
+    bent: bool,
+    alone: bool,
+    layers: Layers,
+    memories: Memories,
+    rows: Rows,
 ) -> None:
-    """Looking from the current or the previous state; what is said goes through tanh where it is `bent`."""
+    """Looking from the current or the previous state, at all positions or the most probable one `alone`; what is said
+    goes through tanh where it is `bent`."""
     size, width, embedded = rows.state.shape[1], memories.values.shape[2], rows.embedded.shape[1]
     first, end = part * len(rows.state) // parts, (part + 1) * len(rows.state) // parts
     if current:
         _advance_all(first, end, (rows.fed, first, 1, 0), layers, rows)
-        _look_all(first, end, layers, memories, rows)
+        _look_all(first, end, alone, layers, memories, rows)
     else:
-        _look_all(first, end, layers, memories, rows)
+        _look_all(first, end, alone, layers, memories, rows)
         _advance_all(first, end, (rows.seen, first, 1, size), layers, rows)
     for i in range(first, end):
         copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
@@ -137,6 +148,6 @@ def _step(
 _step_part = compiled(_step, nogil=True, error_model="numpy")
 
 
-def step_rows(current: bool, bent: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
+def step_rows(current: bool, bent: bool, alone: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
     """Advances the state of every row, and fills what one step writes."""
-    side_by_side(_step_part, shares(len(rows.state)), current, bent, layers, memories, rows)
+    side_by_side(_step_part, shares(len(rows.state)), current, bent, alone, layers, memories, rows)
