@@ -78,7 +78,7 @@ BARS: dict[str, list[Bar]] = {
     "speech": [Bar("test.wer", 0.10)],
     "speech-location": [Bar("test.wer", 0.10), Bar("test.pointing", 0.85)],
     "tree-transduction": [Bar("test.before_failure", 0.95)],
-    "caption-hard": [],
+    "caption-hard": [Bar("test.exact", 0.90), Bar("test.pointing", 0.85)],
     "formula": [Bar("test.exact", 0.80)],
     "video-class": [Bar("test.accuracy", 0.95)],
     "video-class-attention": [Bar("test.accuracy", 0.95)],

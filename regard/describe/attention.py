@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.spec import AttentionSpec
+from regard.spec import AttentionSpec, HardSpec
 
 SCORES = {
     "additive": "e_tj = v·tanh(U {q} + W h_j)",
@@ -50,9 +50,23 @@ def looking_terms(attention: AttentionSpec) -> str:
     if attention.coverage:
         terms += f"   + {attention.coverage:g} · Σ_j (1 − Σ_t α_tj)²"
     if attention.select == "hard":
-        terms += f"   + {attention.hard.reward:g} · Σ_t (−log p(y_t… | z) − b) log α_tz"
+        terms += f"   + {attention.hard.reward:g} · Σ_t {_credit(attention.hard.discount)} log α_tz"
         terms += f"   − {attention.hard.entropy:g} · Σ_t H(α_t)"
     return terms
+
+
+def _credit(discount: float) -> str:
+    """What a draw is credited with: its own word, and those behind it by their distance."""
+    if discount in (0.0, 1.0):
+        return f"(−log p(y_t{'…' if discount else ''} | z) − b)"
+    return f"Σ_{{u ≥ t}} {discount:g}^(u−t) (−log p(y_u | z) − b)"
+
+
+def drawing_line(hard: HardSpec) -> str:
+    """Which rows draw in training, and from when on."""
+    line = f"z_t is drawn in a row with probability {1 - hard.expected:g}"
+    line += ", else c_t = Σ_j α_tj h_j" if hard.expected else ""
+    return line + (f"; in the first {hard.warmup:,} batches in none" if hard.warmup else "")
 
 
 def penalty_term(attention: AttentionSpec) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.describe.attention import drawing_line
 from regard.describe.lines import Answer, column_line, decoder_lines, encoder_lines, loss_line
 from regard.spec import RecurrentDecoderSpec, Spec, TrainingSpec
 
@@ -124,6 +125,8 @@ def _algorithm(spec: Spec) -> Answer:
             lines[-1] = (
                 f"scheduled sampling up to {sampling.share} over {sampling.steps} steps, back-propagation through time"
             )
+        if isinstance(decoder, RecurrentDecoderSpec):
+            lines += [drawing_line(part.hard) for part in decoder.attention if part.select == "hard"]
     if any(isinstance(decoder, RecurrentDecoderSpec) for decoder in spec.decoder.values()):
         ways = {
             "greedy": "greedy search",

@@ -152,22 +152,33 @@ def test_nothing_is_random_outside_training() -> None:
     torch.testing.assert_close(sums[sums > 0], torch.ones_like(sums[sums > 0]))
 
 
-def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after() -> None:
-    term = ScoreFunction(Drawing(reward=0.5, entropy=0.25, expected=0.0, decay=0.75), vocabulary=2)
+@pytest.mark.parametrize("discount", [1.0, 0.5, 0.0])
+def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after(discount: float) -> None:
+    drawing = Drawing(reward=0.5, entropy=0.25, expected=0.0, decay=0.75, discount=discount)
+    term = ScoreFunction(drawing, vocabulary=2)
     term.baseline.fill_(1.0)
     packing = Packing.of(torch.tensor([2, 1]), 2)  # packed: row 0 word 0, row 1 word 0, row 0 word 1
     costs = torch.tensor([4.0, 2.0, 3.0])
     weights = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.8, 0.2]])
     drawn = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     total, parts = term(costs, {"a": weights}, {"a": drawn}, torch.tensor([True, False]), packing)
-    # row 0 alone drew: (4 + 3 − 2·1) log 0.5 + (3 − 1) log 0.2
-    credit = 5.0 * torch.tensor(0.5).log() + 2.0 * torch.tensor(0.2).log()
+    # row 0 alone drew: (4 − 1 + γ (3 − 1)) log 0.5 + (3 − 1) log 0.2
+    credit = (3.0 + 2.0 * discount) * torch.tensor(0.5).log() + 2.0 * torch.tensor(0.2).log()
     entropy = -(weights * weights.log()).sum()
     torch.testing.assert_close(parts["draws"], credit)
     torch.testing.assert_close(total, 0.5 * credit - 0.25 * entropy)
     assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.5)  # of row 0, which drew
     term(costs, {"a": weights}, {"a": drawn}, torch.tensor([False, False]), packing)
     assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.5)
+
+
+def test_no_row_draws_before_the_warm_up_is_over() -> None:
+    term = ScoreFunction(Drawing(expected=0.0, warmup=2), vocabulary=2)
+    device = torch.device("cpu")
+    assert [term.rows(3, device).tolist() for _ in range(2)] == [[False] * 3] * 2
+    resumed = ScoreFunction(Drawing(expected=0.0, warmup=2), vocabulary=2)
+    resumed.load_state_dict(term.state_dict())
+    assert resumed.rows(3, device).all()
 
 
 def test_coverage_by_hand() -> None:

@@ -46,4 +46,25 @@ def test_the_board_writes_what_draws_and_coverage_add() -> None:
     spec = Spec.parse(yaml.safe_load(TEXT), overrides=["attention.select=hard", "attention.coverage=2"])
     board = " ".join(" ".join(lines) for lines in answers(spec).values())
     assert "z_t ~ α_t" in board and "written with the mode" in board
-    assert "+ 2 · Σ_j (1 − Σ_t α_tj)²" in board and "0.1 · Σ_t" in board and "0.002 · Σ_t H(α_t)" in board
+    assert "+ 2 · Σ_j (1 − Σ_t α_tj)²" in board and "0.002 · Σ_t H(α_t)" in board
+    assert "0.1 · Σ_t (−log p(y_t… | z) − b) log α_tz" in board
+    assert "z_t is drawn in a row with probability 0.5, else c_t = Σ_j α_tj h_j" in board
+
+
+def test_the_board_writes_who_draws_and_from_when_on() -> None:
+    changes = ["attention.select=hard", "attention.hard.expected=0", "attention.hard.warmup=2000"]
+    spec = Spec.parse(yaml.safe_load(TEXT), overrides=changes)
+    lines = [line for answer in answers(spec).values() for line in answer]
+    assert "z_t is drawn in a row with probability 1; in the first 2,000 batches in none" in lines
+
+
+@pytest.mark.parametrize(
+    ("discount", "credit"),
+    [(0, "(−log p(y_t | z) − b)"), (0.5, "Σ_{u ≥ t} 0.5^(u−t) (−log p(y_u | z) − b)")],
+)
+def test_the_board_writes_what_a_draw_is_credited_with(discount: float, credit: str) -> None:
+    spec = Spec.parse(
+        yaml.safe_load(TEXT), overrides=["attention.select=hard", f"attention.hard.discount={discount}"]
+    )
+    board = " ".join(" ".join(lines) for lines in answers(spec).values())
+    assert f"0.1 · Σ_t {credit} log α_tz" in board

@@ -55,5 +55,12 @@ def _objective(decoder: RecurrentDecoderSpec) -> Objective:
         smoothing=decoder.label_smoothing,
         guide=max((attention.guide for attention in decoder.attention), default=0.0),
         coverage=max((attention.coverage for attention in decoder.attention), default=0.0),
-        drawing=Drawing(drawing.reward, drawing.entropy, drawing.expected, drawing.baseline),
+        drawing=Drawing(
+            drawing.reward,
+            drawing.entropy,
+            drawing.expected,
+            drawing.warmup,
+            drawing.baseline,
+            drawing.discount,
+        ),
     )

@@ -86,7 +86,7 @@ def look(
 @_fast  # type: ignore[untyped-decorator]
 def _first(places: Array, count: int, weights: Array, waits: Array) -> int:
     """The position of the largest α / wait, the first of equals."""
-    best = places[0]
+    best: int = places[0]
     for j in range(1, count):
         place = places[j]
         if weights[place] * waits[best] > weights[best] * waits[place]:
