@@ -50,16 +50,10 @@ def looking_terms(attention: AttentionSpec) -> str:
     if attention.coverage:
         terms += f"   + {attention.coverage:g} · Σ_j (1 − Σ_t α_tj)²"
     if attention.select == "hard":
-        terms += f"   + {attention.hard.reward:g} · Σ_t {_credit(attention.hard.discount)} log α_tz"
+        lasting = "…" if attention.state == "previous" or attention.feed else ""
+        terms += f"   + {attention.hard.reward:g} · Σ_t (−log p(y_t{lasting} | z) − b) log α_tz"
         terms += f"   − {attention.hard.entropy:g} · Σ_t H(α_t)"
     return terms
-
-
-def _credit(discount: float) -> str:
-    """What a draw is credited with: its own word, and those behind it by their distance."""
-    if discount in (0.0, 1.0):
-        return f"(−log p(y_t{'…' if discount else ''} | z) − b)"
-    return f"Σ_{{u ≥ t}} {discount:g}^(u−t) (−log p(y_u | z) − b)"
 
 
 def drawing_line(hard: HardSpec) -> str:

@@ -69,7 +69,6 @@ class Drawing:
     expected   the share of rows that read the expectation instead of drawing, which lessens the variance
     warmup     batches at the beginning in which all of them do: draws tell little before the weights mean something
     decay      of the moving average b
-    discount   γ, how much less each further word counts for a draw; 1 is the gradient itself
     """
 
     reward: float = 0.1
@@ -77,27 +76,27 @@ class Drawing:
     expected: float = 0.5
     warmup: int = 0
     decay: float = 0.9
-    discount: float = 1.0
 
 
 class ScoreFunction(nn.Module):
     """What draws add to a loss, to be minimised:
 
-        λ_r Σ_t A_t · log α_s̃t  −  λ_e Σ_t H(α_t),      A_t = Σ_{u ≥ t} γ^{u−t} (C_u − b)
+        λ_r Σ_t (C_t − b n_t) · log α_s̃t  −  λ_e Σ_t H(α_t)
 
-    C_u is the cost −log p of word u. (The paper takes the words before t too; a draw has no part in them, so that
-    leaving them out changes the variance and not the expectation.) Most of the noise in A_t comes from the draws of
-    the words behind t; with γ < 1 they count less, although s̃_t has a part in them through what is fed back. b is a
-    moving average of the cost of a word in the rows that draw (those that read the expectation fare better, and would
-    pull it from where it belongs), at first that of guessing evenly among the `vocabulary`.
+    C_t is the cost −log p of the n_t words that the draw has a part in: those from t on, or word t alone where what
+    is read does not last. (The paper takes all words; leaving the others out changes the variance and not the
+    expectation.) b is a moving average of the cost of a word in the rows that draw (those that read the expectation
+    fare better, and would pull it from where it belongs), at first that of guessing evenly among the `vocabulary`.
+
+    lasting   whether what is read enters the recurrence, and with it the words behind
     """
 
     baseline: Tensor
     seen: Tensor
 
-    def __init__(self, drawing: Drawing, *, vocabulary: int) -> None:
+    def __init__(self, drawing: Drawing, *, vocabulary: int, lasting: bool = True) -> None:
         super().__init__()
-        self.drawing = drawing
+        self.drawing, self.lasting = drawing, lasting
         self.register_buffer("baseline", torch.tensor(math.log(vocabulary)))
         # of batches; a buffer, so that a resumed run goes on where it stood
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
@@ -136,12 +135,12 @@ class ScoreFunction(nn.Module):
 
     @torch.no_grad()
     def _ahead(self, costs: Tensor, packing: Packing) -> Tensor:
-        """(N) A_t."""
+        """(N) C_t − b n_t."""
         above = costs - self.baseline.to(costs.dtype)
-        ahead = packing.unpack(above[:, None]).squeeze(-1)  # (B, T)
-        for t in range(ahead.shape[1] - 2, -1, -1):
-            ahead[:, t] += self.drawing.discount * ahead[:, t + 1]
-        return packing.pack(ahead)
+        if not self.lasting:
+            return above
+        padded = packing.unpack(above[:, None]).squeeze(-1)  # (B, T)
+        return packing.pack(padded.flip(1).cumsum(1).flip(1))
 
     @torch.no_grad()
     def _observe(self, costs: Tensor, drew: Tensor) -> None:

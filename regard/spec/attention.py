@@ -24,8 +24,6 @@ class HardSpec(Part):
     """Batches at the beginning in which all rows do: draws teach little before the weights mean something."""
     baseline: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
     """How much of the moving average that is the baseline stays at each update."""
-    discount: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
-    """γ, how much less each further word counts for a draw: 1 is the gradient, 0 credits it with its own word alone."""
     read: Literal["mode", "expectation"] = "mode"
     """What is read in prediction: the most probable position, or all by their weights."""
 

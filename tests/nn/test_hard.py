@@ -152,18 +152,18 @@ def test_nothing_is_random_outside_training() -> None:
     torch.testing.assert_close(sums[sums > 0], torch.ones_like(sums[sums > 0]))
 
 
-@pytest.mark.parametrize("discount", [1.0, 0.5, 0.0])
-def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after(discount: float) -> None:
-    drawing = Drawing(reward=0.5, entropy=0.25, expected=0.0, decay=0.75, discount=discount)
-    term = ScoreFunction(drawing, vocabulary=2)
+@pytest.mark.parametrize("lasting", [True, False])
+def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after(lasting: bool) -> None:
+    drawing = Drawing(reward=0.5, entropy=0.25, expected=0.0, decay=0.75)
+    term = ScoreFunction(drawing, vocabulary=2, lasting=lasting)
     term.baseline.fill_(1.0)
     packing = Packing.of(torch.tensor([2, 1]), 2)  # packed: row 0 word 0, row 1 word 0, row 0 word 1
     costs = torch.tensor([4.0, 2.0, 3.0])
     weights = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.8, 0.2]])
     drawn = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     total, parts = term(costs, {"a": weights}, {"a": drawn}, torch.tensor([True, False]), packing)
-    # row 0 alone drew: (4 − 1 + γ (3 − 1)) log 0.5 + (3 − 1) log 0.2
-    credit = (3.0 + 2.0 * discount) * torch.tensor(0.5).log() + 2.0 * torch.tensor(0.2).log()
+    # row 0 alone drew: (4 + 3 − 2·1) log 0.5 + (3 − 1) log 0.2; where nothing lasts, (4 − 1) log 0.5 + …
+    credit = (5.0 if lasting else 3.0) * torch.tensor(0.5).log() + 2.0 * torch.tensor(0.2).log()
     entropy = -(weights * weights.log()).sum()
     torch.testing.assert_close(parts["draws"], credit)
     torch.testing.assert_close(total, 0.5 * credit - 0.25 * entropy)

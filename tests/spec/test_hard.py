@@ -58,13 +58,8 @@ def test_the_board_writes_who_draws_and_from_when_on() -> None:
     assert "z_t is drawn in a row with probability 1; in the first 2,000 batches in none" in lines
 
 
-@pytest.mark.parametrize(
-    ("discount", "credit"),
-    [(0, "(−log p(y_t | z) − b)"), (0.5, "Σ_{u ≥ t} 0.5^(u−t) (−log p(y_u | z) − b)")],
-)
-def test_the_board_writes_what_a_draw_is_credited_with(discount: float, credit: str) -> None:
-    spec = Spec.parse(
-        yaml.safe_load(TEXT), overrides=["attention.select=hard", f"attention.hard.discount={discount}"]
-    )
+def test_the_board_credits_a_draw_that_does_not_last_with_its_own_word() -> None:
+    changes = ["attention.select=hard", "attention.state=current", "attention.feed=false"]
+    spec = Spec.parse(yaml.safe_load(TEXT), overrides=changes)
     board = " ".join(" ".join(lines) for lines in answers(spec).values())
-    assert f"0.1 · Σ_t {credit} log α_tz" in board
+    assert "0.1 · Σ_t (−log p(y_t | z) − b) log α_tz" in board

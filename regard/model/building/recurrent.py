@@ -61,6 +61,5 @@ def _objective(decoder: RecurrentDecoderSpec) -> Objective:
             drawing.expected,
             drawing.warmup,
             drawing.baseline,
-            drawing.discount,
         ),
     )

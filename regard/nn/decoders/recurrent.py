@@ -87,7 +87,11 @@ class RecurrentDecoder(nn.Module):
         context_size = self.reading.context_size if self.reading else 0
         self.score_function = None
         if self.reading is not None and self.reading.draws:
-            self.score_function = ScoreFunction(self.objective.drawing, vocabulary=embedding.vocabulary)
+            self.score_function = ScoreFunction(
+                self.objective.drawing,
+                vocabulary=embedding.vocabulary,
+                lasting=self.feeds or self.looks_before,
+            )
         summary_size = sum(source.summary_size for source in sources.values())
         self.summary_size = summary_size if "every-step" in condition else 0
         self.readout_size = embedding.size if tied else size
