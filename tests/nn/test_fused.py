@@ -53,6 +53,9 @@ def close(first, second, tolerance):
         {"select": "hard", "score": "general", "drawing": (True, True, True)},
         {"select": "hard", "deep": True, "drawing": (True, False, True)},
         {"select": "hard", "looking": "current", "drawing": (False, True, True)},
+        {"select": "hard", "looking": "current", "feeding": False, "drawing": (True, False, True)},
+        {"looking": "current", "feeding": False},
+        {"looking": "current", "feeding": False, "deep": True, "condition": ("every-step", "attention")},
     ],
     ids=str,
 )
@@ -80,10 +83,12 @@ def test_attentive_decoder_equals_the_plain_one(options, dtype, tolerance):
     close(results[0][1], results[1][1], tolerance)
 
 
-@pytest.mark.parametrize("looking", ["previous", "current"])
+@pytest.mark.parametrize(
+    "options", [{}, {"looking": "current"}, {"looking": "current", "feeding": False}], ids=str
+)
 @pytest.mark.parametrize("select", ["softmax", "hard"])
-def test_a_step_of_a_search_equals_the_plain_one(select, looking):
-    encoder, decoder = model(dtype=torch.float64, select=select, looking=looking)
+def test_a_step_of_a_search_equals_the_plain_one(select, options):
+    encoder, decoder = model(dtype=torch.float64, select=select, **options)
     memories, words = {"source": encoder(SOURCE)}, torch.tensor([[4], [5], [6]])
     steps = []
     for gradient in (False, True):

@@ -30,8 +30,6 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     reading = decoder.reading
     if reading is None or len(reading.names) != 1 or len(decoder.stack.cells) != 1:
         return False
-    if not decoder.feeds and not decoder.looks_before:
-        return False
     if memories[reading.names[0]].told is not None:
         return False
     attention = reading.attention(reading.names[0])
@@ -47,6 +45,14 @@ def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
     """The query's weight (A, H) and the vector (A) of an additive score; a general one has neither."""
     score = attention.score
     return (score.query.weight, score.vector) if isinstance(score, Additive) else (None, None)
+
+
+def read_weight(decoder: RecurrentDecoder) -> Tensor:
+    """(3H, D or O) from what was read into the cell; zeros where nothing that is read enters it."""
+    weight = decoder.stack.cell(0).torch_weights()[0]
+    if decoder.looks_after and not decoder.feeds:
+        return weight.new_zeros(len(weight), decoder.readout_size)
+    return weight[:, decoder.embedding.size + decoder.summary_size :]
 
 
 def choice_of(attention: Attention) -> Choice:
@@ -106,7 +112,7 @@ def unroll(
         share = nn.functional.linear(decoder.summary(memories), weight_ih[:, word:low])
         projected = projected + share.index_select(0, packing.rows())
     combined = output_weight = None
-    if decoder.feeds:
+    if decoder.looks_after:
         combine = cast(nn.Linear, decoder.combine)
         seen = decoder.stack.size + attention.value_size
         output_weight = combine.weight[:, :seen]
@@ -126,7 +132,7 @@ def unroll(
         memory.values,
         weight_hh,
         bias_hh,
-        weight_ih[:, low:],
+        read_weight(decoder),
         *score_weights(attention),
         output_weight,
         getattr(attention.select, "transitions", None),
@@ -134,7 +140,7 @@ def unroll(
     drawn = {}
     if attention.select.draws and drawing is not None:
         drawn[name] = read_of(weights, alone)
-    readouts = reads if decoder.feeds else decoder.readout(states, reads, embedded)
+    readouts = reads if decoder.looks_after else decoder.readout(states, reads, embedded)
     return Unrolled(readouts, {name: weights}, drawn)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor, nn
 
-from regard.nn.decoders.fused import choice_of, reads_alone, score_weights
+from regard.nn.decoders.fused import choice_of, read_weight, reads_alone, score_weights
 from regard.nn.memory import Memory
 from regard.nn.stepping import State, Step
 
@@ -44,12 +44,12 @@ def lay_out(
     attention = reading.attention(name)  # type: ignore[union-attr]
     query, vector = score_weights(attention)
     weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
-    word, low = decoder.embedding.size, decoder.embedding.size + decoder.summary_size
+    word = decoder.embedding.size
     said = decoder.combine if decoder.combine is not None else decoder.narrow
     nothing = bias_ih.new_empty(0, 1)
     layers = step.Layers(
         panels(weight_ih[:, :word]),
-        panels(weight_ih[:, low:]),
+        panels(read_weight(decoder)),
         panels(weight_hh),
         bias_hh.detach().numpy(),
         panels(nothing if query is None else query),
@@ -86,7 +86,7 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
     tensors = Rows(
         embedded,
         inputs,
-        new(rows, 0) if state.feed is None else state.feed.reshape(rows, -1).contiguous(),
+        _fed(decoder, state, hidden),
         hidden,
         new(rows, size + width + embedded.shape[1]),
         weights,
@@ -95,7 +95,7 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
     )
     arrays = Rows(*(tensor.detach().numpy() for tensor in tensors))
     step_rows(
-        state.feed is not None,
+        decoder.looks_after,
         decoder.combine is not None,
         prepared.alone,
         prepared.layers,
@@ -109,3 +109,10 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
         position=state.position + 1,
     )
     return Step(logits.view(*shape, -1), advanced, {prepared.name: weights.view(*shape, -1)})
+
+
+def _fed(decoder: RecurrentDecoder, state: State, like: Tensor) -> Tensor:
+    """(n, O) the last vector; zeros where it is not fed back; of no width where there is none."""
+    if state.feed is not None:
+        return state.feed.reshape(len(like), -1).contiguous()
+    return like.new_zeros(len(like), decoder.readout_size if decoder.looks_after else 0)
