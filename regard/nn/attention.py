@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.memory import Memory
+from regard.nn.named_selections import make_selection
 from regard.nn.scores import Score, make_score
-from regard.nn.selections import Given, Selection, make_selection, rows_at
+from regard.nn.selections import Given, Selection, rows_at
 
 
 @dataclass(frozen=True)

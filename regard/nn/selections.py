@@ -182,29 +182,3 @@ def rows_at(table: Tensor, step: int | None, scores: Tensor) -> Tensor:
     elif step < table.shape[1]:
         rows[..., : known.shape[2]] = table[:, step, None, : known.shape[2]]
     return rows
-
-
-SELECTIONS = ("uniform", "softmax", "hard", "sigmoid", "segments", "local", "oracle")
-
-
-def make_selection(name: str, query_size: int) -> Selection:
-    """The selection of that name, with its usual options."""
-    plain: dict[str, type[Selection]] = {
-        "uniform": Uniform,
-        "softmax": Softmax,
-        "sigmoid": Sigmoid,
-        "oracle": Oracle,
-    }
-    if name in plain:
-        return plain[name]()
-    if name == "local":
-        return Local(query_size)
-    if name == "hard":
-        from regard.nn.hard import Hard
-
-        return Hard()
-    if name == "segments":
-        from regard.nn.segments import Segments  # which is a Selection, and so comes after this file
-
-        return Segments()
-    raise RegardError(f"There is no selection {name!r}.", fix=f"Choose one of {', '.join(SELECTIONS)}.")

@@ -10,9 +10,10 @@ import torch
 
 from regard.errors import RegardError
 from regard.nn import Attention, Memory
+from regard.nn.named_selections import make_selection
 from regard.nn.rescaling import rescale
 from regard.nn.segments import Segments
-from regard.nn.selections import Sigmoid, make_selection
+from regard.nn.selections import Sigmoid
 
 TRANSITIONS = torch.tensor([[0.5, -1.0], [-0.3, 1.2]])
 
