@@ -1,7 +1,7 @@
 """Train the systems of the zoo on their default data and hold them against their bars.
 
     python bench/zoo.py                          all of them (make zoo)
-    python bench/zoo.py --only "g2p reverse"     some of them (make zoo ONLY="g2p reverse")
+    python bench/zoo.py --only g2p reverse       some of them (make zoo ONLY="g2p reverse")
 
 Resumable: a system whose run is finished is not trained again, an interrupted one goes on (--fresh starts over).
 Prints a table, writes the figures with --json FILE, exits with 1 when a bar is missed.
@@ -133,13 +133,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", help="names of systems, separated by spaces")
+    parser.add_argument(
+        "--only", nargs="+", action="extend", default=[], metavar="NAME", help="these systems"
+    )
     parser.add_argument("--folder", type=Path, default=Path("runs/zoo"), help="where the runs are kept")
     parser.add_argument("--fresh", action="store_true", help="train again what is finished")
     parser.add_argument("--json", type=Path, help="write the figures here")
     options = parser.parse_args()
     console = Console(highlight=False)
-    names = options.only.split() or zoo.names()
+    names = [name for part in options.only for name in part.split()] or zoo.names()
     for name in names:
         zoo.text(name)  # raises, with the nearest name, where there is none
     needed = dict.fromkeys(
