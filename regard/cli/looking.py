@@ -41,10 +41,18 @@ class Looked:
         if (self.text is None) == (self.row is None):
             raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
 
-    def by(self, model: Model, output: str | None = None) -> Prediction:
-        """What a model answers, with its trace."""
+    def untold(self, model: Model, output: str) -> Prediction:
+        """What a model that is told where to look answers by itself."""
+        found = replace(self, look=None).by(model, output, own=True)
+        if found.trace is None:
+            return found
+        # the true places of a row are those of the words that belong there, not of the words that were written
+        return replace(found, trace=replace(found.trace, truth={}))
+
+    def by(self, model: Model, output: str | None = None, *, own: bool = False) -> Prediction:
+        """What a model answers, with its trace; of a row its `own` text, or the true one."""
         if self.row is not None:
-            return self._row(model, model.output_name(output))
+            return self._row(model, model.output_name(output), own=own)
         given = parse_line((self.text or "").encode(), "the text", model)
         how: dict[str, Any] = {"output": output, "samples": self.samples, "look": self._told()}
         if self.target is None:
@@ -60,7 +68,7 @@ class Looked:
             raise RegardError(f"this is not JSON: {error}.", where="--look") from None
         return told
 
-    def _row(self, model: Model, output: str) -> Prediction:
+    def _row(self, model: Model, output: str, *, own: bool) -> Prediction:
         dataset = open_dataset(model, (), [self.split])
         if self.row is None or not 0 <= self.row < len(dataset):
             raise RegardError(
@@ -69,7 +77,7 @@ class Looked:
                 fix=f"{self.split} has 0 to {len(dataset) - 1}.",
             )
         batch = dataset.batch([self.row])
-        if isinstance(model.columns[output], TextColumn) and self.look is None:
+        if isinstance(model.columns[output], TextColumn) and self.look is None and not own:
             return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
         return model.answer(batch, output=output, samples=self.samples, look=self._told())[0]
 
@@ -96,7 +104,7 @@ def show_trace(
             continue
         scenes = [figure(found.trace, style=style)]
         if looked.look is not None:
-            before = replace(looked, look=None).by(model, name)
+            before = looked.untold(model, name)
             scenes = before_and_after(before.trace or found.trace, found.trace, style=style)
         if output is not None:
             path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")

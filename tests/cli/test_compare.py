@@ -142,6 +142,14 @@ def test_what_changes_is_shown_beside_what_a_model_does_by_itself(
     assert code == 0, err
     by_itself, told = out.split("told:")
     assert by_itself.startswith("by itself:") and "[ ] told place" in told and "told place" not in by_itself
+    # of a row too it is what the model writes by itself, not what should be written, that stands beside
+    code, out, err = regard("show", runs[0], "--row", "2", "--look", "0-0")
+    assert code == 0, err
+    regard("evaluate", runs[0], "--predictions", str(tmp_path / "p.tsv"))
+    own = (tmp_path / "p.tsv").read_text(encoding="utf-8").splitlines()[3].split("\t")[2]
+    headline = out.splitlines()[0]
+    assert headline.startswith("by itself:") and headline.endswith(f"→ {own}".rstrip())
+    assert "true place" not in out.split("told:")[0]
 
 
 def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str], tmp_path: Path) -> None:
