@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import DataRow, Device
+from regard.cli.options import DataRow, Device, Of
 
 
 def compare(
@@ -28,12 +28,7 @@ def compare(
     split: Annotated[
         str, typer.Option("--split", metavar="NAME", help="The part of the data --row is of.")
     ] = "test",
-    of: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            "--of", metavar="OUTPUT", help="Which output; the first they have in common when absent."
-        ),
-    ] = None,
+    of: Of = None,
     names: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(

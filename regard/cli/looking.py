@@ -86,19 +86,28 @@ def show_trace(
     run: Path,
     looked: Looked,
     *,
+    of: str | None = None,
     grid: bool = False,
     output: Path | None,
     overrides: Sequence[str],
     device: str | None,
 ) -> None:
-    """The figure of each output, in the terminal or as a file; attention over pictures smoothed, or by its grid."""
+    """The figure of each output, or `of` one, in the terminal or as a file; attention over pictures smoothed, or by its
+    grid."""
     from rich.console import Console
 
     from regard.inspect import before_and_after, figure, save, together
 
     model = load(run, overrides, device)
     style: Style = "grid" if grid else "smooth"
-    for name in model.spec.outputs:
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
+    if looked.look is not None and len(names) > 1:
+        raise RegardError(
+            f"which of the outputs is told where to look: {', '.join(names)}?",
+            where="--look",
+            fix=f"--of {names[0]}",
+        )
+    for name in names:
         found = looked.by(model, name)
         if found.trace is None:
             continue
@@ -107,7 +116,7 @@ def show_trace(
             before = looked.untold(model, name)
             scenes = before_and_after(before.trace or found.trace, found.trace, style=style)
         if output is not None:
-            path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
+            path = output if len(names) == 1 else output.with_stem(f"{output.stem}-{name}")
             page = path.suffix.lower() in (".html", ".htm") and looked.look is None
             save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else together(scenes), path)
             print(f"{found.text}\n{path}")

@@ -42,6 +42,10 @@ DataRow = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("--row", metavar="N", help="Row N (from 0) of the spec's data, with its truth, instead."),
 ]
+Of = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--of", metavar="OUTPUT", help="Which output, where there are several."),
+]
 BadRows = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(

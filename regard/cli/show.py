@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, DataRow, Device, Output, Overrides, Run, Seed, search_overrides
+from regard.cli.options import Beam, DataRow, Device, Of, Output, Overrides, Run, Seed, search_overrides
 
 
 def show(
@@ -39,6 +39,7 @@ def show(
             "the output, from 0; '0:0.1,0.2,0.3,0.5' a box of a picture.",
         ),
     ] = None,
+    of: Of = None,
     grid: Annotated[
         bool, typer.Option("--grid", help="Attention over pictures in its true cells, not smoothed.")
     ] = False,
@@ -71,6 +72,7 @@ def show(
     show_trace(
         run,
         Looked(" ".join(text) if text else None, target, row, split, samples, look),
+        of=of,
         grid=grid,
         output=output,
         overrides=changes,

@@ -48,6 +48,8 @@ def told(look: Look, encoded: Mapping[str, Memory], decoder: Any) -> dict[str, M
                 where="look",
                 fix=f"It looks at {', '.join(reading.names)}.",
             )
+        if not isinstance(by_name[name], str):
+            raise RegardError(f"expected a text such as 3-0, received {by_name[name]!r}.", where="look")
     glimpses = decoder.glimpses if isinstance(decoder, LabelDecoder) else None
     return {
         name: replace(memory, told=_table(by_name[name], name, memory, glimpses))
@@ -60,11 +62,13 @@ def told(look: Look, encoded: Mapping[str, Memory], decoder: Any) -> dict[str, M
 def _table(look: str, name: str, memory: Memory, glimpses: int | None) -> Tensor:
     """(1, T, S), a row of a label for each of its glimpses."""
     if ":" in look:
-        places = PlacesColumn("look", of=(name, "output"))
-        steps = _refuse_beyond(look, [int(place.partition(":")[0]) for place in look.split()], glimpses)
-        table = (
-            places.collate([places.encode(look)]).to(memory.mask.device).on(memory.mask, memory.shape, steps)
-        )
+        column = PlacesColumn("look", of=(name, "output"))
+        places = column.collate([column.encode(look)]).to(memory.mask.device)
+        if (places.boxes.shape[-1] == 4) != (memory.shape is not None):
+            kind = "a picture, with boxes of four numbers" if memory.shape else "a line, with spans of two"
+            raise RegardError(f"{name!r} is {kind}.", where=f"look {look!r}")
+        steps = _refuse_beyond(look, places.steps[0].tolist(), glimpses)
+        table = places.on(memory.mask, memory.shape, steps)
     else:
         links = AlignmentColumn("look", of=(name, "output")).encode(look).reshape(-1, 2)  # position, output
         steps, length = _refuse_beyond(look, links[:, 1].tolist(), glimpses), int(memory.mask.sum())

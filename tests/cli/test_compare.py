@@ -176,6 +176,7 @@ def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str],
         (["compare", 0, "--row", "1", "--of", "sauce"], "no output 'sauce' in common. They have target"),
         (["show", 0, "the cat", "--look", "99-0"], "there is no position 99"),
         (["show", 0, "the cat", "--look", "{"], "this is not JSON"),
+        (["show", 0, "the cat", "--of", "sauce"], "no output 'sauce'"),
         (["evaluate", 0, "--compare"], "at least two runs"),
     ],
 )

@@ -122,12 +122,21 @@ def test_boxes_of_a_picture_are_told_to_captions_and_to_glimpses() -> None:
         ("4-0", "no position 4; 'source' has 4, from 0 to 3"),
         ("0", "expected source-target places"),
         ("0:0.5,0.1", "empty"),
+        ("x:0.1,0.5", "expected token:left,top,right,bottom or token:begin,end"),
+        ("0:0,0,0.5,0.5", "'source' is a line, with spans of two"),
+        ({"source": 3}, "expected a text such as 3-0, received 3"),
         ({"sauce": "0-0"}, "does not look at 'sauce'"),
     ],
 )
 def test_what_cannot_be_looked_at_is_refused(look: Any, says: str) -> None:
     with pytest.raises(RegardError, match=says):
         build(spec()).predict(WORD, look=look)
+
+
+def test_a_span_of_a_line_is_told_too() -> None:
+    trace = build(spec(search={"min_length": 2, "max_length": 6})).predict(WORD, look="0:0.5,1").trace
+    assert trace is not None
+    np.testing.assert_allclose(trace.attention["source"][0], [0, 0, 0.5, 0.5], atol=1e-6)
 
 
 def test_one_model_is_told_about_one_input() -> None:
