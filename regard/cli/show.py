@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from regard.cli.options import Beam, DataRow, Device, Of, Output, Overrides, Run, Seed, search_overrides
+from regard.errors import RegardError
 
 
 def show(
@@ -65,6 +66,12 @@ def show(
 
     changes = search_overrides(beam, seed, overrides)
     if gallery:
+        if text or look or target is not None or row is not None:
+            raise RegardError(
+                "a gallery chooses its rows itself.",
+                where="--gallery",
+                fix="Leave out the text, --row, --target and --look.",
+            )
         from regard.cli.gallery import show_gallery
 
         show_gallery(run, gallery, split, grid=grid, output=output, overrides=changes, device=device)

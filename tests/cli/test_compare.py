@@ -177,6 +177,7 @@ def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str],
         (["show", 0, "the cat", "--look", "99-0"], "there is no position 99"),
         (["show", 0, "the cat", "--look", "{"], "this is not JSON"),
         (["show", 0, "the cat", "--of", "sauce"], "no output 'sauce'"),
+        (["show", 0, "the cat", "--gallery", "2"], "a gallery chooses its rows itself"),
         (["evaluate", 0, "--compare"], "at least two runs"),
     ],
 )
