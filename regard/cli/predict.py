@@ -61,27 +61,14 @@ def predict(
     changes = search_overrides(beam, seed, overrides)
     texts = [] if texts == ["-"] else texts or []
     file = None if file == Path("-") else file
-    if texts and file is not None:
-        raise RegardError(
-            f"there are texts and a file, {file}; one of them would not be read.", fix="Leave out one."
-        )
-    if trace and not json_lines:
-        raise RegardError("--trace is written as JSON.", fix="Add --json; `regard show` draws it.")
+    _check_read(texts, file, trace=trace, json_lines=json_lines)
     if column is not None or new_column is not None:
-        if column is None or new_column is None or file is None:
-            raise RegardError(
-                "a table needs --file, --column and --as together.",
-                fix="For example  -f pairs.tsv --column premise --as premise_tree",
-            )
-        if json_lines or n_best > 1:
-            raise RegardError(
-                "--column writes one answer a row.", fix="Leave out --json and --n-best, or --column."
-            )
         from regard.cli.tables import add_column
 
+        table, column, new_column = _whole_table(file, column, new_column, several=json_lines or n_best > 1)
         add_column(
             run,
-            file=file,
+            file=table,
             column=column,
             name=new_column,
             output=output,
@@ -103,3 +90,29 @@ def predict(
         overrides=changes,
         device=device,
     )
+
+
+def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines: bool) -> None:
+    """Nothing that was given is left unread, nothing asked for unwritten."""
+    if texts and file is not None:
+        raise RegardError(
+            f"there are texts and a file, {file}; one of them would not be read.", fix="Leave out one."
+        )
+    if trace and not json_lines:
+        raise RegardError("--trace is written as JSON.", fix="Add --json; `regard show` draws it.")
+
+
+def _whole_table(
+    file: Path | None, column: str | None, name: str | None, *, several: bool
+) -> tuple[Path, str, str]:
+    """The table, the column of it to read, and the one to write, which go together."""
+    if file is None or column is None or name is None:
+        raise RegardError(
+            "a table needs --file, --column and --as together.",
+            fix="For example  -f pairs.tsv --column premise --as premise_tree",
+        )
+    if several:
+        raise RegardError(
+            "--column writes one answer a row.", fix="Leave out --json and --n-best, or --column."
+        )
+    return file, column, name
