@@ -121,45 +121,65 @@ def evaluate(
     )
     model.eval()
     for output, metrics in chosen.items():
+        scores, chance = _measure_output(model, dataset, output, metrics, evaluation, ensemble, dev)
         prefix = f"{output}." if len(chosen) > 1 else ""
-        answers: list[Prediction] = []
-        if any(name in METRICS or rank(name) for name in metrics):
-            answers = answer_all(model, dataset, output, ensemble=ensemble)
-            evaluation.predictions[output] = [answer.text for answer in answers]
-            evaluation.references[output] = references(dataset, output)
-            if model.columns[output].type == "label":
-                truth = [several[0] for several in evaluation.references[output]]
-                evaluation.labels[output] = classification(evaluation.predictions[output], truth)
-        seen = looks(model, dataset, output, ensemble) if set(metrics) & set(LOOKING) else None
-        tuned_on = None if dev is None else partial(_dev_looks, model, dev, output, ensemble)
-        for name in metrics:
-            if name in SUPPORTING or name in LATENT:
-                score = (
-                    measure_facts(name, model, dataset, output)
-                    if name in SUPPORTING
-                    else measure_latent(model, dataset)
-                )
-                if score is not None:
-                    evaluation.scores[prefix + name] = score
-            elif name == POINTING:
-                where = pointed(model, dataset, output, ensemble)
-                if where is not None:
-                    evaluation.scores[prefix + name] = where.score()
-                    evaluation.chance[prefix + name] = where.by_chance()
-            elif rank(name):
-                ranked = measure_rank(name, answers, evaluation.references[output])
-                evaluation.scores[prefix + name], evaluation.chance[prefix + name] = ranked
-            elif name not in LOOKING:
-                evaluation.scores[prefix + name] = _measure(
-                    model, dataset, output, name, evaluation, ensemble
-                )
-            elif seen is not None:
-                evaluation.scores[prefix + name] = measure_looks(name, seen, tuned_on)
-        by_chance = baselines(model, dataset, output) | guesses(model, dataset, output)
-        if set(metrics) & set(LATENT):
-            by_chance |= latent_baselines(model, dataset)
-        evaluation.chance |= {prefix + name: by_chance[name] for name in metrics if name in by_chance}
+        evaluation.scores |= {prefix + name: score for name, score in scores.items()}
+        evaluation.chance |= {prefix + name: score for name, score in chance.items()}
     return evaluation
+
+
+def _measure_output(
+    model: Model,
+    dataset: Dataset,
+    output: str,
+    metrics: Sequence[str],
+    evaluation: Evaluation,
+    ensemble: Ensemble,
+    dev: Callable[[Model], Dataset] | None,
+) -> tuple[dict[str, Score], dict[str, Score]]:
+    """The scores of one output and what one gets for nothing; its answers are put into the evaluation."""
+    scores: dict[str, Score] = {}
+    chance: dict[str, Score] = {}
+    answers: list[Prediction] = []
+    if any(name in METRICS or rank(name) for name in metrics):
+        answers = answer_all(model, dataset, output, ensemble=ensemble)
+        _keep(answers, model, dataset, output, evaluation)
+    seen = looks(model, dataset, output, ensemble) if set(metrics) & set(LOOKING) else None
+    tuned_on = None if dev is None else partial(_dev_looks, model, dev, output, ensemble)
+    for name in metrics:
+        if name in SUPPORTING or name in LATENT:
+            score = (
+                measure_facts(name, model, dataset, output)
+                if name in SUPPORTING
+                else measure_latent(model, dataset)
+            )
+            if score is not None:
+                scores[name] = score
+        elif name == POINTING:
+            where = pointed(model, dataset, output, ensemble)
+            if where is not None:
+                scores[name], chance[name] = where.score(), where.by_chance()
+        elif rank(name):
+            scores[name], chance[name] = measure_rank(name, answers, evaluation.references[output])
+        elif name not in LOOKING:
+            scores[name] = _measure(model, dataset, output, name, evaluation, ensemble)
+        elif seen is not None:
+            scores[name] = measure_looks(name, seen, tuned_on)
+    by_chance = baselines(model, dataset, output) | guesses(model, dataset, output)
+    if set(metrics) & set(LATENT):
+        by_chance |= latent_baselines(model, dataset)
+    return scores, chance | {name: by_chance[name] for name in metrics if name in by_chance}
+
+
+def _keep(
+    answers: Sequence[Prediction], model: Model, dataset: Dataset, output: str, evaluation: Evaluation
+) -> None:
+    """What was answered beside what is true, and of labels which were taken for which."""
+    evaluation.predictions[output] = [answer.text for answer in answers]
+    evaluation.references[output] = references(dataset, output)
+    if model.columns[output].type == "label":
+        truth = [several[0] for several in evaluation.references[output]]
+        evaluation.labels[output] = classification(evaluation.predictions[output], truth)
 
 
 def answer_all(model: Model, dataset: Dataset, output: str, *, ensemble: Ensemble = ()) -> list[Prediction]:
