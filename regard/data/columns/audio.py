@@ -201,7 +201,7 @@ class AudioColumn(Column):
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:
         """values (B, T, mels), lengths (B,)"""
-        rows = [np.asarray(row).reshape(-1, self.mels) for row in encoded]  # type: ignore[union-attr]
+        rows = [np.asarray(encoded[row]).reshape(-1, self.mels) for row in range(len(encoded))]
         lengths = torch.tensor([len(row) for row in rows])
         values = torch.zeros(len(rows), int(lengths.max()), self.mels)
         for place, row in enumerate(rows):

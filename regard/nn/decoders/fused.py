@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell
+from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.fused.reach import within_reach
 from regard.nn.hard import Hard
@@ -39,6 +40,12 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
         and type(attention.select) in (Softmax, Hard, Sigmoid, Segments)
         and within_reach(memories[reading.names[0]].values, decoder.stack.cell(0).weight_hh)
     )
+
+
+def attended(decoder: RecurrentDecoder) -> tuple[str, Attention]:
+    """The one memory a decoder that `knows` approves of attends to, and how."""
+    reading = cast(Reading, decoder.reading)
+    return reading.names[0], reading.attention(reading.names[0])
 
 
 def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
@@ -100,9 +107,8 @@ def unroll(
     """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
     from regard.nn.fused.attentive import PackedAttentive
 
-    reading = decoder.reading
-    name = reading.names[0]  # type: ignore[union-attr]
-    attention, memory = reading.attention(name), memories[name]  # type: ignore[union-attr]
+    name, attention = attended(decoder)
+    memory = memories[name]
     weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
     word, low = decoder.embedding.size, decoder.embedding.size + decoder.summary_size
     state = decoder.start(memories)

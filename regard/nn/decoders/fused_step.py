@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor, nn
 
-from regard.nn.decoders.fused import choice_of, read_weight, reads_alone, score_weights
+from regard.nn.decoders.fused import attended, choice_of, read_weight, reads_alone, score_weights
 from regard.nn.memory import Memory
 from regard.nn.stepping import State, Step
 
@@ -39,9 +39,7 @@ def lay_out(
     from regard.nn.fused import energies, step
     from regard.nn.fused.product import panels
 
-    reading = decoder.reading
-    name = reading.names[0]  # type: ignore[union-attr]
-    attention = reading.attention(name)  # type: ignore[union-attr]
+    name, attention = attended(decoder)
     query, vector = score_weights(attention)
     weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
     word = decoder.embedding.size

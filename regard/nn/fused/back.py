@@ -104,22 +104,8 @@ def _backward(
                 _unbend(d_fed[i], d_reads[place], kept.vectors[place], d.combined[place])
             multiply(alive, (d.combined, low, parts, 0), panels.output, (d.both, low, parts, 0), False)
             _look_back_all(
-                alive,
-                c,
-                low,
-                parts,
-                d_weights,
-                memories,
-                source,
-                alone,
-                panels,
-                scratch,
-                chain,
-                local,
-                kept,
-                d,
-                mine,
-            )
+                alive, c, low, parts, d_weights, memories, source, alone, panels, scratch, chain, local, kept, d, mine
+            )  # fmt: skip
             _retreat_all(alive, low, parts, d.both, kept, d, mine)
             multiply(alive, (d.inputs, low, parts, 0), panels.read, (d_fed, 0, 1, 0), False)
         else:
@@ -128,22 +114,8 @@ def _backward(
                 copy(d_reads[low + i * parts], d.both[low + i * parts, size:])
             multiply(alive, (d.inputs, low, parts, 0), panels.read, (d.both, low, parts, size), True)
             _look_back_all(
-                alive,
-                c,
-                low,
-                parts,
-                d_weights,
-                memories,
-                source,
-                alone,
-                panels,
-                scratch,
-                chain,
-                local,
-                kept,
-                d,
-                mine,
-            )
+                alive, c, low, parts, d_weights, memories, source, alone, panels, scratch, chain, local, kept, d, mine
+            )  # fmt: skip
         multiply(alive, (d.recurrent, low, parts, 0), panels.recurrent, (mine, 0, 1, 0), True)
     for i in range(rows):
         copy(mine[i], d.first[c + i * parts])
