@@ -10,13 +10,14 @@ from typing import Any
 from rich.console import Console
 
 from regard.data import Batches, Dataset
+from regard.data.readers.opening import kind
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metric, evaluate
 from regard.model import Model
 from regard.model.columns import make_columns, teach_columns
 from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns, write_text
 from regard.pairs import is_data_file, pairs_spec, rows_file
-from regard.sources import Splits, build_dataset, open_splits
+from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
 from regard.teaching import learn_from_teacher, load_teachers
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
@@ -24,6 +25,7 @@ from regard.training import fit as fit_network
 from regard.zoo import find
 
 DEFAULT_BATCH_COST = 4000
+WITH_HEADERS = (".tsv", ".tab", ".csv")
 
 
 class Experiment:
@@ -165,6 +167,7 @@ class Experiment:
             f"vocabularies: {sizes}",
             highlight=False,
         )
+        self._tell_first_line(train, dev)
         for split, dataset in (("train", train), ("dev", dev)):
             if dataset.rejected:
                 place = "rejected.tsv" if split == "train" else f"rejected-{split}.tsv"
@@ -175,6 +178,19 @@ class Experiment:
                 )
             for remark in dataset.remarks():
                 self.console.print(f"[yellow]{split}: {remark}[/yellow]", highlight=False)
+
+    def _tell_first_line(self, *datasets: Dataset) -> None:
+        """A table's first line that was read as a row, so that a header with other names does not pass for one."""
+        for dataset in datasets:
+            file, _, line = dataset.where(0).rpartition(":") if len(dataset) else ("", "", "")
+            if line == "1" and kind(file) in WITH_HEADERS:
+                row = "   ".join(f"{name}: {value[:40]}" for name, value in dataset.raw(0).items())
+                names = ", ".join(file_fields(self.spec))
+                self.console.print(
+                    f"{file}:1 is read as a row, no header with {names}:   {row}",
+                    highlight=False,
+                    markup=False,
+                )
 
     def _finish(self, result: Result) -> None:
         self.model.eval()

@@ -113,3 +113,19 @@ def test_a_pair_with_nothing_in_it_is_refused(nothing: float | None, tmp_path: P
     """As a table of pandas has it where a cell was empty: it must not become the text "nan"."""
     with pytest.raises(RegardError, match="row 3: the target is missing"):
         regard.fit([*pairs(2), ("abc", nothing)], run=tmp_path / "run", quiet=True)
+
+
+@pytest.mark.parametrize(("header", "told"), [("word\tsound\n", True), ("source\ttarget\n", False)])
+def test_a_header_with_other_names_is_told_to_be_a_row(
+    header: str,
+    told: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    path = tmp_path / "words.tsv"
+    path.write_text(header + "".join(f"{word}\t{said}\n" for word, said in pairs(60)), encoding="utf-8")
+    regard.fit(path, run=tmp_path / "run", overrides=[*SMALL, "training.steps=1"], device="cpu")
+    said = f"{path}:1 is read as a row, no header with source, target:   source: word   target: sound"
+    assert (said in " ".join(capsys.readouterr().out.split("\n"))) == told
