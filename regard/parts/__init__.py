@@ -1,0 +1,37 @@
+"""Parts: everything a model is made of, found by kind and name.
+
+A part is one class in one file. Its options are the nested class `Options` (typed, frozen, documented), and it registers
+itself:
+
+    @register("cell", "mgu")
+    class MGUCell(Cell):
+        class Options(Cell.Options):
+            size: Size = 256
+
+A spec names a part by `type:`. The schema of specs, the builder, the board of `regard describe` and docs/spec.md are
+derived from what is registered here. Packages add parts through the entry point group `regard.parts`.
+"""
+
+from regard.parts.choice import find, nearest, one_of
+from regard.parts.options import Count, Dropout, NotNegative, Options, Positive, Share, Size, as_data
+from regard.parts.registry import KINDS, Origin, names, origin, part, register
+
+__all__ = [
+    "KINDS",
+    "Count",
+    "Dropout",
+    "NotNegative",
+    "Options",
+    "Origin",
+    "Positive",
+    "Share",
+    "Size",
+    "as_data",
+    "find",
+    "names",
+    "nearest",
+    "one_of",
+    "origin",
+    "part",
+    "register",
+]

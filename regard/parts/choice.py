@@ -1,0 +1,98 @@
+"""Choosing a part: a key of a spec whose value names one, `cell: gru` or `cell: {type: gru, update: cho}`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+
+from regard.parts.options import Options
+from regard.parts.registry import names, new_name, part
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The marker of a field that holds the options of one part of a kind; see `one_of`."""
+
+    kind: str
+    default: str | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        return core_schema.no_info_plain_validator_function(self.validate)
+
+    def validate(self, value: Any) -> Options:
+        if isinstance(value, Options):
+            if value.kind != self.kind:
+                raise PydanticCustomError(
+                    "wrong_part",
+                    "expected a {wanted}, received the {kind} {name}",
+                    {"wanted": self.kind, "kind": value.kind or "options of", "name": repr(value.type)},
+                )
+            return value
+        options = self.options_of(value)
+        given = (
+            {key: item for key, item in value.items() if key != "type"} if isinstance(value, Mapping) else {}
+        )
+        return options.model_validate(given)
+
+    def options_of(self, value: Any) -> type[Options]:
+        """The options class of the part that a value names; a ValidationError where it names none."""
+        if isinstance(value, str):
+            name, place = value, ()
+        elif isinstance(value, Mapping):
+            if value.get("type", self.default) is None:
+                raise _mistake("missing_part", "the key 'type' is missing", ("type",), value, self.kind, "")
+            name, place = value.get("type", self.default), ("type",)
+        else:
+            raise _mistake(
+                "part_type", "expected a name or a mapping of options", (), value, self.kind, value
+            )
+        found = part(self.kind, name) if isinstance(name, str) else None
+        if found is None:
+            raise _mistake("unknown_part", "{name} is not a known {kind}", place, value, self.kind, name)
+        chosen: type[Options] = (
+            found if isinstance(found, type) and issubclass(found, Options) else found.Options
+        )
+        return chosen
+
+
+def one_of(kind: str, default: str | None = None) -> OneOf:
+    """For a field of options: `cell: Annotated[Any, one_of("cell")] = "gru"`.
+
+    default   the part of a mapping that does not say its type
+    """
+    return OneOf(kind, default)
+
+
+def find(kind: str, name: str) -> Any:
+    """The part of that name, or an error with the nearest one."""
+    found = part(kind, name)
+    if found is None:
+        from regard.errors import RegardError
+
+        raise RegardError(f"there is no {kind} {name!r}.", fix=suggestion(kind, name))
+    return found
+
+
+def suggestion(kind: str, name: str) -> str:
+    """What to write instead of a name no part has."""
+    renamed = new_name(kind, name)
+    return f"It is now called {renamed}." if renamed else nearest(str(name), names(kind))
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """`Did you mean size?`, or the whole list when nothing is near."""
+    match = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
+    return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(sorted(known))}."
+
+
+def _mistake(
+    kind: str, message: str, place: tuple[str, ...], received: Any, part_kind: str, name: Any
+) -> ValidationError:
+    error = PydanticCustomError(kind, message, {"kind": part_kind, "name": repr(name)})  # type: ignore[arg-type]
+    details = InitErrorDetails(type=error, loc=place, input=received, ctx={})
+    return ValidationError.from_exception_data(part_kind, [details])

@@ -1,0 +1,61 @@
+"""Options: what a part can be told, as validated data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Dropout = Annotated[float, Field(ge=0.0, lt=1.0)]
+Size = Annotated[int, Field(ge=1, le=65536)]
+Positive = Annotated[float, Field(gt=0.0)]
+NotNegative = Annotated[float, Field(ge=0.0)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+
+class Options(BaseModel):
+    """Frozen, validated when made; unknown keys are refused by name.
+
+    kind, type   of the part these options belong to; set when the part is registered, empty for options of no part
+    part         the class that is registered
+    moved        {an earlier key: what to write instead}, for keys that were renamed or have moved
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        str_strip_whitespace=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        validate_default=True,
+    )
+
+    kind: ClassVar[str] = ""
+    type: ClassVar[str] = ""
+    part: ClassVar[Any] = None
+    moved: ClassVar[Mapping[str, str]] = {}
+
+    def __repr_name__(self) -> str:
+        return type(self).__qualname__
+
+
+def as_data(value: Any, *, unset: bool = False) -> Any:
+    """Options as the plain data a YAML file holds, the part's name as `type`.
+
+    unset   also the options that were left at their defaults
+    """
+    if isinstance(value, Options):
+        chosen = type(value).model_fields if unset else sorted(value.model_fields_set, key=_order(value))
+        data = {name: as_data(getattr(value, name), unset=unset) for name in chosen}
+        return {"type": value.type, **data} if value.type else data
+    if isinstance(value, Mapping):
+        return {key: as_data(item, unset=unset) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [as_data(item, unset=unset) for item in value]
+    return value
+
+
+def _order(value: Options) -> Any:
+    return list(type(value).model_fields).index

@@ -1,0 +1,137 @@
+"""The registry: every part by its kind and its name.
+
+Our own parts are the modules of the folders in `KINDS`: a kind's folder is imported when a part of that kind is first
+asked for, and each file registers what it holds. Installed packages are imported through the entry point group
+`regard.parts`; nothing else is ever imported because a spec or a model folder names it.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import Any, TypeVar
+
+from regard.errors import RegardError
+from regard.parts.options import Options
+from regard.version import __version__
+
+KINDS = {
+    "column": "regard.data.columns",
+    "reader": "regard.data.readers",
+    "world": "regard.worlds",
+    "package": "regard.data.packages",
+    "cell": "regard.nn.cells",
+    "score": "regard.nn.scores",
+    "selection": "regard.nn.selections",
+    "network": "regard.nn.encoders.image",
+    "encoder": "regard.nn.encoders",
+    "decoder": "regard.nn.decoders",
+    "metric": "regard.metrics",
+    "schedule": "regard.training.schedules",
+}
+"""Each kind of part and the folder whose files hold ours."""
+GROUP = "regard.parts"
+
+_PARTS: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+_FORMER: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+_loaded: set[str] = set()
+
+Registered = TypeVar("Registered", bound=type)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The distribution a part came from; both empty for a part that a script registered."""
+
+    distribution: str = ""
+    version: str = ""
+
+
+def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[[Registered], Registered]:
+    """Make a class known as the part `name` of a kind: `@register("selection", "sparsemax")`.
+
+    formerly   names it had before, so that a spec that still uses one is answered with the new one
+    """
+    if kind not in KINDS:
+        raise RegardError(f"there is no kind of part {kind!r}.", fix=f"The kinds are {', '.join(KINDS)}.")
+
+    def remember(made: Registered) -> Registered:
+        known = _PARTS[kind].get(name)
+        if known is not None and _place(known) != _place(made):
+            raise RegardError(
+                f"the {kind} {name!r} is defined twice: by {_place(known)} and by {_place(made)}.",
+                fix="Register one of them under another name.",
+            )
+        _own_options(made, kind, name)
+        _PARTS[kind][name] = made
+        _FORMER[kind].update(dict.fromkeys(formerly, name))
+        return made
+
+    return remember
+
+
+def _own_options(made: Any, kind: str, name: str) -> None:
+    """Every part has an options class of its own, so that options know which part they are of."""
+    if isinstance(made, type) and issubclass(made, Options):
+        options: Any = made
+    else:
+        options = vars(made).get("Options")
+        if options is None:
+            base = getattr(made, "Options", Options)
+            body = {"__module__": made.__module__, "__qualname__": f"{made.__qualname__}.Options"}
+            options = type("Options", (base,), body)
+            made.Options = options
+    options.kind, options.type, options.part = kind, name, made
+
+
+def _place(made: Any) -> str:
+    return f"{made.__module__}.{made.__qualname__}"
+
+
+def part(kind: str, name: str) -> Any:
+    """The class registered as `name`, or None."""
+    _load(kind)
+    return _PARTS[kind].get(name)
+
+
+def names(kind: str) -> list[str]:
+    """The names of all parts of a kind, sorted."""
+    _load(kind)
+    return sorted(_PARTS[kind])
+
+
+def new_name(kind: str, name: str) -> str | None:
+    """What a part is called now that was once called `name`; None for a name that never was."""
+    _load(kind)
+    return _FORMER[kind].get(name)
+
+
+def origin(made: Any) -> Origin:
+    """The distribution that holds a part."""
+    package = str(made.__module__).partition(".")[0]
+    if package == "regard":
+        return Origin("regard", __version__)
+    found = metadata.packages_distributions().get(package)
+    return Origin(found[0], metadata.version(found[0])) if found else Origin()
+
+
+def _load(kind: str) -> None:
+    """Import our own parts of a kind, and once those of installed packages."""
+    if kind not in _loaded:
+        _loaded.add(kind)
+        folder = import_module(KINDS[kind])
+        for module in pkgutil.iter_modules(folder.__path__):
+            import_module(f"{folder.__name__}.{module.name}")
+    if GROUP not in _loaded:
+        _loaded.add(GROUP)
+        for entry in metadata.entry_points(group=GROUP):
+            try:
+                entry.load()
+            except Exception as error:  # somebody else's package must not break the parts that work
+                warnings.warn(
+                    f"The parts of {entry.value!r} could not be loaded: {type(error).__name__}: {error}",
+                    stacklevel=2,
+                )
