@@ -1,6 +1,6 @@
 """Parts: everything a model is made of, found by kind and name.
 
-A part is one class in one file. Its options are the nested class `Options` (typed, frozen, documented), and it registers
+A part is one class in one file. Its options are the nested class `Options` (typed, frozen, documented); it registers
 itself:
 
     @register("cell", "mgu")

@@ -41,8 +41,9 @@ class OneOf:
 
     def options_of(self, value: Any) -> type[Options]:
         """The options class of the part that a value names; a ValidationError where it names none."""
+        place: tuple[str, ...] = ()
         if isinstance(value, str):
-            name, place = value, ()
+            name: Any = value
         elif isinstance(value, Mapping):
             if value.get("type", self.default) is None:
                 raise _mistake("missing_part", "the key 'type' is missing", ("type",), value, self.kind, "")
