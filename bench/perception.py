@@ -27,7 +27,7 @@ from rich.table import Table
 
 from regard.data import Batches, Dataset
 from regard.model import Model
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 from regard.model.store import versions
 from regard.sources import open_splits
 from regard.spec import Spec
@@ -89,7 +89,7 @@ def spec_of(folder: Path, size: int) -> Spec:
 def measure(folder: Path, kind: str, size: int, threads: int, rounds: int, steps: int) -> Measured:
     spec = spec_of(folder, size)
     rows, columns = open_splits(spec)["train"], make_columns(spec)
-    teach_columns(columns, spec, lambda: rows)
+    fit_columns(columns, spec, lambda: rows)
     torch.manual_seed(spec.training.seed)
     network = Model.build(spec, columns).network.train()
     update = Updater(

@@ -64,8 +64,8 @@ def make_step(select: str, score: str, feeding: bool, size: Size, device: str) -
         {"source": encoder},
         size=size.D,
         attention={"source": Attention(size.D, encoder.value_size, score=score, select=select)},
-        looking="current",
-        feeding=feeding,
+        state="current",
+        feed=feeding,
     )
     network = nn.ModuleList([encoder, decoder]).to(device)
     optimizer = torch.optim.Adam(network.parameters(), fused=device == "cuda")

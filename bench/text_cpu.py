@@ -96,7 +96,7 @@ def run_ours(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, fl
         {"src": encoder},
         size=256,
         attention={"src": attention},
-        looking="current",
+        state="current",
     )
     parameters = [*encoder.parameters(), *decoder.parameters()]
     optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)

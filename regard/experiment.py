@@ -11,15 +11,15 @@ from rich.console import Console
 
 from regard.data import Batches, Dataset
 from regard.data.readers.opening import kind
+from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metric, evaluate
 from regard.model import Model
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns, write_text
 from regard.pairs import is_data_file, pairs_spec, rows_file
 from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
-from regard.teaching import learn_from_teacher, load_teachers
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.zoo import find
@@ -94,7 +94,7 @@ class Experiment:
             vary=True,
             workers=options.workers,
         )
-        self.model.network.teaching = load_teachers(self.model)
+        self.model.network.distillation = load_distillation(self.model)
         self._announce(train, dev)
         if process_rank() == 0:
             write_text(self.run / SPEC, self.spec.to_yaml())
@@ -142,8 +142,8 @@ class Experiment:
         if self.resumed and stored.is_file():
             return dict(read_columns(stored))
         columns = make_columns(self.spec)
-        if not learn_from_teacher(columns, self.spec):
-            teach_columns(columns, self.spec, lambda: self.splits["train"])
+        if not columns_from(columns, self.spec):
+            fit_columns(columns, self.spec, lambda: self.splits["train"])
         if process_rank() == 0:
             self.run.mkdir(parents=True, exist_ok=True)
             write_columns(stored, columns)

@@ -14,7 +14,7 @@ from regard.errors import RegardError
 from regard.evaluation import open_dataset
 from regard.inspect.sights import Style
 from regard.model import Model
-from regard.model.telling import Look
+from regard.model.override import Override
 from regard.prediction import Prediction
 
 
@@ -27,7 +27,7 @@ class Looked:
     row      a row of the data instead of a text: a text is written as it truly is, anything else is answered
     split    the part of the data the row is of
     samples  how many structures to draw
-    look     where to look instead, as `Look`; a JSON object by the inputs' names where several are looked at
+    look     where to look instead, as `Override`; a JSON object by the inputs' names where several are looked at
     """
 
     text: str | None = None
@@ -59,7 +59,7 @@ class Looked:
             return model.predict([given], **how)[0]
         return model.score([given], [self.target], **how)[0]
 
-    def _told(self) -> Look | None:
+    def _told(self) -> Override | None:
         if self.look is None or not self.look.lstrip().startswith("{"):
             return self.look
         try:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.describe.attention import drawing_line
-from regard.describe.lines import Answer, column_line, decoder_lines, encoder_lines, loss_line
-from regard.spec import RecurrentDecoderSpec, Spec, TrainingSpec
+from regard.model.counting import parameter_counts
+from regard.spec import Spec, TrainingSpec
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+Answer = list[str]
 
 
 def answers(spec: Spec) -> dict[str, Answer]:
@@ -21,12 +23,12 @@ def answers(spec: Spec) -> dict[str, Answer]:
         "encoder": [
             line
             for name, encoder in spec.encoder.items()
-            for line in _named(name, encoder_lines(encoder), spec.encoder)
+            for line in _named(name, encoder.part.board(encoder), spec.encoder)
         ],
         "decoder": [
             line
             for name in spec.outputs
-            for line in _named(name, decoder_lines(spec.decoder[name]), spec.outputs)
+            for line in _named(name, spec.decoder[name].part.board(spec.decoder[name]), spec.outputs)
         ],
         "parameters": [],
         "loss": _loss(spec),
@@ -66,10 +68,10 @@ def board(spec: Spec, what: str = "") -> RenderableType:
 
 
 def _data(spec: Spec) -> Answer:
-    inputs = ", ".join(column_line(column, name) for name, column in spec.inputs.items())
-    outputs = ", ".join(column_line(column, name) for name, column in spec.outputs.items())
+    inputs = ", ".join(column.part.describe(column, name) for name, column in spec.inputs.items())
+    outputs = ", ".join(column.part.describe(column, name) for name, column in spec.outputs.items())
     lines = [f"pairs (x, y):   x = {inputs}   y = {outputs}"]
-    lines += [f"known truth: {column_line(column, name)}" for name, column in spec.truth.items()]
+    lines += [f"known truth: {column.part.describe(column, name)}" for name, column in spec.truth.items()]
     if spec.data.world:
         lines.append(f"from the generated world {spec.data.world!r}")
     elif spec.data.package:
@@ -81,8 +83,6 @@ def _data(spec: Spec) -> Answer:
 
 
 def _parameters(spec: Spec, what: str) -> Answer:
-    from regard.model.counting import parameter_counts
-
     run = Path(what)
     known = run / "columns.json"
     counts, sizes = parameter_counts(spec, known if known.is_file() else None)
@@ -96,7 +96,7 @@ def _loss(spec: Spec) -> Answer:
     lines = []
     for name, decoder in spec.decoder.items():
         weight = f"{decoder.weight} · " if decoder.weight != 1.0 else ""
-        lines += _named(name, [weight + loss_line(decoder)], spec.outputs)
+        lines += _named(name, [weight + decoder.part.board_loss(decoder)], spec.outputs)
     return lines
 
 
@@ -117,17 +117,9 @@ def _algorithm(spec: Spec) -> Answer:
     lines = [
         f"{training.optimizer}, rate {rate}{clip}; batches of {batch}, {_duration(training)}, seed {training.seed}",
     ]
-    if any(isinstance(decoder, RecurrentDecoderSpec) for decoder in spec.decoder.values()):
-        lines.append("teacher forcing, back-propagation through time")
     for decoder in spec.decoder.values():
-        if isinstance(decoder, RecurrentDecoderSpec) and decoder.scheduled_sampling:
-            sampling = decoder.scheduled_sampling
-            lines[-1] = (
-                f"scheduled sampling up to {sampling.share} over {sampling.steps} steps, back-propagation through time"
-            )
-        if isinstance(decoder, RecurrentDecoderSpec):
-            lines += [drawing_line(part.hard) for part in decoder.attention if part.select == "hard"]
-    if any(isinstance(decoder, RecurrentDecoderSpec) for decoder in spec.decoder.values()):
+        lines += [line for line in decoder.part.board_algorithm(decoder) if line not in lines]
+    if any(decoder.part.stepwise for decoder in spec.decoder.values()):
         ways = {
             "greedy": "greedy search",
             "beam": f"beam search of {search.beam}, length penalty {search.length_penalty:g}",

@@ -27,7 +27,7 @@ from regard.metrics import (
     perplexity,
 )
 from regard.model import Model
-from regard.model.answers import in_order
+from regard.model.order import in_order
 from regard.prediction import Prediction
 
 USUAL = {"text": ("bleu", "exact"), "label": ("accuracy",), "tags": ("tag_accuracy",), "tree": ("uas", "las")}

@@ -23,12 +23,12 @@ def measure_latent(model: Model, dataset: Dataset) -> Score | None:
         with torch.inference_mode():
             memories = model.network.encode(batch.to(model.device))
         for name, column in known.items():
-            arcs = memories[name].arcs
-            if arcs is None:
+            found_heads = memories[name].heads
+            if found_heads is None:
                 continue
             trees = batch[column]
             for heads, true, length in zip(
-                arcs.heads().tolist(), trees.heads.tolist(), trees.lengths.tolist(), strict=True
+                found_heads.heads().tolist(), trees.heads.tolist(), trees.lengths.tolist(), strict=True
             ):
                 found.append(heads[:length])
                 truth.append(true[:length])

@@ -10,7 +10,6 @@ from regard.data.columns import Column, PlacesColumn
 from regard.evaluation.together import Ensemble, batches
 from regard.metrics import Score, centre_pointing, pointing
 from regard.model import Model
-from regard.nn import RecurrentDecoder
 
 POINTING = "pointing"
 
@@ -34,7 +33,7 @@ def pointed(model: Model, dataset: Dataset, output: str, ensemble: Ensemble = ()
     """Where the model looks while it writes the true outputs; None where no places are known or nothing looks."""
     known = places_of(model, dataset.columns, output)
     found = Pointed()
-    written = isinstance(model.network.decoders[output], RecurrentDecoder)
+    written = model.network.decoders[output].stepwise
     for batch, beside in batches(dataset, ensemble) if known else ():
         answers = (
             model.score_batch(batch, output, ensemble=beside)

@@ -23,7 +23,10 @@ class Looked:
 
 def looked(trace: Trace, name: str) -> Looked:
     """The looks at an input that was attended to."""
-    several, outlined = trace.glimpses.get(name), "told place" if name in trace.told else "true place"
+    several, outlined = (
+        trace.glimpses.get(name),
+        "imposed place" if name in trace.overridden else "true place",
+    )
     if several is None:
         truth = trace.truth.get(name)
         return Looked(tuple(trace.output), trace.attention[name], truth, trace.probabilities, outlined)

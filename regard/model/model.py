@@ -11,13 +11,14 @@ import torch
 from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
-from regard.model.answers import in_order
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import make_columns
+from regard.model.inference import BatchInference
 from regard.model.inputs import Input, input_row, one_or_several
 from regard.model.network import Network
-from regard.model.posed import Posed
+from regard.model.order import in_order
+from regard.model.override import Override, check_look
 from regard.model.searching import searched
 from regard.model.store import (
     CARD,
@@ -33,7 +34,6 @@ from regard.model.store import (
     write_text,
     write_weights,
 )
-from regard.model.telling import Look, check_look
 from regard.prediction import Prediction
 from regard.spec import Spec
 
@@ -115,7 +115,7 @@ class Model:
         batch_rows    inputs computed at a time; the answers do not depend on it
         prefix        how every output must begin
         ensemble      other models to decide together with
-        look          where to look instead, for one input: `Look` of `regard.model.telling`
+        look          where to look instead, for one input: `Override` of `regard.model.override`
         and the fields of the spec's `search`: method, beam, length_penalty, n_best, max_length, temperature, …
         """
         several, single = one_or_several(inputs)
@@ -132,7 +132,7 @@ class Model:
         batch_rows: int = PREDICT_ROWS,
         prefix: str | None = None,
         ensemble: Sequence[Model] = (),
-        look: Look | None = None,
+        look: Override | None = None,
         **search: Any,
     ) -> list[Prediction]:
         if not inputs:
@@ -189,7 +189,7 @@ class Model:
         *,
         output: str | None = None,
         samples: int = 0,
-        look: Look | None = None,
+        look: Override | None = None,
     ) -> list[Prediction]:
         check_look(look, inputs=len(inputs))
         name = self.output_name(output)
@@ -233,13 +233,13 @@ class Model:
         structures: bool = False,
         samples: int = 0,
         ensemble: Sequence[tuple[Model, Batch]] = (),
-        look: Look | None = None,
+        look: Override | None = None,
     ) -> list[Prediction]:
         """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
-        posed = self._posed(batch, output, look)
-        found = posed.given([other._posed(part, output) for other, part in ensemble])
-        answers = posed.answers(found)
-        return posed.structured(posed.seen(answers), found, samples) if structures else answers
+        inference = self._inference(batch, output, look)
+        found = inference.given([other._inference(part, output) for other, part in ensemble])
+        answers = inference.answers(found)
+        return inference.structured(inference.seen(answers), found, samples) if structures else answers
 
     @torch.inference_mode()
     def answer(
@@ -251,20 +251,20 @@ class Model:
         samples: int = 0,
         prefix: str | None = None,
         ensemble: Sequence[tuple[Model, Batch]] = (),
-        look: Look | None = None,
+        look: Override | None = None,
     ) -> list[Prediction]:
         """Predictions for the rows of a batch; a batch of one may be told where to `look`."""
         name = self.output_name(output)
-        posed = self._posed(batch, name, look)
-        found = posed.find(prefix, [other._posed(part, name) for other, part in ensemble])
-        answers = posed.answers(found, trace=trace)
+        inference = self._inference(batch, name, look)
+        found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble])
+        answers = inference.answers(found, trace=trace)
         if not trace:
             return answers
-        answers = posed.seen(answers)
-        return answers if ensemble else posed.structured(answers, found, samples)
+        answers = inference.seen(answers)
+        return answers if ensemble else inference.structured(answers, found, samples)
 
-    def _posed(self, batch: Batch, output: str, look: Look | None = None) -> Posed:
-        return Posed(self.spec, self.columns, self.network, batch.to(self.device), output, look)
+    def _inference(self, batch: Batch, output: str, look: Override | None = None) -> BatchInference:
+        return BatchInference(self.spec, self.columns, self.network, batch.to(self.device), output, look)
 
     def searching(self, **changes: Any) -> Model:
         """The same model with other search options."""

@@ -1,13 +1,17 @@
+"""Plain torch modules: cells, scores, selections, attention, encoders, decoders, search."""
+
 from regard.nn.attention import Attention, Look
-from regard.nn.cells import GRUCell, LSTMCell, RNNCell
+from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders import (
-    AlignDecoder,
-    ChainTagsDecoder,
-    FactsDecoder,
+    CRFDecoder,
+    Decoder,
+    DecomposableDecoder,
     LabelDecoder,
-    Objective,
+    MemoryNetworkDecoder,
     RecurrentDecoder,
+    StepwiseDecoder,
     TagsDecoder,
+    TextObjective,
     TreeDecoder,
 )
 from regard.nn.embedding import Embedding
@@ -18,29 +22,32 @@ from regard.nn.encoders import (
     ImageEncoder,
     MeanEncoder,
     ParentedEncoder,
-    PyramidEncoder,
+    PyramidalEncoder,
     RecurrentEncoder,
     StoryEncoder,
     VideoEncoder,
 )
-from regard.nn.guide import guide_loss
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
-from regard.nn.selections import Selection
+from regard.nn.scores import AttentionScore
+from regard.nn.selections import Given, Selection
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 
 __all__ = [
-    "AlignDecoder",
     "Attention",
+    "AttentionScore",
     "BagEncoder",
-    "ChainTagsDecoder",
+    "CRFDecoder",
+    "Cell",
     "ConvolutionalEncoder",
     "ConvolutionalSpelling",
+    "Decoder",
+    "DecomposableDecoder",
     "Embedding",
     "Encoder",
-    "FactsDecoder",
     "GRUCell",
+    "Given",
     "ImageEncoder",
     "LSTMCell",
     "LabelDecoder",
@@ -48,19 +55,20 @@ __all__ = [
     "Loss",
     "MeanEncoder",
     "Memory",
-    "Objective",
+    "MemoryNetworkDecoder",
     "ParentedEncoder",
     "Parents",
-    "PyramidEncoder",
+    "PyramidalEncoder",
     "RNNCell",
     "RecurrentDecoder",
     "RecurrentEncoder",
     "RecurrentSpelling",
     "Selection",
     "SpelledEmbedding",
+    "StepwiseDecoder",
     "StoryEncoder",
     "TagsDecoder",
+    "TextObjective",
     "TreeDecoder",
     "VideoEncoder",
-    "guide_loss",
 ]

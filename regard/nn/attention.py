@@ -1,16 +1,20 @@
-"""Attention: score, select, read."""
+"""Attention: score, select, read. Every look of every part goes through this one call."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from regard import parts
 from regard.nn.memory import Memory
-from regard.nn.named_selections import make_selection
-from regard.nn.scores import Score, make_score
-from regard.nn.selections import Given, Selection, rows_at
+from regard.nn.products import weighted_sums
+from regard.nn.scores import AnyScore, AttentionScore, make_score
+from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_selection, rows_at
+from regard.parts import Mistakes, NotNegative, names, part
 
 
 @dataclass(frozen=True)
@@ -34,52 +38,205 @@ class Attention(nn.Module):
         c = Σ_s α_s · values_s      the expected reading; sigmoid and segments divide it by γ = (1/λ) Σ_s α_s
 
     A pure call: the keys are computed once per sequence with `keys` and passed in; nothing is left behind. K
-    hypotheses about one source are K queries of one memory. Where a memory is `told`, α is what it was told.
+    hypotheses about one source are K queries of one memory. Where a memory has an `override`, α is what it says.
     """
+
+    class Options(parts.Settings):
+        """How a decoder looks at a memory: score, select, read."""
+
+        score: AnyScore = "additive"
+        """How well a query and a position agree."""
+        select: AnySelection = "softmax"
+        """The distribution over where to look."""
+        over: str | None = None
+        """The input to look at; default: the only one."""
+        guide: NotNegative = 0.0
+        """Weight of the loss between the selection and the true alignment."""
+        truth: str | None = None
+        """The truth column with the alignment; default: the only one."""
+
+        moved = {
+            "size": "score: {type: additive, size: …}",
+            "filters": "score: {type: location, filters: …}",
+            "reach": "score: {type: location, reach: …}",
+            "window": "select: {type: local, window: …}",
+            "centre": "select: {type: local, center: …}",
+            "normalize": "select: {type: sigmoid, normalize: …} or {type: segments, normalize: …}",
+            "decay": "select: {type: segments, decay: …}",
+            "hard": "select: {type: hard, …}",
+        }
 
     def __init__(
         self,
         query_size: int,
         value_size: int,
         *,
-        score: Score | str = "additive",
+        score: AttentionScore | str = "additive",
         select: Selection | str = "softmax",
-        size: int | None = None,
         key_size: int | None = None,
     ) -> None:
         super().__init__()
         self.query_size, self.value_size = query_size, value_size
         self.score = (
-            make_score(score, query_size, key_size or value_size, size) if isinstance(score, str) else score
+            score
+            if isinstance(score, AttentionScore)
+            else make_score(score, query_size, key_size or value_size)
         )
-        self.select = make_selection(select, query_size) if isinstance(select, str) else select
+        self.select = select if isinstance(select, Selection) else make_selection(select, query_size)
+
+    @classmethod
+    def build(cls, options: Any, query_size: int, source: Any) -> Attention:
+        """The attention with its options, over the memory that `source` (an encoder) leaves."""
+        key_size = getattr(source, "key_size", None)
+        return cls(
+            query_size,
+            source.value_size,
+            score=make_score(options.score, query_size, key_size or source.value_size),
+            select=make_selection(options.select, query_size),
+            key_size=key_size,
+        )
+
+    @classmethod
+    def equations(cls, options: Any, query: str) -> str:
+        """Score, select, read, as they are computed."""
+        select = options.select.part
+        chosen, read = select.equation(options.select, query), select.read_equation(options.select)
+        if not select.learns:
+            return f"{chosen}   {read}"
+        score = options.score.part.equation(options.score, query, "h_j")
+        return f"e_tj = {score}   {chosen}   {read}"
 
     def keys(self, memory: Memory) -> Tensor:
         """(B, S, A): the memory as the score wants to see it, computed once per sequence."""
         return self.score.keys(memory.values if memory.keys is None else memory.keys)
 
     def forward(
-        self,
-        query: Tensor,
-        memory: Memory,
-        keys: Tensor | None = None,
-        *,
-        truth: Tensor | None = None,
-        step: int | None = None,
-        previous: Tensor | None = None,
-        drawing: Tensor | None = None,
+        self, query: Tensor, memory: Memory, keys: Tensor | None = None, given: Given = NOTHING
     ) -> Look:
-        """query (B, T, Q); `truth` and `step` as in `Given`.
+        """query (B, T, Q)."""
+        scores = self.score(query, self.keys(memory) if keys is None else keys, given.previous)
+        return self.look(scores, memory, replace(given, query=query))
 
-        previous   (B, T, S) for a score that remembers
-        drawing    (B) the rows that draw, for a selection that does
+    def look(
+        self, scores: Tensor, memory: Memory, given: Given = NOTHING, *, select: Selection | None = None
+    ) -> Look:
+        """Select and read, from scores (B, T, S); the memory's values may differ by query, (B, T, S, D).
+
+        select   to be used instead of the attention's own
         """
-        scores = self.score(query, self.keys(memory) if keys is None else keys, previous)
-        weights = self.select(scores, memory.mask, Given(query, truth, step))
-        if memory.told is not None:
-            told = rows_at(memory.told, step, scores)
-            weights = torch.where((told > 0).any(-1, keepdim=True), told, weights)
-        if drawing is not None and self.select.draws:
-            drawn = self.select.draw(weights, drawing)
-            return Look(drawn @ memory.values, weights, scores, drawn)
-        return Look(self.select.reading(weights) @ memory.values, weights, scores)
+        select = self.select if select is None else select
+        mask = memory.mask if given.allowed is None else memory.mask.unsqueeze(1) & given.allowed
+        weights = select(scores, mask, given)
+        if memory.override is not None:
+            imposed = rows_at(memory.override, given.step, scores)
+            weights = torch.where((imposed > 0).any(-1, keepdim=True), imposed, weights)
+        if given.drawing is not None and select.draws:
+            drawn = select.draw(weights, given.drawing)
+            return Look(_read(drawn, memory.values), weights, scores, drawn)
+        return Look(_read(select.reading(weights), memory.values), weights, scores)
+
+
+def _read(weights: Tensor, values: Tensor) -> Tensor:
+    """(B, T, S) and (B, S, D), or (B, T, S, D) where each query has values of its own → (B, T, D)."""
+    if values.ndim == 3:
+        return weights.to(values.dtype) @ values
+    return torch.stack(
+        [weighted_sums(weights[:, t : t + 1], values[:, t]).squeeze(1) for t in range(values.shape[1])], 1
+    )
+
+
+def check_attention(
+    options: Any,
+    mistakes: Mistakes,
+    *,
+    user: str,
+    gives: Collection[str],
+    together: bool,
+    truths: Mapping[str, Any] | None,
+) -> None:
+    """Refuse a score or selection that needs what its user cannot give.
+
+    user       who looks, as a message calls it: "a recurrent decoder"
+    gives      the fields of `Given` that it fills in
+    together   whether all queries are asked at once, so that they can be one joint choice
+    truths     the truth columns that say where the user ought to look; None where it takes no guide
+    """
+    lacking = sorted(options.score.part.needs - set(gives))
+    if lacking:
+        mistakes.add(
+            f"score: {options.score.type} needs {_WORDS[lacking[0]]}, which {user} does not have.",
+            "score",
+            fix=f"Choose one of {', '.join(_fitting('score', gives, together))}.",
+        )
+    select = options.select.part
+    if not select.learns and "score" in options.model_fields_set:
+        mistakes.add(
+            f"score has no effect: select: {options.select.type} does not look at scores.",
+            "score",
+            fix="Leave score out, or choose select: softmax.",
+        )
+    lacking = sorted(select.needs - set(gives))
+    apart = select.joint == "queries" and not together
+    if lacking or apart:
+        why = "all queries at once" if apart else _WORDS[lacking[0]]
+        mistakes.add(
+            f"select: {options.select.type} needs {why}, which {user} does not have.",
+            "select",
+            fix=f"Choose one of {', '.join(_fitting('selection', gives, together))}.",
+        )
+    _check_truth(options, mistakes, user=user, truths=truths)
+
+
+def _check_truth(options: Any, mistakes: Mistakes, *, user: str, truths: Mapping[str, Any] | None) -> None:
+    select = options.select.part
+    if options.guide and select.unguided:
+        mistakes.add(
+            f"guide pulls a selection towards the true alignment, but {select.unguided}.",
+            "guide",
+            fix="Use select: softmax or local, or leave guide out.",
+        )
+        return
+    needing = (
+        "guide" if options.guide else f"select: {options.select.type}" if "truth" in select.needs else ""
+    )
+    if options.truth is not None and not needing:
+        mistakes.add(
+            "truth names an alignment that neither guide nor the selection uses.",
+            "truth",
+            fix="Add  guide: 1.0, or leave truth out.",
+        )
+    if not needing:
+        return
+    if truths is None:
+        mistakes.add(f"{user} has no true alignment to be guided by.", "guide", fix="Leave guide out.")
+    elif not truths:
+        mistakes.add(
+            f"{needing} needs the true alignment, and the spec names none.",
+            fix="Add  truth: {alignment: {type: alignment}}  and a field `alignment` to the data.",
+        )
+    elif options.truth is not None and options.truth not in truths:
+        mistakes.add(
+            f"no truth column {options.truth!r}.", "truth", fix=parts.nearest(options.truth, list(truths))
+        )
+
+
+_WORDS = {
+    "previous": "to know where the step before looked",
+    "step": "the number of the step",
+    "query": "the query itself",
+    "transitions": "scores of consecutive choices",
+    "heads": "a tree that comes with the data",
+    "words": "the words of one text to look at each other",
+    "costs": "the words that follow a draw",
+    "truth": "the true alignment",
+}
+
+
+def _fitting(kind: str, gives: Collection[str], together: bool) -> list[str]:
+    """The parts of a kind that need no more than is given."""
+    found = {name: part(kind, name) for name in names(kind)}
+    return [
+        name
+        for name, one in found.items()
+        if one.needs <= set(gives) and (together or getattr(one, "joint", "") != "queries")
+    ]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
+from pydantic import model_validator
 from torch import Tensor, nn
 
+from regard import parts
 from regard.data.batch import PAD, UNKNOWN, Tokens
 from regard.errors import RegardError
+from regard.nn.vectors import read_vectors
+from regard.parts import Dropout, Size
 
 Arrange = Callable[[Tensor], Tensor]
 """Puts what belongs to the positions (B, S) of a batch in another order, as packing does."""
@@ -19,7 +23,7 @@ def as_it_stands(positions: Tensor) -> Tensor:
     return positions
 
 
-class Reading(Protocol):
+class TokenVectors(Protocol):
     """What an encoder needs of its embedding: vectors (…, size) of tokens."""
 
     @property
@@ -76,3 +80,37 @@ class Embedding(nn.Module):
             ids = ids.masked_fill(forgotten & (ids != PAD), UNKNOWN)
         vectors: Tensor = self.dropout(nn.functional.embedding(ids, self.weight, padding_idx=PAD))
         return vectors
+
+
+class EmbeddingOptions(parts.Options):
+    """Shared by everything that reads units of text."""
+
+    embedding: Size = 256
+    """Features of the vector of a unit."""
+    vectors: str | None = None
+    """Pretrained vectors: a text file, one unit and its `embedding` numbers a line."""
+    freeze_vectors: bool = False
+    """Keep the pretrained vectors as they are."""
+    dropout: Dropout = 0.0
+    """Probability that a feature is set to zero in training."""
+    embedding_dropout: Dropout | None = None
+    """Of the embeddings; default: the same as `dropout`."""
+
+    @model_validator(mode="after")
+    def _vectors_to_freeze(self) -> Any:
+        if self.freeze_vectors and self.vectors is None:
+            raise ValueError(
+                "freeze_vectors keeps pretrained vectors, and there are none. Name a file: vectors."
+            )
+        return self
+
+
+def build_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding:
+    """The vectors of the units of a text column, pretrained or fresh."""
+    dropout = options.dropout if options.embedding_dropout is None else options.embedding_dropout
+    vectors = None
+    if options.vectors is not None and read_files:
+        vectors = read_vectors(options.vectors, column, options.embedding)
+    return Embedding(
+        column.size, options.embedding, dropout=dropout, vectors=vectors, freeze=options.freeze_vectors
+    )

@@ -12,13 +12,3 @@ def guide_total(truth: Tensor, weights: Tensor) -> Tensor:
     tiny = torch.finfo(weights.dtype).tiny
     logarithms = torch.log(torch.where(wanted, weights, torch.ones_like(weights)).clamp(min=tiny))
     return -(truth * logarithms).sum()
-
-
-def guide_loss(truth: Tensor, weights: Tensor) -> Tensor:
-    """The cross-entropy of the selection against the true alignment, mean over the aligned target words.
-
-    truth     (…, T, S) each row sums to one, or to zero where a target word is unaligned
-    weights   (…, T, S) the selection's weights
-    """
-    aligned = (truth.sum(-1) > 0).sum().clamp(min=1)
-    return guide_total(truth, weights) / aligned

@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from regard.nn.arcs import Arcs
+from regard.nn.heads import HeadMarginals
 
 Layout = Literal["line", "grid", "frames", "sentences", "tree"]
 """How the S positions lie, so that a figure knows how to draw them."""
@@ -23,8 +23,8 @@ class Memory:
     keys      (B, S, D'') what is compared with the query, where that is not the values themselves
     layout    how the positions lie; `shape` gives rows and columns of a grid
     parent    the coarser memory these positions belong to (words → sentences), and `parent_index` (B, S) where in it
-    arcs      which position is whose head, where the encoder gave its positions parents
-    told      (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
+    heads     which position is whose head, where the encoder gave its positions parents
+    override  (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
     """
 
     values: Tensor
@@ -35,8 +35,8 @@ class Memory:
     shape: tuple[int, ...] | None = None
     parent: Memory | None = None
     parent_index: Tensor | None = None
-    arcs: Arcs | None = None
-    told: Tensor | None = None
+    heads: HeadMarginals | None = None
+    override: Tensor | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows of the batch, (B') int64."""
@@ -52,6 +52,6 @@ class Memory:
             keys=pick(self.keys),
             parent=None if self.parent is None else self.parent.select(rows),
             parent_index=pick(self.parent_index),
-            arcs=None if self.arcs is None else self.arcs.select(rows),
-            told=pick(self.told),
+            heads=None if self.heads is None else self.heads.select(rows),
+            override=pick(self.override),
         )

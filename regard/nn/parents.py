@@ -9,6 +9,7 @@
         projective   a tree whose arcs do not cross: Eisner's algorithm                  (syntactic attention, Kim 2017)
         spanning     any tree: the matrix-tree theorem
         given        the heads of a tree that comes with the data
+        …            and every other selection that needs no more than this
 
     soft parent of m = Σ_h p(h → m) x_h
 
@@ -20,83 +21,165 @@ network decides who the parent is, not what is known of it.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from regard import parts
 from regard.errors import RegardError
-from regard.nn.arcs import Arcs, ParentSelection
-from regard.nn.cells import CellName
+from regard.nn.attention import Attention, check_attention
+from regard.nn.cells import AnyCell
 from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.heads import HeadMarginals
+from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.selections import masked_softmax
-from regard.structures import ProjectiveTree, SpanningTree
+from regard.nn.scores import AttentionScore
+from regard.nn.selections import AnySelection, Given, make_selection
+from regard.nn.selections.projective import by_head
+from regard.parts import Dropout, Mistakes, Plan, Size
 
 ArcScore = Literal["additive", "general"]
+GIVES = ("words", "heads", "allowed")
+"""What a selection of heads is given."""
 
-SELECTIONS: tuple[ParentSelection, ...] = ("softmax", "projective", "spanning", "given")
+
+class AdditiveArcs(AttentionScore):
+    """v · tanh(W h_h + b + U h_m), queries the words m, keys the heads h."""
+
+    def __init__(self, size: int, hidden: int) -> None:
+        super().__init__(size, size)
+        self.head, self.modifier = nn.Linear(size, hidden), nn.Linear(size, hidden, bias=False)
+        self.vector = nn.Parameter(torch.randn(hidden) * hidden**-0.5)
+
+    def keys(self, keys: Tensor) -> Tensor:
+        heads: Tensor = self.head(keys)
+        return heads
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        return torch.tanh(self.modifier(query).unsqueeze(2) + keys.unsqueeze(1)) @ self.vector
 
 
-class ArcScores(nn.Module):
-    """Positions (B, N+1, D) → arcs (B, N+1, N+1): `arcs[h, m]` scores h as the head of m."""
+class GeneralArcs(AttentionScore):
+    """(W h_h + b) · U h_m / √A + w · h_h, queries the words m, keys the heads h with w · h_h as a last feature."""
 
-    def __init__(self, size: int, *, score: ArcScore = "additive", hidden: int | None = None) -> None:
-        super().__init__()
-        hidden = hidden or size
-        self.score = score
-        if score == "additive":
-            self.head, self.modifier = nn.Linear(size, hidden), nn.Linear(size, hidden, bias=False)
-            self.vector = nn.Parameter(torch.randn(hidden) * hidden**-0.5)
-        elif score == "general":
-            self.head, self.modifier = nn.Linear(size, hidden), nn.Linear(size, hidden, bias=False)
-            self.alone = nn.Linear(size, 1, bias=False)
-            self.scale = hidden**-0.5
-        else:
-            raise RegardError(f"There is no score {score!r} of arcs.", fix="Choose additive or general.")
+    def __init__(self, size: int, hidden: int) -> None:
+        super().__init__(size, size)
+        self.head, self.modifier = nn.Linear(size, hidden), nn.Linear(size, hidden, bias=False)
+        self.alone = nn.Linear(size, 1, bias=False)
+        self.scale = hidden**-0.5
 
-    def forward(self, states: Tensor) -> Tensor:
-        heads, modifiers = self.head(states), self.modifier(states)  # (B, N+1, A)
-        if self.score == "additive":
-            return torch.tanh(heads.unsqueeze(2) + modifiers.unsqueeze(1)) @ self.vector
-        together: Tensor = self.scale * heads @ modifiers.transpose(1, 2) + self.alone(states)
+    def keys(self, keys: Tensor) -> Tensor:
+        return torch.cat([self.scale * self.head(keys), self.alone(keys)], -1)
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        modifiers = self.modifier(query)
+        together: Tensor = modifiers @ keys[..., :-1].transpose(1, 2) + keys[..., -1].unsqueeze(1)
         return together
 
 
+ARC_SCORES: Mapping[str, type[AdditiveArcs] | type[GeneralArcs]] = {
+    "additive": AdditiveArcs,
+    "general": GeneralArcs,
+}
+
+
 class Parents(nn.Module):
-    """Values (B, N, D) of words → their soft parents (B, N, D) and the arcs behind them.
+    """Values (B, N, D) of words → their soft parents (B, N, D) and the heads behind them.
 
     size      of the recurrent network that reads the values, in each direction
-    hidden    features in which head and modifier are compared; twice the size when absent
+    hidden    features in which head and modifier are compared; twice the size when None
     gain      what the values are multiplied with before they are read
     """
+
+    class Options(parts.Settings):
+        """Every position looks for its head in the same text: the memory becomes [h; Σ_r p(r → s) h_r]."""
+
+        select: AnySelection = "projective"
+        """softmax: each word on its own; projective, spanning: one tree over all words, whose arcs do not cross, or
+        may;
+        given: the tree that comes with the data, an input of type tree."""
+        score: ArcScore = "additive"
+        """Of an arc from r to s: v · tanh(W b_r + U b_s + c), or b_r · W b_s + w · b_r, b a recurrent network's
+        states."""
+        cell: AnyCell = "lstm"
+        """Of that recurrent network."""
+        size: Size = 64
+        """Of that recurrent network, in each direction."""
+        hidden: Size | None = None
+        """Features in which head and modifier are compared; default: twice the size."""
+        dropout: Dropout = 0.0
+        """Of what that recurrent network reads and leaves."""
+
+    @classmethod
+    def build(cls, options: Any, value_size: int, *, gain: float) -> Parents:
+        return cls(value_size, gain=gain, **dict(options))
+
+    @classmethod
+    def check(cls, options: Any, readers: Sequence[str], plan: Plan, mistakes: Mistakes) -> None:
+        """readers: the inputs that are read with these parents."""
+        looking = Attention.Options(select=options.select)
+        check_attention(looking, mistakes, user="a search for heads", gives=GIVES, together=True, truths=None)
+        if "heads" not in options.select.part.needs:
+            return
+        for option in sorted(options.model_fields_set - {"select"}):
+            mistakes.add(
+                f"{option} is about finding heads, and these are given.", option, fix=f"Leave {option} out."
+            )
+        trees = {column.of for column in plan.inputs.values() if column.type == "tree"}
+        for reader in readers:
+            if reader not in trees:
+                mistakes.add(
+                    f"the parents of {reader} are to be given, and no input is its tree.",
+                    "select",
+                    fix=f"Add  inputs: {{{reader}_tree: {{type: tree, of: {reader}}}}}, or choose select: projective.",
+                )
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        if "heads" in options.select.part.needs:
+            return ["memory [h_j; h_head(j)], the heads given with the data, h_0 a root symbol, learned"]
+        arcs = {
+            "additive": "s_rj = v·tanh(W b_r + U b_j + c)",
+            "general": "s_rj = b_r·W b_j + w·b_r",
+        }[options.score]
+        chosen = options.select.part.equation(options.select, "b_j")
+        if options.select.part.joint != "queries":
+            chosen = f"p(r → j) = {options.select.type}_r(s_rj)"
+        return [
+            f"{arcs}   b = bi{options.cell.type}(h_0, h_1, …) of {options.size} units in each direction, "
+            "h_0 a root symbol",
+            chosen,
+            "memory [h_j; Σ_r p(r → j) h_r]: each position beside its soft parent",
+        ]
 
     def __init__(
         self,
         value_size: int,
         *,
-        select: ParentSelection = "projective",
+        select: str | parts.Options = "projective",
         score: ArcScore = "additive",
-        cell: CellName = "lstm",
+        cell: str | parts.Options = "lstm",
         size: int = 64,
         hidden: int | None = None,
         dropout: float = 0.0,
         gain: float = 1.0,
     ) -> None:
         super().__init__()
-        if select not in SELECTIONS:
-            raise RegardError(
-                f"There is no selection of parents {select!r}.", fix=f"Choose one of {', '.join(SELECTIONS)}."
-            )
-        self.select: ParentSelection = select
+        if score not in ARC_SCORES:
+            raise RegardError(f"There is no score {score!r} of arcs.", fix="Choose additive or general.")
         self.root = nn.Parameter(torch.randn(value_size) / gain)
         self.gain = gain
         self.dropout = nn.Dropout(dropout)
         self.reader: RecurrentLayer | None = None
-        self.scores: ArcScores | None = None
-        if select != "given":
+        width, selection = 2 * size, make_selection(select, 2 * size)
+        if selection.learns:
             self.reader = RecurrentLayer(value_size, size, cell=cell, bidirectional=True)
-            self.scores = ArcScores(2 * size, score=score, hidden=hidden)
+        scores = (
+            ARC_SCORES[score](width, hidden or width) if selection.learns else AttentionScore(width, width)
+        )
+        self.attention = Attention(width, value_size, score=scores, select=selection)
 
     def forward(
         self,
@@ -105,52 +188,27 @@ class Parents(nn.Module):
         heads: Tensor | None = None,
         *,
         counts: Tensor | None = None,
-    ) -> tuple[Tensor, Arcs]:
+    ) -> tuple[Tensor, HeadMarginals]:
         """heads (B, N) int64, 0 the root symbol, where the selection is `given`.
 
-        counts   the lengths on the processor, where they are known there
+        counts   the lengths on the CPU, where they are known there
         """
         rooted = torch.cat([self.root.expand(len(values), 1, -1), values], 1)  # (B, N+1, D)
-        arcs = (
-            self._given(rooted, lengths, heads)
-            if self.select == "given"
-            else self._found(rooted, lengths, counts)
-        )
-        parents = arcs.marginals[:, :, 1:].transpose(1, 2).to(rooted.dtype) @ rooted  # (B, N, D)
-        return parents, arcs
+        positions = torch.arange(rooted.shape[1], device=rooted.device)
+        memory = Memory(rooted, positions <= lengths[:, None], rooted[:, 0])
+        apart = (positions[1:, None] != positions).expand(len(values), -1, -1)  # nobody is their own head
+        given = Given(heads=heads, allowed=None if self.attention.select.joint == "queries" else apart)
+        if self.reader is None:
+            scores = rooted.new_zeros(len(values), len(positions) - 1, len(positions))
+        else:
+            states = self.dropout(self._read(self.reader, rooted, lengths, counts))  # (B, N+1, 2·size)
+            scores = self.attention.score(states[:, 1:], self.attention.score.keys(states))
+        look = self.attention.look(scores, memory, given)
+        words = (positions[1:] <= lengths[:, None]).unsqueeze(-1)  # (B, N, 1)
+        weights = look.weights * words
+        found = scores if self.reader is not None else weights
+        return look.context * words, HeadMarginals(found, by_head(weights), lengths, self.attention.select)
 
-    def _found(self, rooted: Tensor, lengths: Tensor, counts: Tensor | None) -> Arcs:
-        reader, score = self.reader, self.scores
-        if reader is None or score is None:
-            raise RegardError("These parents are given; there is nothing to find.")
+    def _read(self, reader: RecurrentLayer, rooted: Tensor, lengths: Tensor, counts: Tensor | None) -> Tensor:
         packing = Packing.of(lengths + 1, rooted.shape[1], None if counts is None else counts + 1)
-        states = packing.unpack(
-            reader(packing.pack(self.dropout(rooted * self.gain)), packing)[0]
-        )  # (B, N+1, 2·size)
-        scores = score(self.dropout(states))
-        if self.select == "softmax":
-            return Arcs(scores, self._alone(scores, lengths), lengths, self.select)
-        structure = ProjectiveTree if self.select == "projective" else SpanningTree
-        return Arcs(scores, structure(scores, lengths=lengths).marginals, lengths, self.select)
-
-    @staticmethod
-    def _alone(scores: Tensor, lengths: Tensor) -> Tensor:
-        """Each word's head by a softmax over all other positions and the root symbol."""
-        places = torch.arange(scores.shape[1], device=scores.device)
-        exists = places <= lengths[:, None]  # (B, N+1)
-        allowed = exists[:, None, :] & (places[:, None] != places)  # (B, m, h)
-        chosen = masked_softmax(scores.transpose(1, 2), allowed).transpose(1, 2)
-        word = exists & (places > 0)
-        return chosen * word[:, None, :]
-
-    def _given(self, rooted: Tensor, lengths: Tensor, heads: Tensor | None) -> Arcs:
-        if heads is None:
-            raise RegardError(
-                "These parents are given with the data, and no tree came.",
-                fix="Add a tree column of this input, or choose select: projective.",
-            )
-        places = torch.arange(rooted.shape[1], device=rooted.device)
-        words = (places[1:] <= lengths[:, None]).unsqueeze(1)  # (B, 1, N)
-        hard = ((heads.unsqueeze(1) == places[:, None]) & words).to(rooted.dtype)  # (B, N+1, N)
-        marginals = nn.functional.pad(hard, (1, 0))
-        return Arcs(marginals, marginals, lengths, self.select)
+        return packing.unpack(reader(packing.pack(self.dropout(rooted * self.gain)), packing)[0])

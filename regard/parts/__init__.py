@@ -13,19 +13,34 @@ derived from what is registered here. Packages add parts through the entry point
 """
 
 from regard.parts.choice import find, nearest, one_of
-from regard.parts.options import Count, Dropout, NotNegative, Options, Positive, Share, Size, as_data
+from regard.parts.options import (
+    Count,
+    Dropout,
+    NotNegative,
+    Options,
+    Positive,
+    Settings,
+    Share,
+    Size,
+    as_data,
+)
+from regard.parts.plan import Mistakes, Plan, Where
 from regard.parts.registry import KINDS, Origin, names, origin, part, register
 
 __all__ = [
     "KINDS",
     "Count",
     "Dropout",
+    "Mistakes",
     "NotNegative",
     "Options",
     "Origin",
+    "Plan",
     "Positive",
+    "Settings",
     "Share",
     "Size",
+    "Where",
     "as_data",
     "find",
     "names",

@@ -15,12 +15,10 @@ NotNegative = Annotated[float, Field(ge=0.0)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
-class Options(BaseModel):
-    """Frozen, validated when made; unknown keys are refused by name.
+class Settings(BaseModel):
+    """Validated data that belongs to no part: frozen; unknown keys are refused by name.
 
-    kind, type   of the part these options belong to; set when the part is registered, empty for options of no part
-    part         the class that is registered
-    moved        {an earlier key: what to write instead}, for keys that were renamed or have moved
+    moved   {an earlier key: what to write instead}, for keys that were renamed or have moved
     """
 
     model_config = ConfigDict(
@@ -32,13 +30,22 @@ class Options(BaseModel):
         validate_default=True,
     )
 
-    kind: ClassVar[str] = ""
-    type: ClassVar[str] = ""
-    part: ClassVar[Any] = None
     moved: ClassVar[Mapping[str, str]] = {}
 
     def __repr_name__(self) -> str:
         return type(self).__qualname__
+
+
+class Options(Settings):
+    """The options of a part.
+
+    kind, type   of the part these options belong to; set when the part is registered, empty for options of no part
+    part         the class that is registered
+    """
+
+    kind: ClassVar[str] = ""
+    type: ClassVar[str] = ""
+    part: ClassVar[Any] = None
 
 
 def as_data(value: Any, *, unset: bool = False) -> Any:
@@ -46,10 +53,10 @@ def as_data(value: Any, *, unset: bool = False) -> Any:
 
     unset   also the options that were left at their defaults
     """
-    if isinstance(value, Options):
+    if isinstance(value, Settings):
         chosen = type(value).model_fields if unset else sorted(value.model_fields_set, key=_order(value))
         data = {name: as_data(getattr(value, name), unset=unset) for name in chosen}
-        return {"type": value.type, **data} if value.type else data
+        return {"type": value.type, **data} if isinstance(value, Options) and value.type else data
     if isinstance(value, Mapping):
         return {key: as_data(item, unset=unset) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -57,5 +64,5 @@ def as_data(value: Any, *, unset: bool = False) -> Any:
     return value
 
 
-def _order(value: Options) -> Any:
+def _order(value: Settings) -> Any:
     return list(type(value).model_fields).index

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from regard.spec.base import Part
+from regard.parts import Settings
 
 
-class DataSpec(Part):
+class DataSpec(Settings):
     train: tuple[str, ...] = ()
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from regard.errors import RegardError
+from regard.parts import nearest
+from regard.parts.choice import OneOf, suggestion
 from regard.spec.document import Document, Place
 
 EXPECTED = {
@@ -25,15 +26,16 @@ def explain(
     full: Mapping[str, Any],
     written: Mapping[Place, Place],
 ) -> RegardError:
-    """The first mistake, with a count of the others."""
+    """All mistakes, each with its place and its remedy; unknown keys first, the likeliest cause of the others."""
     mistakes = _by_place(error.errors(include_url=False), full, written)
-    # An unknown key is the likeliest cause of everything else that is wrong nearby.
-    place, first = min(mistakes.items(), key=lambda found: found[1]["type"] != "extra_forbidden")
-    what, fix = _sentence(first, root)
-    if len(mistakes) > 1:
-        others = len(mistakes) - 1
-        fix = f"{fix} ({others} more {'mistake' if others == 1 else 'mistakes'} after this one.)".strip()
-    return RegardError(what, where=document.where(place), fix=fix)
+    ordered = sorted(mistakes.items(), key=lambda found: found[1]["type"] != "extra_forbidden")
+    told = []
+    for place, mistake in ordered:
+        what, fix = _sentence(mistake, root, full)
+        told.append(RegardError(what, where=document.where(place), fix=fix))
+    first, *others = told
+    fix = first.fix + "".join(f"\n{other}" for other in others)
+    return RegardError(first.what, where=first.where, fix=fix.strip())
 
 
 def as_written(place: Place, written: Mapping[Place, Place]) -> Place:
@@ -42,12 +44,6 @@ def as_written(place: Place, written: Mapping[Place, Place]) -> Place:
         if place[:length] in written:
             return (*written[place[:length]], *place[length:])
     return place
-
-
-def nearest(word: str, known: list[str]) -> str:
-    """` Did you mean size?` or the whole list when nothing is near."""
-    match = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
-    return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(sorted(known))}."
 
 
 def _by_place(
@@ -66,21 +62,17 @@ def _by_place(
 
 
 def _place(mistake: Mapping[str, Any], full: Mapping[str, Any]) -> Place:
-    """pydantic's location without the steps that are its own and in no text: the tag of a union
-    (encoder.source.recurrent.size), its kind of value, the index into a list of one that was written without [ ]."""
+    """pydantic's location without the steps that are its own and in no text: the kind of value of a union, the index
+    into a list of one that was written without [ ]."""
     place: list[str | int] = []
     current: Any = full
     location = mistake["loc"]
-    for index, step in enumerate(location):
-        # a key may be called as the tag is, which comes before it
-        tag = isinstance(current, Mapping) and current.get("type") == step and index < len(location) - 1
-        if not tag and _holds(current, step):
+    for step in location:
+        if _holds(current, step):
             place.append(step)
             current = current[step]
-    if mistake["type"] == "missing" and isinstance(location[-1], str):
+    if mistake["type"] in ("missing", "missing_part") and isinstance(location[-1], str):
         place.append(location[-1])
-    if mistake["type"] == "union_tag_invalid":
-        place.append("type")
     return tuple(place)
 
 
@@ -90,54 +82,66 @@ def _holds(value: Any, step: str | int) -> bool:
     return isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
 
 
-def _sentence(mistake: dict[str, Any], root: type[BaseModel]) -> tuple[str, str]:
+def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str, Any]) -> tuple[str, str]:
     kind, received, context = mistake["type"], mistake.get("input"), mistake.get("ctx") or {}
-    last = mistake["loc"][-1]
+    last = mistake["loc"][-1] if mistake["loc"] else ""
     if kind == "extra_forbidden":
-        return f"unknown key {last!r}.", nearest(str(last), _keys_at(root, mistake["loc"][:-1]))
-    if kind == "missing":
+        known = _options_at(root, mistake["loc"][:-1], full)
+        moves: dict[str, str] = {}
+        for model in known:
+            moves.update(getattr(model, "moved", {}))
+        if last in moves:
+            return f"the key {last!r} has moved.", f"Write  {moves[last]}"
+        keys = [key for model in known for key in model.model_fields]
+        return f"unknown key {last!r}.", nearest(str(last), keys) if keys else "It takes no options."
+    if kind == "unknown_part":
+        name = received.get("type") if isinstance(received, Mapping) else received
+        return f"{name!r} is not a known {context['kind']}.", suggestion(context["kind"], str(name))
+    if kind in ("missing", "missing_part"):
         missing = f"the key {last!r}" if isinstance(last, str) else f"item {last + 1}"
         return f"{missing} is missing.", ""
     if kind in EXPECTED:
         return f"expected {EXPECTED[kind]}, received {received!r}.", ""
-    if kind in ("literal_error", "union_tag_invalid"):
-        expected = str(context.get("expected") or context.get("expected_tags") or "")
+    if kind == "literal_error":
+        expected = str(context.get("expected") or "")
         options = [option.strip(" '") for option in expected.replace(" or ", ", ").split(",")]
-        value = context.get("tag", received)
-        return f"{value!r} is not one of {', '.join(options)}.", nearest(str(value), options).replace(
+        return f"{received!r} is not one of {', '.join(options)}.", nearest(str(received), options).replace(
             f"Known: {', '.join(sorted(options))}.", ""
         ).strip()
-    if kind == "union_tag_not_found":
-        return "the key 'type' is missing.", ""
     if kind == "value_error":
         return str(context.get("error", mistake["msg"])), ""
     message = mistake["msg"].replace("Input should be", "expected").rstrip(".")
     return f"{message[0].lower()}{message[1:]}, received {received!r}.", ""
 
 
-def _keys_at(root: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
-    """The keys that would have been known at this place."""
-    current: list[type[BaseModel]] = [root]
+def _options_at(
+    root: type[BaseModel], location: tuple[str | int, ...], full: Mapping[str, Any]
+) -> list[type[BaseModel]]:
+    """The classes of options that a place of the full form is validated by."""
+    current: list[Any] = [root]
+    data: Any = full
     for step in location:
-        following: list[type[BaseModel]] = []
-        for model in current:
-            if isinstance(step, str) and step in model.model_fields:
-                following += _models_in(model.model_fields[step].annotation)
-        if following:
-            current = following
-        elif isinstance(step, str):
-            tagged = [model for model in current if _tag(model) == step]
-            current = tagged or current
-    return [key for model in current for key in model.model_fields]
+        fields = [model.model_fields[step] for model in current if step in getattr(model, "model_fields", {})]
+        data = data[step] if _holds(data, step) else data
+        if fields:
+            found = [one for field in fields for one in _chosen((field.annotation, *field.metadata), data)]
+        else:  # a key of a mapping, an index of a list
+            found = [one for item in current for one in _chosen((item,), data)]
+        current = found or current
+    return [model for model in current if isinstance(model, type) and issubclass(model, BaseModel)]
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in get_args(annotation) for model in _models_in(argument)]
-
-
-def _tag(model: type[BaseModel]) -> str | None:
-    declared = model.model_fields.get("type")
-    options = get_args(declared.annotation) if declared else ()
-    return str(options[0]) if options else None
+def _chosen(annotation: tuple[Any, ...], data: Any) -> list[Any]:
+    """What the data at a place may be: a class of options, or a part that the data choose."""
+    found: list[Any] = []
+    for one in annotation:
+        if isinstance(one, OneOf):
+            try:
+                found.append(one.options_of(data))
+            except ValidationError:
+                found.append(one)  # the choice is one step further down, below a name
+        elif isinstance(one, type) and issubclass(one, BaseModel):
+            found.append(one)
+        else:
+            found += _chosen((*get_args(one), *getattr(one, "__metadata__", ())), data)
+    return found

@@ -1,73 +1,34 @@
-"""Every key of a spec as a page, made from the classes themselves: `python -m regard.spec.reference > docs/spec.md`."""
+"""Every key of a spec as a page, made from the parts themselves: `python -m regard.spec.reference > docs/spec.md`."""
 
 from __future__ import annotations
 
 import typing
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from regard import spec as parts
-from regard.spec.decoders import ScheduledSamplingSpec
+from regard.parts import KINDS, Options, names, part
+from regard.parts.choice import OneOf
+from regard.spec.data import DataSpec
+from regard.spec.search import SearchSpec
+from regard.spec.training import TrainingSpec
 
-SECTIONS: dict[str, list[type[BaseModel]]] = {
-    "inputs, outputs, truth": [
-        parts.TextSpec,
-        parts.StorySpec,
-        parts.LabelSpec,
-        parts.TagsSpec,
-        parts.TreeSpec,
-        parts.AlignmentSpec,
-        parts.FactsSpec,
-        parts.ImageSpec,
-        parts.PictureAugmentSpec,
-        parts.VideoSpec,
-        parts.SeriesSpec,
-        parts.SeriesAugmentSpec,
-        parts.AudioSpec,
-        parts.SoundAugmentSpec,
-        parts.PlacesSpec,
-    ],
-    "encoder": [
-        parts.RecurrentEncoderSpec,
-        parts.ConvolutionalEncoderSpec,
-        parts.MeanEncoderSpec,
-        parts.CharactersSpec,
-        parts.BagEncoderSpec,
-        parts.StoryEncoderSpec,
-        parts.ParentsSpec,
-        parts.ImageEncoderSpec,
-        parts.VideoEncoderSpec,
-        parts.PyramidEncoderSpec,
-        parts.SharedEncoderSpec,
-    ],
-    "attention": [parts.AttentionSpec, parts.HardSpec],
-    "decoder": [
-        parts.RecurrentDecoderSpec,
-        ScheduledSamplingSpec,
-        parts.LabelDecoderSpec,
-        parts.AlignDecoderSpec,
-        parts.TagsDecoderSpec,
-        parts.TreeDecoderSpec,
-        parts.FactsDecoderSpec,
-    ],
-    "search": [parts.SearchSpec],
-    "training": [parts.TrainingSpec, parts.ScheduleSpec],
-    "data": [parts.DataSpec],
-}
 TITLES = {
-    ScheduledSamplingSpec: "scheduled_sampling",
-    parts.ScheduleSpec: "schedule",
-    parts.HardSpec: "hard",
-    parts.CharactersSpec: "characters",
-    parts.ParentsSpec: "parents",
-    parts.PictureAugmentSpec: "augment of pictures",
-    parts.SeriesAugmentSpec: "augment of series",
-    parts.SoundAugmentSpec: "augment of sounds",
+    "column": "inputs, outputs, truth",
+    "encoder": "encoder",
+    "network": "network of an image or video encoder",
+    "cell": "cell",
+    "score": "attention: score",
+    "selection": "attention: select",
+    "decoder": "decoder",
 }
+SETTINGS: dict[str, type[BaseModel]] = {"search": SearchSpec, "training": TrainingSpec, "data": DataSpec}
+AFTER = {"training": ("schedule",), "data": ("world", "package", "reader")}
+"""Kinds of parts that a section without a type chooses from."""
 
 
 def page() -> str:
@@ -76,28 +37,81 @@ def page() -> str:
         "",
         "Made from the code (`python -m regard.spec.reference > docs/spec.md`). Unknown keys are refused, with the",
         "nearest known one. `encoder`, `decoder` and `attention` may be written once where there is one of each; see",
-        "[the guide](guide.md).",
+        "[the guide](guide.md). A part without options is named alone: `cell: gru`; with options it is a mapping:",
+        "`cell: {type: gru, update: cho}`.",
     ]
-    for section, classes in SECTIONS.items():
-        lines += ["", f"## {section}"]
-        for part in classes:
-            lines += ["", *_part(part, alone=len(classes) == 1)]
+    for kind, title in TITLES.items():
+        lines += ["", f"## {title}", *_kind(kind)]
+    for title, settings in SETTINGS.items():
+        lines += ["", f"## {title}", "", *_table(settings), *_nested(settings, title)]
+        for kind in AFTER.get(title, ()):
+            if kind in KINDS and any(
+                isinstance(mark, OneOf) and mark.kind == kind for mark in _marks(settings)
+            ):
+                lines += ["", f"### {kind}", *_kind(kind, "####")]
     return "\n".join(lines) + "\n"
 
 
-def _part(part: type[BaseModel], *, alone: bool) -> list[str]:
-    kind = part.model_fields.get("type")
-    named = "" if kind is None or part in TITLES else f"type: {get_args(kind.annotation)[0]}"
-    title = TITLES.get(part, named)
-    lines = [] if alone or not title else [f"### {title}", ""]
-    if part.__doc__ and not part.__doc__.startswith("!!!"):
-        lines += [part.__doc__.strip().split("\n\n")[0], ""]
-    lines += ["| key | value | default | |", "|---|---|---|---|"]
-    for name, field in part.model_fields.items():
-        if name == "type" and part not in TITLES:
+def _kind(kind: str, level: str = "###") -> list[str]:
+    lines: list[str] = []
+    for name in names(kind):
+        found = part(kind, name)
+        options = found if isinstance(found, type) and issubclass(found, Options) else found.Options
+        if kind == "column" and not found.roles:
             continue
+        lines += ["", f"{level} type: {name}", "", *_words(options, found), *_table(options)]
+        lines += _nested(options, name, level)
+    return lines
+
+
+def _words(options: type[BaseModel], found: Any) -> list[str]:
+    """The first paragraph about a part: of its options, else of itself."""
+    own = options.__doc__ if "__doc__" in vars(options) and options.__doc__ else found.__doc__
+    words = (own or "").strip().split("\n\n")[0]
+    return [" ".join(words.split()), ""] if words else []
+
+
+def _nested(settings: type[BaseModel], title: str, level: str = "###") -> list[str]:
+    """The tables of what is a mapping of options itself."""
+    lines = []
+    for name, field in settings.model_fields.items():
+        for model in _models(field.annotation):
+            words = (model.__doc__ or "").strip().split("\n\n")[0]
+            lines += ["", f"{level}# {title}: {name}", "", " ".join(words.split()), "", *_table(model)]
+            lines += _nested(model, f"{title}: {name}", level)
+    return lines
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models(argument)
+
+
+def _marks(settings: type[BaseModel]) -> Iterator[Any]:
+    for field in settings.model_fields.values():
+        yield from _of(field.annotation, field.metadata)
+
+
+def _of(annotation: Any, metadata: Any = ()) -> Iterator[Any]:
+    yield from metadata
+    yield from getattr(annotation, "__metadata__", ())
+    for argument in get_args(annotation):
+        yield from _of(argument)
+
+
+def _table(settings: type[BaseModel]) -> list[str]:
+    if not settings.model_fields:
+        return ["No options."]
+    lines = ["| key | value | default | |", "|---|---|---|---|"]
+    for name, field in settings.model_fields.items():
         about = " ".join((field.description or "").split())
-        lines.append(f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {about} |")
+        kind = next(
+            (mark.kind for mark in _of(field.annotation, field.metadata) if isinstance(mark, OneOf)), None
+        )
+        shown = f"a {kind}" if kind else _type(field.annotation)
+        lines.append(f"| `{field.alias or name}` | {shown} | {_default(field)} | {about} |")
     return lines
 
 
@@ -115,10 +129,10 @@ def _type(annotation: Any) -> str:
         )
     if origin is dict:
         return "mapping"
-    if arguments:
+    if origin in (Union, UnionType):
         return " or ".join(_type(argument) for argument in arguments if argument is not NoneType)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return TITLES.get(annotation, annotation.__name__.removesuffix("Spec").lower())
+        return "mapping"
     return {int: "whole number", float: "number", str: "text", bool: "true, false"}.get(annotation, "any")
 
 

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from regard.spec.base import Count, Part, Positive, Share
+from regard.parts import Count, Positive, Settings, Share
 
 
-class SearchSpec(Part):
+class SearchSpec(Settings):
     method: Literal["greedy", "beam", "sample"] = "greedy"
     beam: Count = 5
     length_penalty: Annotated[float, Field(ge=0.0)] = 1.0

@@ -14,16 +14,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.errors import RegardError
+from regard.parts import part
 from regard.spec.document import Document, Place
 
-ENCODER_OF_COLUMN = {"image": "image", "video": "video", "audio": "pyramid", "series": "pyramid"}
-DECODER_OF_COLUMN = {"text": "recurrent", "label": "label", "tags": "tags", "tree": "tree"}
-
 MAPPINGS = {
-    "encoder": {"characters", "parents"},
-    "decoder": {"attention", "scheduled_sampling", "class_weights"},
+    "encoder": {"characters", "parents", "cell", "network"},
+    "decoder": {"attention", "scheduled_sampling", "class_weights", "cell"},
 }
 """Options that are mappings themselves, and could be taken for one encoder (decoder) each."""
+
+
+def usual(column: Mapping[str, Any], what: str) -> str | None:
+    """The encoder (decoder) of a column where the spec names none; None where it has none."""
+    kind = part("column", str(column.get("type")))
+    return None if kind is None else getattr(kind, what)
 
 
 def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
@@ -32,16 +36,22 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     written: dict[Place, Place] = {}
     inputs, outputs = (_columns(data, part, document) for part in ("inputs", "outputs"))
     # a tree is not read by itself: it comes with the text it is of
-    read = [name for name, column in inputs.items() if column.get("type") != "tree"]
+    unread = [name for name, column in inputs.items() if _is_unread(column)]
+    read = [name for name in inputs if name not in unread]
     data["encoder"] = _per_name(data.get("encoder"), "encoder", read, document, written)
     data["decoder"] = _per_name(data.get("decoder"), "decoder", list(outputs), document, written)
     for name, options in data["encoder"].items():
-        options.setdefault("type", ENCODER_OF_COLUMN.get(str(inputs[name].get("type")), "recurrent"))
+        options.setdefault("type", usual(inputs[name], "encoder") or "recurrent")
     for name, options in data["decoder"].items():
-        options.setdefault("type", DECODER_OF_COLUMN.get(str(outputs[name].get("type")), "recurrent"))
+        options.setdefault("type", usual(outputs[name], "decoder") or "recurrent")
     if "attention" in data:
         _hand_down_attention(data, document, written)
     return data, written
+
+
+def _is_unread(column: Mapping[str, Any]) -> bool:
+    kind = part("column", str(column.get("type")))
+    return kind is not None and "inputs" in kind.roles and kind.encoder is None
 
 
 def _columns(data: dict[str, Any], part: str, document: Document) -> Mapping[str, Mapping[str, Any]]:

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import PrivateAttr, ValidationError
 
 from regard.errors import RegardError
-from regard.spec.base import Part
-from regard.spec.columns import InputSpec, OutputSpec, TruthSpec
-from regard.spec.consistency import check
+from regard.parts import Mistakes, Settings, as_data, one_of
+from regard.spec.check import check
 from regard.spec.data import DataSpec
-from regard.spec.decoders import DecoderSpec
-from regard.spec.document import Document, parse, parse_file
-from regard.spec.encoders import EncoderSpec
+from regard.spec.document import Document, Place, parse, parse_file
 from regard.spec.messages import as_written, explain
 from regard.spec.search import SearchSpec
 from regard.spec.shorthand import expand
 from regard.spec.training import TrainingSpec
 
+AnyColumn = Annotated[Any, one_of("column")]
+AnyEncoder = Annotated[Any, one_of("encoder")]
+AnyDecoder = Annotated[Any, one_of("decoder")]
 
-class Spec(Part):
+
+class Spec(Settings):
     """Everything that makes a model what it is: columns, encoders, decoders, search, training, data.
 
-    `encoder` and `decoder` are held in full, one entry per input and output; `Spec.parse` takes the shorthands.
+        Spec.load("my.yaml")
+        Spec(
+            inputs={"source": TextColumn.Options(unit="char")},
+            outputs={"target": TextColumn.Options()},
+            encoder=RecurrentEncoder.Options(cell="lstm", size=256),
+            attention={"score": "dot"},
+        )
+
+    What is given in Python is what a YAML file holds: the options of parts, or plain data, with the same shorthands.
+    `encoder` and `decoder` are then held in full, one entry per input and output.
     """
 
     name: str = ""
     description: str = ""
-    inputs: dict[str, InputSpec]
-    outputs: dict[str, OutputSpec]
-    truth: dict[str, TruthSpec] = {}
-    encoder: dict[str, EncoderSpec]
-    decoder: dict[str, DecoderSpec]
+    inputs: dict[str, AnyColumn]
+    outputs: dict[str, AnyColumn]
+    truth: dict[str, AnyColumn] = {}
+    encoder: dict[str, AnyEncoder]
+    decoder: dict[str, AnyDecoder]
     search: SearchSpec = SearchSpec()
     training: TrainingSpec = TrainingSpec()
     data: DataSpec = DataSpec()
@@ -44,6 +54,22 @@ class Spec(Part):
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
 
+    def __init__(self, **given: Any) -> None:
+        document = Document(as_data(given))
+        full, written = expand(document)
+        try:
+            super().__init__(**full)
+        except ValidationError as error:
+            raise explain(error, type(self), document, full, written) from None
+        self._settle(document, written)
+
+    def _settle(self, document: Document, written: Mapping[Place, Place]) -> None:
+        """Remember what was written, and refuse what cannot be."""
+        self._written = document.data
+        mistakes = Mistakes(lambda *place: document.where(as_written(place, written)))
+        check(self, mistakes)
+        mistakes.raise_all()
+
     @classmethod
     def parse(cls, source: Document | dict[str, Any], overrides: Sequence[str] = ()) -> Spec:
         """Validate what a person wrote, with `key.path=value` overrides applied to it first."""
@@ -51,11 +77,17 @@ class Spec(Part):
         document = _override(document, overrides)
         full, written = expand(document)
         try:
-            spec = cls.model_validate(full)
+            spec = cls._validated(full)
         except ValidationError as error:
             raise explain(error, cls, document, full, written) from None
-        spec._written = document.data
-        check(spec, lambda *place: document.where(as_written(place, written)))
+        spec._settle(document, written)
+        return spec
+
+    @classmethod
+    def _validated(cls, full: dict[str, Any]) -> Spec:
+        """Validated from the full form, past the shorthands that `Spec(…)` takes."""
+        spec: Spec = cls.__new__(cls)
+        cls.__pydantic_validator__.validate_python(full, self_instance=spec)
         return spec
 
     @classmethod
@@ -64,7 +96,7 @@ class Spec(Part):
 
     def __eq__(self, other: object) -> bool:
         # what was written may differ (a shorthand, an order of keys) and mean the same
-        return isinstance(other, Spec) and self.model_dump() == other.model_dump()
+        return isinstance(other, Spec) and as_data(self, unset=True) == as_data(other, unset=True)
 
     __hash__ = None  # type: ignore[assignment]
 

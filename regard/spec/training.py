@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from regard.spec.base import Count, Part, Positive, Share
+from regard.parts import Count, Positive, Settings, Share
 
 
-class ScheduleSpec(Part):
+class ScheduleSpec(Settings):
     type: Literal["constant", "plateau", "cosine", "inverse-sqrt"] = "constant"
     warmup: Annotated[int, Field(ge=0)] = 0
     """Steps over which the rate rises from 0 to `lr`."""
@@ -24,7 +24,23 @@ class ScheduleSpec(Part):
 EPOCHS = 10
 
 
-class TrainingSpec(Part):
+class DistillOptions(Settings):
+    """Learn texts from the mean distribution of trained models, beside the data (distillation)."""
+
+    from_: Annotated[tuple[str, ...], Field(alias="from", min_length=1)]
+    """Folders of models of the same columns."""
+    weight: Share = 0.5
+    """How much their distributions count against the words of the data."""
+
+    @field_validator("from_", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+
+class TrainingSpec(Settings):
+    moved = {"teachers": "distill: {from: [...]}", "teaching": "distill: {from: [...], weight: …}"}
+
     epochs: Count | None = None
     """Passes over the data; 10 when neither this nor `steps` is given. Where both are, what comes first is the end."""
     steps: Count | None = None
@@ -61,10 +77,8 @@ class TrainingSpec(Part):
     seed: int = 1
     start_from: str | None = None
     """A model folder whose weights are taken where names and shapes agree."""
-    teachers: tuple[str, ...] = ()
-    """Folders of models of the same columns: texts are learned from their mean distribution too (distillation)."""
-    teaching: Share = 0.5
-    """How much the teachers' distributions count against the words of the data."""
+    distill: DistillOptions | None = None
+    """Learn texts from the distributions of other models too."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints of the training state, besides those at every evaluation."""
     workers: Annotated[int, Field(ge=0)] | None = None
@@ -76,11 +90,6 @@ class TrainingSpec(Part):
     def passes(self) -> int | None:
         """Epochs after which training ends; None where only updates are counted."""
         return EPOCHS if self.epochs is None and self.steps is None else self.epochs
-
-    @field_validator("teachers", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _one_budget(self) -> TrainingSpec:

@@ -41,7 +41,7 @@ class Trace:
     kind        what the output is: a text (one row per piece), a label (one row), tags (one for each position
                 of the input), or a tree (a head for each position of the input, as "2:nsubj" or "2")
     glimpses    the looks of a label that looked at an input several times; `attention` is their mean then
-    told        the inputs the model was told where to look at: there `truth` is what it was told
+    overridden        the inputs the model was overridden where to look at: there `truth` is what it was overridden
     """
 
     input: Mapping[str, Sequence[str]]
@@ -56,7 +56,7 @@ class Trace:
     structures: Mapping[str, TracedStructure] = field(default_factory=dict)
     kind: Kind = "text"
     glimpses: Mapping[str, Glimpses] = field(default_factory=dict)
-    told: Sequence[str] = ()
+    overridden: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # frozen: this is the one place where the fields are settled
@@ -71,7 +71,7 @@ class Trace:
         put(self, "seen", dict(self.seen))
         put(self, "structures", dict(self.structures))
         put(self, "glimpses", dict(self.glimpses))
-        put(self, "told", tuple(self.told))
+        put(self, "overridden", tuple(self.overridden))
         self._check()
 
     def _check(self) -> None:
@@ -154,7 +154,7 @@ class Trace:
             "seen": {name: one.to_dict() for name, one in self.seen.items()},
             "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
             "glimpses": {name: several.to_dict() for name, several in self.glimpses.items()},
-            "told": list(self.told),
+            "overridden": list(self.overridden),
         }
 
     @classmethod
@@ -185,5 +185,5 @@ class Trace:
             },
             kind=values.get("kind", "text"),
             glimpses={name: Glimpses.from_dict(found) for name, found in values.get("glimpses", {}).items()},
-            told=values.get("told", ()),
+            overridden=values.get("overridden", ()),
         )

@@ -137,11 +137,15 @@ def test_what_changes_is_shown_beside_what_a_model_does_by_itself(
     ]
     assert sum(text.startswith("by itself:") for text in texts) == 1
     assert sum(text.startswith("told:") for text in texts) == 1
-    assert texts.count("told place") == 1 and "true place" not in texts
+    assert texts.count("imposed place") == 1 and "true place" not in texts
     code, out, err = regard("show", runs[0], "the cat", "--look", "0-0 1-0")
     assert code == 0, err
     by_itself, told = out.split("told:")
-    assert by_itself.startswith("by itself:") and "[ ] told place" in told and "told place" not in by_itself
+    assert (
+        by_itself.startswith("by itself:")
+        and "[ ] imposed place" in told
+        and "imposed place" not in by_itself
+    )
     # of a row too it is what the model writes by itself, not what should be written, that stands beside
     code, out, err = regard("show", runs[0], "--row", "2", "--look", "0-0")
     assert code == 0, err

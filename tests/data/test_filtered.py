@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from regard.errors import RegardError
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 from regard.sources import build_dataset, open_splits
 from regard.spec import Spec
 
@@ -77,7 +77,7 @@ def test_pairs_no_one_agrees_on_are_set_aside_with_the_reason(tmp_path: Path, mo
     asked = spec(train=str(file), dev=str(file), bad_rows="skip")
     columns = make_columns(asked)
     rows = open_splits(asked)["train"]
-    teach_columns(columns, asked, lambda: rows)
+    fit_columns(columns, asked, lambda: rows)
     dataset = build_dataset(
         rows, asked, list(columns.values()), gather=False, rejected=tmp_path / "rejected.tsv"
     )

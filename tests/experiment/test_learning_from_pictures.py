@@ -24,7 +24,7 @@ from regard.training.signals import Interrupted
 SPEC = """
 inputs: {image: {type: image, size: 16, augment: {flip: true, crop: 0.2, colour: 0.2}}}
 outputs: {label: {type: label}}
-encoder: {type: image, network: lenet, size: 16}
+encoder: {type: image, network: lenet}
 decoder: {type: label}
 data: {train: pictures, dev: pictures, format: folder}
 training: {batch_rows: 4, steps: 12, epochs: 9, evaluate_every: 12}

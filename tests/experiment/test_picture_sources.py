@@ -9,7 +9,7 @@ from PIL import Image
 
 from regard.data import Dataset
 from regard.errors import RegardError
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 from regard.sources import open_splits
 from regard.spec import Spec
 
@@ -36,7 +36,7 @@ def test_a_folder_for_each_split_and_the_rows_of_it(tmp_path: Path) -> None:
     data = {"train": file, "dev": file, "format": "flickr8k", "images": images, "where": where}
     spec = Spec.parse({**PARTS, "data": data})
     splits, columns = open_splits(spec), make_columns(spec)
-    teach_columns(columns, spec, lambda: splits["train"])
+    fit_columns(columns, spec, lambda: splits["train"])
     for split, colour, pixel in (("train", "red", [255, 0, 0]), ("dev", "blue", [0, 0, 255])):
         dataset = Dataset.build(splits[split], columns.values())
         assert [dataset.raw(row)["caption"] for row in range(len(dataset))] == [

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from regard.teaching import load_teachers
 
 import regard
 from regard import RegardError
 from regard.experiment import Experiment
-from regard.teaching import load_teachers
 
 SMALL = ["encoder.size=24", "decoder.size=32", "encoder.embedding=16", "decoder.embedding=16"]
 PLAIN = [*SMALL, "encoder.dropout=0", "decoder.dropout=0", "training.lr=0.005", "search.max_length=10"]

@@ -10,7 +10,7 @@ import torch
 
 from regard import Model, Spec
 from regard.data import Row
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 
 LETTERS = "abcdefgh"
 
@@ -54,5 +54,5 @@ def spec(**parts: Any) -> Spec:
 def build(described: Spec, data: Sequence[Row] | None = None) -> Model:
     torch.manual_seed(0)
     columns = make_columns(described)
-    teach_columns(columns, described, lambda: data or rows())
+    fit_columns(columns, described, lambda: data or rows())
     return Model.build(described, columns).eval()

@@ -11,7 +11,7 @@ import torch
 from regard import Model, Spec
 from regard.data import Batches, Row, world
 from regard.evaluation import evaluate
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 
 ENCODER = {"type": "image", "network": "resnet", "channels": [4, 4, 6], "cell": 8}
 IMAGE = {"type": "image", "size": 48}
@@ -26,7 +26,7 @@ def built(document: dict[str, Any], data: list[Row], *changes: str) -> Model:
     torch.manual_seed(0)
     spec = Spec.parse(document, changes)
     columns = make_columns(spec)
-    teach_columns(columns, spec, lambda: data)
+    fit_columns(columns, spec, lambda: data)
     return Model.build(spec, columns).eval()
 
 

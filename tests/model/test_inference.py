@@ -14,7 +14,7 @@ from regard.describe import answers
 from regard.errors import RegardError
 from regard.evaluation import evaluate
 from regard.model import Model
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 from regard.spec import Spec
 
 ROWS = [
@@ -47,7 +47,7 @@ def spec(select: str | None, *, trees: str = "truth", **changes: Any) -> Spec:
 
 def made(asked: Spec) -> Model:
     columns = make_columns(asked)
-    teach_columns(columns, asked, lambda: ROWS)
+    fit_columns(columns, asked, lambda: ROWS)
     torch.manual_seed(2)
     return Model.build(asked, columns).eval()
 

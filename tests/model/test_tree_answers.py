@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
+from regard.model.answers import Asked, predictions
+from regard.model.structures import with_structures
 
 from regard.data import Trees
 from regard.data.columns import TreeColumn
-from regard.model.answers import Asked, predictions
-from regard.model.structures import with_structures
 from regard.nn.decoders import ParsedTrees
 from regard.structures import ProjectiveTree
 

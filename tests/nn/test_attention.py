@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from regard.nn import Attention, Memory, guide_loss
-from regard.nn.segments import Segments
-from regard.nn.selections import Given, Local, Sigmoid, Softmax, Uniform
+from regard.nn import Attention, Memory
+from regard.nn.guide import guide_total
+from regard.nn.selections import Given, Local, Segmental, Sigmoid, Softmax, Uniform
 
 
 def worked(select):
@@ -36,14 +36,14 @@ def test_uniform_on_the_worked_example():
 def test_guide_loss_on_the_worked_example():
     truth = torch.tensor([[[0, 0, 0.5, 0.5, 0]]])
     weights = torch.tensor([[[0.1, 0.1, 0.35, 0.35, 0.1]]])
-    assert abs(float(guide_loss(truth, weights)) - 1.0498) < 5e-5
+    assert abs(float(guide_total(truth, weights)) - 1.0498) < 5e-5
     unaligned = torch.cat([truth, torch.zeros_like(truth)], 1)
-    assert abs(float(guide_loss(unaligned, weights.expand(1, 2, 5))) - 1.0498) < 5e-5
+    assert abs(float(guide_total(unaligned, weights.expand(1, 2, 5))) - 1.0498) < 5e-5
 
 
 def test_guide_loss_is_finite_where_nothing_was_looked_at():
     weights = torch.zeros(1, 1, 3, requires_grad=True)
-    loss = guide_loss(torch.tensor([[[1.0, 0, 0]]]), weights)
+    loss = guide_total(torch.tensor([[[1.0, 0, 0]]]), weights)
     loss.backward()
     assert torch.isfinite(loss) and torch.isfinite(weights.grad).all()
 
@@ -72,7 +72,7 @@ def test_scores_by_their_formulas(name):
 
 
 @pytest.mark.parametrize(
-    "selection", [Uniform(), Softmax(), Sigmoid(), Segments(), Local(3), Local(window=2, monotonic=True)]
+    "selection", [Uniform(), Softmax(), Sigmoid(), Segmental(), Local(3), Local(window=2, center="monotonic")]
 )
 def test_masked_positions_get_nothing_and_an_empty_row_is_zero(selection):
     torch.manual_seed(0)
@@ -97,7 +97,7 @@ def test_local_is_a_softmax_times_a_gaussian_around_the_predicted_centre():
     local, scores, query = Local(3, window=2), torch.randn(1, 1, 9), torch.randn(1, 1, 3)
     mask = torch.arange(9)[None] < 8
     weights = local(scores, mask, Given(query=query))[0, 0]
-    centre = float((8 * torch.sigmoid(local.centre(torch.tanh(local.hidden(query))))).detach())
+    centre = float((8 * torch.sigmoid(local.center(torch.tanh(local.hidden(query))))).detach())
     near = [s for s in range(8) if abs(s - centre) <= 2]
     total = sum(math.exp(float(scores[0, 0, s])) for s in near)
     for s in range(9):
@@ -108,7 +108,7 @@ def test_local_is_a_softmax_times_a_gaussian_around_the_predicted_centre():
 
 
 def test_monotonic_local_follows_the_output():
-    selection = Local(window=1, monotonic=True)
+    selection = Local(window=1, center="monotonic")
     mask = torch.ones(1, 5, dtype=torch.bool)
     weights = selection(torch.zeros(1, 7, 5), mask)
     assert (weights[0, 2] > 0).tolist() == [False, True, True, True, False]

@@ -14,8 +14,8 @@ from torch import Tensor
 from regard.data.batch import Tokens, Trees
 from regard.data.columns.spans import may_follow
 from regard.errors import RegardError
-from regard.model.building.tags import allowed_tags
-from regard.nn import ChainTagsDecoder, Memory, TreeDecoder
+from regard.nn import CRFDecoder, Memory, TreeDecoder
+from regard.nn.decoders.crf import allowed_tags
 
 WIDTH = 5
 SOURCES = {"words": SimpleNamespace(value_size=WIDTH, summary_size=WIDTH)}
@@ -34,13 +34,13 @@ def randomised(module: torch.nn.Module) -> torch.nn.Module:
     return module.eval()
 
 
-def sequence_score(decoder: ChainTagsDecoder, values: Tensor, tags: tuple[int, ...]) -> float:
+def sequence_score(decoder: CRFDecoder, values: Tensor, tags: tuple[int, ...]) -> float:
     nodes = values @ decoder.output.weight.T + decoder.output.bias
     total = decoder.start[tags[0]] + decoder.end[tags[-1]] + sum(nodes[n, tag] for n, tag in enumerate(tags))
     return (total + sum(decoder.transitions[a, b] for a, b in pairwise(tags))).item()
 
 
-def distribution(decoder: ChainTagsDecoder, values: Tensor, legal=lambda tags: True) -> dict[tuple, float]:
+def distribution(decoder: CRFDecoder, values: Tensor, legal=lambda tags: True) -> dict[tuple, float]:
     scores = {
         tags: math.exp(sequence_score(decoder, values, tags))
         for tags in product(range(len(decoder.start)), repeat=len(values))
@@ -51,7 +51,7 @@ def distribution(decoder: ChainTagsDecoder, values: Tensor, legal=lambda tags: T
 
 
 def test_the_chain_is_the_distribution_over_all_sequences() -> None:
-    decoder = randomised(ChainTagsDecoder(3, SOURCES))
+    decoder = randomised(CRFDecoder(3, SOURCES))
     seen = memory([4, 2])
     target = Tokens(torch.tensor([[0, 2, 1, 1], [2, 0, 0, 0]]), torch.tensor([4, 2]))
     truth = [distribution(decoder, seen.values[0]), distribution(decoder, seen.values[1, :2])]
@@ -74,7 +74,7 @@ def test_marginal_decoding_takes_the_likeliest_tag_of_each_position() -> None:
     different = 0
     for seed in range(20):
         torch.manual_seed(seed)
-        decoder = randomised(ChainTagsDecoder(3, SOURCES, decode="marginal"))
+        decoder = randomised(CRFDecoder(3, SOURCES, decode="marginal"))
         seen = memory([3], seed)
         truth = distribution(decoder, seen.values[0])
         wanted = []
@@ -97,7 +97,7 @@ def test_constraints_give_illegal_sequences_probability_zero(scheme: str) -> Non
 
     torch.manual_seed(1)
     allowed = allowed_tags(classes, scheme)  # type: ignore[arg-type]
-    decoder = randomised(ChainTagsDecoder(len(classes), SOURCES, allowed=allowed))
+    decoder = randomised(CRFDecoder(len(classes), SOURCES, allowed=allowed))
     seen = memory([3, 1], 4)
     truth = distribution(decoder, seen.values[0], legal)
     chain = decoder.chain(seen)
@@ -225,7 +225,7 @@ def test_sources_and_lengths_must_fit() -> None:
     with pytest.raises(RegardError, match="heads for 2 words and 3 positions"):
         decoder.loss({"words": memory([3])}, wrong)
     with pytest.raises(RegardError, match="2 tags for 3 positions"):
-        ChainTagsDecoder(2, SOURCES).loss({"words": memory([3])}, Tokens(wrong.heads, wrong.lengths))
+        CRFDecoder(2, SOURCES).loss({"words": memory([3])}, Tokens(wrong.heads, wrong.lengths))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
@@ -234,7 +234,7 @@ def test_cuda_gives_the_numbers_of_the_processor(structure: str) -> None:
     torch.manual_seed(0)
     tree = randomised(TreeDecoder(3, SOURCES, structure=structure, size=4, relation_size=3))  # type: ignore[arg-type]
     chain = randomised(
-        ChainTagsDecoder(5, SOURCES, allowed=allowed_tags(["B-X", "E-X", "I-X", "O", "S-X"], "bioes"))
+        CRFDecoder(5, SOURCES, allowed=allowed_tags(["B-X", "E-X", "I-X", "O", "S-X"], "bioes"))
     )
     seen = memory([7, 3], 1)
     heads = torch.tensor([[2, 0, 2, 5, 3, 5, 6], [0, 1, 2, 0, 0, 0, 0]])

@@ -9,7 +9,8 @@ import torch
 
 from regard.data.batch import BEGIN, END, Tokens
 from regard.errors import RegardError
-from regard.nn import Attention, Embedding, MeanEncoder, Objective, RecurrentDecoder
+from regard.nn import Attention, Embedding, GRUCell, MeanEncoder, RecurrentDecoder, RNNCell, TextObjective
+from regard.nn.decoders.recurrent import ScheduledSamplingOptions
 from regard.nn.packing import Packing
 from regard.nn.search import Greedy, Limits, Stepper, score
 from regard.nn.targets import shifted
@@ -44,7 +45,7 @@ def stepped_log_probabilities(encoder, decoder, source, target, truth=None):
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
 @pytest.mark.parametrize("looking", ["previous", "current"])
 def test_stepping_equals_teacher_forcing(condition, cell, looking):
-    encoder, decoder = model(condition=condition, cell=cell, looking=looking)
+    encoder, decoder = model(condition=condition, cell=cell, state=looking)
     loss = decoder.loss({"source": encoder(SOURCE)}, TARGET)
     stepped = stepped_log_probabilities(encoder, decoder, SOURCE, TARGET)
     assert loss.count == (TARGET.lengths + 1).sum()
@@ -57,27 +58,27 @@ def test_stepping_equals_teacher_forcing(condition, cell, looking):
         {"layers": 2},
         {"layers": 3, "residual": True},
         {"deep": True},
-        {"deep": True, "looking": "current"},
+        {"deep": True, "state": "current"},
         {"tied": True},
-        {"tied": True, "looking": "current"},
-        {"update": "cho"},
-        {"cell": "rnn", "activation": "relu"},
+        {"tied": True, "state": "current"},
+        {"cell": GRUCell.Options(update="cho")},
+        {"cell": RNNCell.Options(activation="relu")},
         {"score": "general"},
         {"score": "linear"},
         {"score": "dot", "size": 8},
         {"score": "scaled-dot", "size": 8},
         {"score": "location"},
         {"score": "location", "cell": "lstm", "layers": 2},
-        {"score": "location", "looking": "current"},
-        {"score": "location", "looking": "current", "feeding": False},
+        {"score": "location", "state": "current"},
+        {"score": "location", "state": "current", "feed": False},
         {"select": "uniform"},
         {"select": "sigmoid"},
         {"select": "local"},
-        {"select": "sigmoid", "looking": "current"},
-        {"looking": "current", "feeding": False},
-        {"looking": "current", "feeding": False, "cell": "lstm", "layers": 2, "residual": True},
-        {"looking": "current", "feeding": False, "select": "local", "deep": True},
-        {"looking": "current", "feeding": False, "condition": ["every-step", "attention"], "cell": "rnn"},
+        {"select": "sigmoid", "state": "current"},
+        {"state": "current", "feed": False},
+        {"state": "current", "feed": False, "cell": "lstm", "layers": 2, "residual": True},
+        {"state": "current", "feed": False, "select": "local", "deep": True},
+        {"state": "current", "feed": False, "condition": ["every-step", "attention"], "cell": "rnn"},
         {"condition": ["start", "every-step"], "cell": "lstm", "layers": 2},
     ],
     ids=str,
@@ -92,7 +93,7 @@ def test_stepping_equals_teacher_forcing_with(options):
 @pytest.mark.parametrize("looking", ["previous", "current"])
 @pytest.mark.parametrize("condition", CONDITIONS, ids="+".join)
 def test_padding_changes_nothing(condition, looking):
-    encoder, decoder = model(condition=condition, looking=looking)
+    encoder, decoder = model(condition=condition, state=looking)
     plain = decoder.loss({"source": encoder(SOURCE)}, TARGET)
     width = SOURCE.ids.shape[1] + 3
     wide_source = Tokens(torch.nn.functional.pad(SOURCE.ids, (0, 3)), SOURCE.lengths)
@@ -119,7 +120,7 @@ def test_rows_do_not_see_each_other():
 
 
 def test_hypotheses_are_queries_of_one_memory():
-    encoder, decoder = model(looking="current")
+    encoder, decoder = model(state="current")
     memories = {"source": encoder(SOURCE)}
     state = decoder.start(memories).reorder(torch.zeros(3, 2, dtype=torch.int64))
     words = torch.tensor([[4, 5], [6, 7], [8, 9]])
@@ -155,19 +156,18 @@ def test_embedding_shared_with_the_source():
 
 
 def test_no_sampling_is_teacher_forcing_and_full_sampling_is_not():
-    encoder, decoder = model(deep=True)
+    encoder, decoder = model(deep=True, sampling=ScheduledSamplingOptions(share=1.0, steps=2))
     memories = {"source": encoder(SOURCE)}
-    forced = decoder.loss(memories, TARGET).total
-    decoder.sampling = 1e-30
-    torch.testing.assert_close(decoder.loss(memories, TARGET).total, forced, atol=1e-6, rtol=1e-6)
-    decoder.sampling = 1.0
+    forced = decoder.loss(memories, TARGET).total  # the first of the steps over which the share rises: 0
+    assert int(decoder.seen) == 1
+    decoder.seen.fill_(2)
     assert not torch.allclose(decoder.loss(memories, TARGET).total, forced)
     decoder.eval()
     torch.testing.assert_close(decoder.loss(memories, TARGET).total, forced)
 
 
 def test_label_smoothing_against_torch():
-    encoder, decoder = model(objective=Objective(smoothing=0.1))
+    encoder, decoder = model(objective=TextObjective(smoothing=0.1))
     memories = {"source": encoder(SOURCE)}
     previous, following, lengths = shifted(TARGET)
     packing = Packing.of(lengths, 5)
@@ -183,7 +183,7 @@ def test_label_smoothing_against_torch():
 
 
 def test_guide_pulls_the_selection_towards_the_truth():
-    encoder, decoder = model(objective=Objective(guide=0.5))
+    encoder, decoder = model(objective=TextObjective(guide={"source": 0.5}))
     truth = torch.zeros(3, 4, 5)
     truth[:, 0, 0] = 1
     truth[1, 1, 1] = 1
@@ -223,7 +223,7 @@ def test_two_memories_by_name():
         {"left": first, "right": second},
         size=6,
         attention=attention,
-        looking="current",
+        state="current",
     )
     memories = {"left": first(SOURCE), "right": second(TARGET)}
     target = tokens([4, 5], [6], [7, 8])
@@ -238,9 +238,8 @@ def test_two_memories_by_name():
     ("options", "message"),
     [
         ({"condition": ("end",)}, "any combination"),
-        ({"looking": "sideways"}, "previous or the current"),
-        ({"cell": "gru", "activation": "relu"}, "does not take activation"),
-        ({"cell": "lstm", "update": "cho"}, "does not take update"),
+        ({"state": "sideways"}, "previous or the current"),
+        ({"cell": "gruu"}, "no cell 'gruu'. Did you mean gru"),
         ({"score": "dot"}, "one size"),
         ({"score": "cosine"}, "no score"),
         ({"select": "harder"}, "no selection"),

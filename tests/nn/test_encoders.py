@@ -7,7 +7,7 @@ import torch
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn import ConvolutionalEncoder, Embedding, MeanEncoder, RecurrentEncoder
+from regard.nn import ConvolutionalEncoder, Embedding, GRUCell, MeanEncoder, RecurrentEncoder, RNNCell
 
 from .conftest import SOURCE, VOCABULARY, tokens
 
@@ -23,8 +23,8 @@ def encoders():
     }
     for cell in ("rnn", "gru", "lstm"):
         made[cell] = RecurrentEncoder(embedding, cell=cell, size=4)
-    made["sigmoid"] = RecurrentEncoder(embedding, cell="rnn", size=4, activation="sigmoid")
-    made["cho"] = RecurrentEncoder(embedding, size=4, update="cho")
+    made["sigmoid"] = RecurrentEncoder(embedding, cell=RNNCell.Options(activation="sigmoid"), size=4)
+    made["cho"] = RecurrentEncoder(embedding, cell=GRUCell.Options(update="cho"), size=4)
     for encoder in made.values():
         for parameter in encoder.parameters():
             torch.nn.init.normal_(parameter, std=0.5)

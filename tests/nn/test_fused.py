@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from regard.nn import GRUCell
 from regard.nn.decoders import fused
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.fused.choices import SEGMENTS, Choice, choose, choose_back
 from regard.nn.fused.cost import PackedCost
 from regard.nn.fused.recurrence import PackedGRU
 from regard.nn.packing import Packing
-from regard.nn.segments import Segments
+from regard.nn.selections import Segmental
 from regard.nn.targets import shifted
 
 from .conftest import SOURCE, TARGET, model
@@ -34,28 +35,28 @@ def close(first, second, tolerance):
     "options",
     [
         {},
-        {"looking": "current"},
+        {"state": "current"},
         {"deep": True},
-        {"deep": True, "looking": "current"},
-        {"update": "cho"},
-        {"update": "cho", "looking": "current"},
+        {"deep": True, "state": "current"},
+        {"cell": GRUCell.Options(update="cho")},
+        {"cell": GRUCell.Options(update="cho"), "state": "current"},
         {"condition": ("attention",)},
         {"condition": ("every-step", "attention")},
-        {"condition": ("start", "every-step", "attention"), "looking": "current"},
-        {"tied": True, "looking": "current"},
+        {"condition": ("start", "every-step", "attention"), "state": "current"},
+        {"tied": True, "state": "current"},
         {"score": "general"},
-        {"score": "general", "looking": "current"},
-        {"select": "sigmoid", "looking": "current"},
+        {"score": "general", "state": "current"},
+        {"select": "sigmoid", "state": "current"},
         {"select": "segments"},
-        {"select": "segments", "score": "general", "looking": "current"},
+        {"select": "segments", "score": "general", "state": "current"},
         {"select": "hard"},
-        {"select": "hard", "looking": "current"},
+        {"select": "hard", "state": "current"},
         {"select": "hard", "score": "general", "drawing": (True, True, True)},
         {"select": "hard", "deep": True, "drawing": (True, False, True)},
-        {"select": "hard", "looking": "current", "drawing": (False, True, True)},
-        {"select": "hard", "looking": "current", "feeding": False, "drawing": (True, False, True)},
-        {"looking": "current", "feeding": False},
-        {"looking": "current", "feeding": False, "deep": True, "condition": ("every-step", "attention")},
+        {"select": "hard", "state": "current", "drawing": (False, True, True)},
+        {"select": "hard", "state": "current", "feed": False, "drawing": (True, False, True)},
+        {"state": "current", "feed": False},
+        {"state": "current", "feed": False, "deep": True, "condition": ("every-step", "attention")},
     ],
     ids=str,
 )
@@ -83,9 +84,7 @@ def test_attentive_decoder_equals_the_plain_one(options, dtype, tolerance):
     close(results[0][1], results[1][1], tolerance)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"looking": "current"}, {"looking": "current", "feeding": False}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"state": "current"}, {"state": "current", "feed": False}], ids=str)
 @pytest.mark.parametrize("select", ["softmax", "hard"])
 def test_a_step_of_a_search_equals_the_plain_one(select, options):
     encoder, decoder = model(dtype=torch.float64, select=select, **options)
@@ -104,7 +103,7 @@ def test_a_step_of_a_search_equals_the_plain_one(select, options):
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_gru_layer_equals_torch_and_the_cell(update, bidirectional):
     torch.manual_seed(0)
-    layer = RecurrentLayer(5, 4, update=update, bidirectional=bidirectional).double()
+    layer = RecurrentLayer(5, 4, cell=GRUCell.Options(update=update), bidirectional=bidirectional).double()
     torch.nn.init.normal_(layer.first)
     lengths = torch.tensor([3, 7, 5, 1])
     packing = Packing.of(lengths, 7)
@@ -161,7 +160,7 @@ def test_cost_in_several_pieces():
 
 @pytest.mark.parametrize("looking", ["previous", "current"])
 def test_saturated_energies_stay_exact(looking):
-    encoder, decoder = model(dtype=torch.float64, looking=looking)
+    encoder, decoder = model(dtype=torch.float64, state=looking)
     score = decoder.reading.attention("source").score
     with torch.no_grad():
         score.key.weight *= 80
@@ -195,7 +194,7 @@ def test_padded_positions_of_a_row_without_words_are_harmless():
 @pytest.mark.parametrize("exists", [[1, 1, 1, 1, 0], [1, 0, 1, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0]])
 def test_segments_of_one_query_equal_the_selection(exists):
     torch.manual_seed(0)
-    selection, mask = Segments().double(), torch.tensor(exists, dtype=torch.bool)
+    selection, mask = Segmental().double(), torch.tensor(exists, dtype=torch.bool)
     energies = (3 * torch.randn(5, dtype=torch.float64)).requires_grad_()
     with torch.no_grad():
         selection.transitions.copy_(torch.randn(2, 2))

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import BEGIN, END
-from regard.nn import Memory, Objective
+from regard.nn import Memory, TextObjective
 from regard.nn.coverage import coverage_total
 from regard.nn.decoders import RecurrentDecoder
-from regard.nn.hard import Drawing, Hard, ScoreFunction
 from regard.nn.packing import Packing
 from regard.nn.search import Greedy
+from regard.nn.selections import Drawing, Hard, ScoreFunction
 
 from .conftest import SOURCE, TARGET, model, tokens
 
@@ -46,9 +46,8 @@ def memory(rows: int) -> Memory:
 
 def drawing_decoder(drawing: Drawing, **options: Any) -> RecurrentDecoder:
     _, decoder = model(
-        select="hard",
+        select=Hard(drawing=drawing),
         dtype=torch.float64,
-        objective=Objective(drawing=drawing),
         condition=("start", "attention"),
         **options,
     )
@@ -89,9 +88,7 @@ def _following(target: list[int]) -> Tensor:
     return torch.tensor([*target, END])
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"looking": "current"}, {"looking": "current", "feeding": False}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"state": "current"}, {"state": "current", "feed": False}], ids=str)
 def test_the_mean_of_many_draws_is_the_gradient_by_enumeration(options: dict[str, Any]) -> None:
     decoder = drawing_decoder(ALWAYS, **options)
     cost, exact = expected_gradient(decoder, [7])
@@ -193,12 +190,12 @@ def test_coverage_by_hand() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"cell": "lstm"}, {"looking": "current", "feeding": False}, {"looking": "current"}],
+    [{}, {"cell": "lstm"}, {"state": "current", "feed": False}, {"state": "current"}],
     ids=["fused", "plain", "at once", "fused current"],
 )
 @pytest.mark.parametrize("width", [None, 7])
 def test_coverage_enters_the_loss_of_every_path(options: dict[str, Any], width: int | None) -> None:
-    encoder, decoder = model(objective=Objective(coverage=0.5), **options)
+    encoder, decoder = model(objective=TextObjective(coverage={"source": 0.5}), **options)
     target = tokens([5, 6], [7, 8, 9, 10], [4], width=width)
     memories = {"source": encoder(SOURCE)}
     loss = decoder.loss(memories, target)
@@ -215,7 +212,7 @@ def test_coverage_enters_the_loss_of_every_path(options: dict[str, Any], width: 
     loss.total.backward()
     plain = decoder.embedding.weight.grad.clone()
     decoder.zero_grad()
-    decoder.objective = Objective()
+    decoder.objective = TextObjective()
     decoder.loss({"source": encoder(SOURCE)}, target).total.backward()
     assert not torch.allclose(plain, decoder.embedding.weight.grad, atol=1e-4)
 

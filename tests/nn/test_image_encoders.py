@@ -62,7 +62,7 @@ def test_vgg16_gives_196_places_and_fc7():
 @pytest.mark.parametrize("cell", [1, 2, 4, 8])
 @pytest.mark.parametrize("size", [(32, 32), (30, 45)])
 def test_a_cell_is_as_many_pixels_as_asked(made, cell, size):
-    net = made((3, *size), channels=(4, 6, 8), cell=cell)
+    net = made((3, *size), channels=(4, 6, 8), stride=cell)
     features, summary = net(torch.randn(2, 3, *size))
     assert net.grid == tuple(-(-side // cell) for side in size)
     assert features.shape == (2, 8, *net.grid) and summary.shape == (2, 8)
@@ -70,12 +70,12 @@ def test_a_cell_is_as_many_pixels_as_asked(made, cell, size):
 
 def test_cells_that_cannot_be_are_refused():
     with pytest.raises(RegardError, match="power of two"):
-        ResidualNetwork((3, 32, 32), cell=6)
+        ResidualNetwork((3, 32, 32), stride=6)
     with pytest.raises(RegardError, match="4 halvings; the network can make 2"):
-        VGG((3, 32, 32), channels=(4, 4), cell=16)
+        VGG((3, 32, 32), channels=(4, 4), stride=16)
     with pytest.raises(RegardError, match="16 × 16 pixels or more"):
         LeNet((1, 12, 40))
-    with pytest.raises(RegardError, match=r"no network 'resnet99'.*Choose one of lenet, resnet"):
+    with pytest.raises(RegardError, match=r"no network 'resnet99'.*Did you mean resnet"):
         make_network("resnet99", (3, 32, 32))
 
 
@@ -99,7 +99,7 @@ def test_the_memory_of_a_picture(network, position):
 
 def test_places_lie_row_by_row():
     torch.manual_seed(0)
-    encoder = ImageEncoder(ResidualNetwork((3, 16, 24), channels=(8, 8, 8), cell=8), position="none").eval()
+    encoder = ImageEncoder(ResidualNetwork((3, 16, 24), channels=(8, 8, 8), stride=8), position="none").eval()
     ground = torch.full((1, 3, 16, 24), 100, dtype=torch.uint8)
     spotted = ground.clone()
     spotted[:, :, 12, 20] = 255  # within the cell of row 1, column 2
@@ -108,7 +108,7 @@ def test_places_lie_row_by_row():
 
 
 def test_coordinates_say_where_a_place_is():
-    encoder = ImageEncoder(VGG((3, 16, 32), channels=(4, 4, 4), cell=8), position="coordinates").eval()
+    encoder = ImageEncoder(VGG((3, 16, 32), channels=(4, 4, 4), stride=8), position="coordinates").eval()
     where = encoder(pictures(1, (16, 32))).values[0, :, -2:]
     assert where.tolist() == [
         [x, y] for y in (-0.5, 0.5) for x in (-0.75, -0.25, 0.25, 0.75)
@@ -122,7 +122,7 @@ def test_without_position_a_thing_looks_the_same_wherever_it_is_and_with_it_does
         picture[:, :, 20:26, left : left + 6] = 200
     values = {}
     for position in ("none", "learned"):
-        net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), cell=8)
+        net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), stride=8)
         memory = ImageEncoder(net, position=position).eval()(Pictures(picture))
         values[position] = memory.values[0, 2 * 6 + 1] - memory.values[0, 2 * 6 + 4]
     torch.testing.assert_close(values["none"], torch.zeros(4), atol=1e-5, rtol=0)
@@ -145,16 +145,16 @@ def test_a_connected_summary_knows_where_things_are_and_a_mean_does_not():
     picture = torch.full((2, 3, 48, 48), 90, dtype=torch.uint8)
     picture[0, :, 20:26, 16:22] = 200
     picture[1, :, 20:26, 24:30] = 200
-    for summary, differs in (("mean", False), ("connected", True)):
-        net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), cell=8, summary=summary, size=16)
+    for summary, differs in ((None, False), (16, True)):
+        net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), stride=8, connected=summary)
         told = ImageEncoder(net).eval()(Pictures(picture)).summary
         assert bool((told[0] - told[1]).abs().max() > 1e-4) == differs
 
 
 def test_all_weights_learn():
     torch.manual_seed(0)
-    for network in ("lenet", "resnet", "vgg"):
-        encoder = ImageEncoder(make_network(network, (3, 32, 32), summary="connected"), position="learned")
+    for network in (LeNet.Options(), ResidualNetwork.Options(connected=128), VGG.Options(connected=128)):
+        encoder = ImageEncoder(make_network(network, (3, 32, 32)), position="learned")
         memory = encoder(pictures(4))
         (memory.values.square().sum() + memory.summary.square().sum()).backward()
         still = [name for name, parameter in encoder.named_parameters() if parameter.grad is None]
@@ -163,8 +163,8 @@ def test_all_weights_learn():
 
 @pytest.mark.skipif(importlib.util.find_spec("timm") is not None, reason="timm is installed")
 def test_timm_is_asked_for_where_it_is_missing():
-    with pytest.raises(MissingExtra, match=r"timm:resnet18 needs timm.*regard\[vision\]"):
-        make_network("timm:resnet18", (3, 64, 64))
+    with pytest.raises(MissingExtra, match=r"timm resnet18 needs timm.*regard\[vision\]"):
+        make_network(Backbone.Options(name="resnet18"), (3, 64, 64))
 
 
 class TestTimm:

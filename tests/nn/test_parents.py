@@ -9,7 +9,7 @@ import torch
 
 from regard.errors import RegardError
 from regard.nn import Embedding, MeanEncoder, ParentedEncoder, Parents
-from regard.nn.arcs import Arcs
+from regard.nn.heads import HeadMarginals
 
 from .conftest import SOURCE, VOCABULARY
 
@@ -66,7 +66,7 @@ def test_soft_parents_are_the_expected_heads_over_all_trees(select: str, score: 
         trees = all_trees(words, projective=select == "projective")
         scores = torch.tensor(
             [
-                sum(arcs.scores.detach()[row, head, word] for word, head in enumerate(tree, 1))
+                sum(arcs.scores.detach()[row, word - 1, head] for word, head in enumerate(tree, 1))
                 for tree in trees
             ]
         )
@@ -86,7 +86,7 @@ def test_words_that_choose_alone() -> None:
     rooted = torch.cat([parents.root[None], x[0]])
     for word in range(1, 5):
         others = [head for head in range(5) if head != word]
-        chances = torch.softmax(arcs.scores[0, others, word], 0)
+        chances = torch.softmax(arcs.scores[0, word - 1, others], 0)
         torch.testing.assert_close(soft[0, word - 1], chances @ rooted[others])
         assert int(arcs.heads()[0, word - 1]) == others[int(chances.argmax())]
     assert (arcs.marginals[1, :, 3:] == 0).all() and (arcs.marginals[1, 3:] == 0).all()
@@ -95,7 +95,7 @@ def test_words_that_choose_alone() -> None:
 def test_arcs_have_a_direction() -> None:
     for score in ("additive", "general"):
         scores = layer("softmax", score=score)(values(), LENGTHS)[1].scores
-        assert not torch.allclose(scores, scores.transpose(1, 2))
+        assert not torch.allclose(scores[:, :, 1:], scores[:, :, 1:].transpose(1, 2))
 
 
 def test_given_heads_are_the_parents() -> None:
@@ -137,9 +137,9 @@ def test_an_encoder_with_parents_keeps_its_values_beside_them() -> None:
     assert memory.values.shape == (3, 5, 10) and encoder.value_size == 10
     torch.testing.assert_close(memory.values[..., :5], alone.values)
     torch.testing.assert_close(memory.summary, alone.summary)
-    assert isinstance(memory.arcs, Arcs)
+    assert isinstance(memory.heads, HeadMarginals)
     chosen = memory.select(torch.tensor([2, 0]))
-    assert torch.equal(chosen.arcs.heads(), memory.arcs.heads()[[2, 0]])
+    assert torch.equal(chosen.heads.heads(), memory.heads.heads()[[2, 0]])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -19,12 +19,12 @@ from .conftest import SOURCE, model, tokens
 
 KINDS = [
     {},
-    {"looking": "current"},
+    {"state": "current"},
     {"cell": "lstm"},
     {"condition": ("start",)},
     {"score": "general"},
     {"score": "location"},
-    {"score": "location", "looking": "current", "feeding": False},
+    {"score": "location", "state": "current", "feed": False},
 ]
 
 
@@ -200,7 +200,7 @@ def test_ensemble_of_one_model_twice_is_that_model():
 
 
 def test_ensemble_averages_probabilities():
-    members = [stepper_of(seed=1), stepper_of(seed=2, looking="current")]
+    members = [stepper_of(seed=1), stepper_of(seed=2, state="current")]
     words = torch.full((3, 1), 2)
     expected = sum(torch.softmax(member.step(words, member.start()).logits, -1) for member in members) / 2
     both = Ensemble(members)

@@ -10,10 +10,8 @@ import torch
 
 from regard.errors import RegardError
 from regard.nn import Attention, Memory
-from regard.nn.named_selections import make_selection
-from regard.nn.rescaling import rescale
-from regard.nn.segments import Segments
-from regard.nn.selections import Sigmoid
+from regard.nn.selections import Segmental, Sigmoid, make_selection
+from regard.nn.selections.rescaling import rescale
 
 TRANSITIONS = torch.tensor([[0.5, -1.0], [-0.3, 1.2]])
 
@@ -31,7 +29,7 @@ def enumerated(scores, transitions, lengths):
 
 
 def segments(transitions=TRANSITIONS, **options):
-    selection = Segments(**options)
+    selection = Segmental(**options)
     with torch.no_grad():
         selection.transitions.copy_(transitions)
     return selection
@@ -120,6 +118,6 @@ def test_penalty_and_the_structure_behind_the_weights():
 
 def test_a_negative_weight_is_refused():
     with pytest.raises(RegardError, match="at least 0"):
-        Segments(decay=-1.0)
+        Segmental(decay=-1.0)
     with pytest.raises(RegardError, match="normalized"):
         Sigmoid(normalize=-1.0)

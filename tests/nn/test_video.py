@@ -19,7 +19,7 @@ def films(lengths: list[int], *, colours: int = 3, side: int = 16, seed: int = 1
 
 
 def network(colours: int, size: int = 12) -> VGG:
-    return VGG((colours, 16, 16), channels=(4, 8), cell=4, summary="connected", size=size)
+    return VGG((colours, 16, 16), channels=(4, 8), stride=4, connected=size)
 
 
 def encoder(**options) -> VideoEncoder:
@@ -93,6 +93,6 @@ def test_normalised_over_the_batch_or_at_each_place() -> None:
     pictures = torch.randn(3, 3, 16, 16)
     for normalise, alone in (("place", True), ("batch", False)):
         torch.manual_seed(1)
-        made = VGG((3, 16, 16), channels=(4, 8), cell=4, normalise=normalise).train()
+        made = VGG((3, 16, 16), channels=(4, 8), stride=4, normalize=normalise).train()
         with torch.no_grad():
             assert torch.allclose(made(pictures)[0][:1], made(pictures[:1])[0], atol=1e-5) == alone

@@ -8,7 +8,7 @@ import pytest
 
 from regard.describe import answers
 from regard.errors import RegardError
-from regard.spec import PyramidEncoderSpec, Spec
+from regard.spec import PyramidalEncoderSpec, Spec
 
 
 def spec(**parts: Any) -> Spec:
@@ -24,7 +24,7 @@ def spec(**parts: Any) -> Spec:
 
 def test_a_sound_is_read_by_a_pyramid_unless_told_otherwise() -> None:
     encoder = spec(encoder={"size": 20, "reductions": 1}).encoder["audio"]
-    assert isinstance(encoder, PyramidEncoderSpec)
+    assert isinstance(encoder, PyramidalEncoderSpec)
     assert (encoder.size, encoder.layers, encoder.reductions) == (20, 3, 1)
 
 

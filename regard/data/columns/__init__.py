@@ -7,7 +7,7 @@ from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.places import PlacesColumn
-from regard.data.columns.restore import KINDS, column_from_state
+from regard.data.columns.restore import column_from_state
 from regard.data.columns.series import SeriesColumn
 from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
@@ -18,7 +18,6 @@ from regard.data.columns.video import VideoColumn
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
 
 __all__ = [
-    "KINDS",
     "SPECIAL",
     "AlignmentColumn",
     "AudioColumn",

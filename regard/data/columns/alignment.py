@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,10 +13,12 @@ from torch import Tensor
 from regard.data.columns.column import Column
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Mistakes, Plan, nearest, register
 
 _LINK = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 
 
+@register("column", "alignment")
 class AlignmentColumn(Column):
     """Links in the Pharaoh form "0-0 1-2": place in the source, dash, place in the target, both from 0.
 
@@ -24,7 +26,43 @@ class AlignmentColumn(Column):
     allowed. The encoding is flat: s₁ t₁ s₂ t₂ …
     """
 
+    class Options(Column.Options):
+        """Which target token was made from which source tokens: `0-0 1-2`, source-target, counted from 0."""
+
+        of: tuple[str, str] | None = None
+        """(input, output); default: the only input and the only output."""
+
     type = "alignment"
+    roles: ClassVar[tuple[str, ...]] = ("truth",)
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, of=cls.between(options, plan) or (), field=options.field)
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: which source token each target token comes from"
+
+    @classmethod
+    def between(cls, options: Any, plan: Plan) -> tuple[str, str] | None:
+        return options.of or (next(iter(plan.inputs)), next(iter(plan.outputs)))
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.of is None:
+            if len(plan.inputs) > 1 or len(plan.outputs) > 1:
+                mistakes.add(
+                    "of must name one input and one output: there are several.",
+                    "of",
+                    fix="Write  of: [INPUT, OUTPUT].",
+                )
+            return
+        for kind, one, known in (
+            ("input", options.of[0], list(plan.inputs)),
+            ("output", options.of[1], list(plan.outputs)),
+        ):
+            if one not in known:
+                mistakes.add(f"no {kind} is named {one!r}.", "of", fix=nearest(one, known))
 
     def __init__(self, name: str, *, of: Sequence[str], field: str | None = None) -> None:
         super().__init__(name, field=field, of=of)

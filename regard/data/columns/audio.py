@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from regard.data.columns.column import Column
@@ -20,6 +21,7 @@ from regard.data.perceived import Series
 from regard.data.ragged import Array, Ragged
 from regard.data.sound import decode, encode_wav, resample
 from regard.errors import RegardError
+from regard.parts import Plan, Positive, Settings, Share, Size, register
 from regard.trace import SeenSeries
 
 Normalize = Literal["utterance", "learned", "none"]
@@ -76,6 +78,24 @@ class SoundVariation:
         return frames
 
 
+class AudioAugmentOptions(Settings):
+    """How audio is varied in training, anew in each epoch: masks (SpecAugment, Park 2019), speed and noise."""
+
+    time_masks: Annotated[int, Field(ge=0)] = 0
+    time_width: Share = 0.1
+    """The widest mask, as a share of the duration."""
+    frequency_masks: Annotated[int, Field(ge=0)] = 0
+    frequency_width: Share = 0.15
+    """The widest mask, as a share of the mel bands."""
+    speed: Annotated[float, Field(ge=0.0, le=0.5)] = 0.0
+    """The largest change of speed, as a share; the pitch changes with it."""
+    noise: Annotated[float, Field(ge=0.0)] = 0.0
+    """The loudest white noise, as a share of the sound's own loudness."""
+    loudness: Annotated[float, Field(ge=0.0, le=40.0)] = 0.0
+    """The largest change of loudness, in decibels."""
+
+
+@register("column", "audio")
 class AudioColumn(Column):
     """WAV, FLAC and what else libsndfile reads, as a path or a data URI → (T, mels) float32.
 
@@ -87,7 +107,41 @@ class AudioColumn(Column):
     augment       how `varied` varies it
     """
 
+    class Options(Column.Options):
+        """Audio, read as log-mel frames: a path, or its bytes as a data URI."""
+
+        rate: Annotated[int, Field(ge=1000, le=192000)] = 16000
+        """Samples a second it is brought to."""
+        mels: Size = 40
+        """Mel bands."""
+        window_ms: Positive = 25.0
+        """Length of a frame."""
+        hop_ms: Positive = 10.0
+        """From one frame to the next."""
+        normalize: Normalize = "utterance"
+        """Each band to mean 0 and spread 1: within the recording, within the training data, or as it is."""
+        max_seconds: Positive = 30.0
+        """What lasts longer is a bad row."""
+        augment: AudioAugmentOptions | None = None
+        """How it is varied in training."""
+
     type = "audio"
+    roles: ClassVar[tuple[str, ...]] = ("inputs",)
+    encoder = "pyramidal"
+    perceived = True
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        augment = None if options.augment is None else options.augment.model_dump()
+        return cls(name, **{**dict(options), "augment": augment})
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return (
+            f"{name}: audio at {options.rate / 1000:g} kHz, {options.mels} log-mel bands of {options.window_ms:g} ms "
+            f"every {options.hop_ms:g} ms"
+        )
+
     cached = False
 
     def __init__(

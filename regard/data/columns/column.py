@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
+from regard import parts
 from regard.data.batch import Sentences, Tokens, Trees
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Mistakes, Plan
 from regard.trace import Seen
 
 Collated = Tensor | Tokens | Sentences | Trees | Pictures | Films | Series | Places
@@ -26,7 +28,21 @@ class Column(ABC):
     of      the columns it is about: their encodings come first, and `check_beside` compares with them
     """
 
+    class Options(parts.Options):
+        """A typed field of the data."""
+
+        field: str | None = None
+        """The field of the row to read; default: the column's own name."""
+
     type: ClassVar[str]
+    roles: ClassVar[tuple[str, ...]] = ()
+    """Where in a spec it may stand: inputs, outputs, truth."""
+    encoder: ClassVar[str | None] = None
+    """The encoder that reads it where the spec names none; None for a column that is not read by itself."""
+    decoder: ClassVar[str | None] = None
+    """The decoder that writes it where the spec names none."""
+    perceived: ClassVar[bool] = False
+    """Whether something in it can have a place: an image, a video, audio, a series."""
     cached: ClassVar[bool] = True
     """Whether encodings are made once and kept in the cache (text), or made anew for every batch (pictures)."""
     reads_texts: ClassVar[bool] = False
@@ -36,6 +52,28 @@ class Column(ABC):
 
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        """The unfitted column a spec describes.
+
+        asked   what its encoder or decoder asks of it beyond the options, as keywords
+        """
+        return cls(name, **dict(options), **asked)
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        """`name: what it is`, as `regard describe` prints it."""
+        return f"{name}: {cls.type}"
+
+    @classmethod  # noqa: B027  most columns have nothing to refuse
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        """Report what cannot be about this column of a spec; most have nothing to refuse."""
+
+    @classmethod
+    def between(cls, options: Any, plan: Plan) -> tuple[str, str] | None:
+        """The input and the output a truth column is about; None for columns that say nothing of attention."""
+        return None
 
     @abstractmethod
     def learn(self, values: Iterable[str]) -> None:

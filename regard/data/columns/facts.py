@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,14 +14,45 @@ from regard.data.columns.column import Column
 from regard.data.columns.story import BREAK
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Mistakes, Plan, register
 
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
+@register("column", "facts")
 class FactsColumn(Column):
     """Numbers of sentences of the story column it is `of`, counted from 0: "3 0". None at all is allowed."""
 
+    class Options(Column.Options):
+        """The sentences of a story that lead to the answer, in their order: `3 0`, counted from 0."""
+
+        of: str | None = None
+        """The story; default: the only one."""
+
     type = "facts"
+    roles: ClassVar[tuple[str, ...]] = ("truth",)
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, of=_story(options, plan), field=options.field)
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: the sentences that lead to the answer"
+
+    @classmethod
+    def between(cls, options: Any, plan: Plan) -> tuple[str, str] | None:
+        return _story(options, plan), next(iter(plan.outputs))
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        stories = _stories(plan)
+        if _story(options, plan) not in stories:
+            mistakes.add(
+                f"facts are sentences of a story, and {_story(options, plan)!r} is none.",
+                "of",
+                fix=f"Say which:  of: {stories[0]}" if stories else "Add a column of type: story.",
+            )
 
     def __init__(self, name: str, *, of: str, field: str | None = None) -> None:
         super().__init__(name, field=field, of=(of,))
@@ -67,3 +98,11 @@ class FactsColumn(Column):
 
     def options(self) -> dict[str, Any]:
         return {"field": self.field, "of": self.of[0]}
+
+
+def _stories(plan: Plan) -> list[str]:
+    return [name for name, column in plan.inputs.items() if column.type == "story"]
+
+
+def _story(options: Any, plan: Plan) -> str:
+    return options.of or next(iter(_stories(plan)), next(iter(plan.inputs)))

@@ -12,11 +12,13 @@ from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, shown
 from regard.data.drawn import as_value
 from regard.data.perceived import Pictures
-from regard.data.pictures import Box, on_canvas, open_picture
+from regard.data.pictures import Box, Fit, on_canvas, open_picture
 from regard.data.ragged import Array, Ragged
+from regard.parts import register
 from regard.trace import SeenPicture
 
 
+@register("column", "image")
 class ImageColumn(PixelsColumn):
     """A picture as its pixels, (H, W, C) uint8; the value is a path, or the bytes as a data URI.
 
@@ -29,7 +31,24 @@ class ImageColumn(PixelsColumn):
     row, then in the working folder. What a file can hold and what becomes of it: `regard.data.pictures`.
     """
 
+    class Options(PixelsColumn.Options):
+        """An image: a path, or its bytes as a data URI."""
+
+        fit: Fit = "crop"
+        """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled
+        to lie
+        within it, on a white ground; keep: at the left, as large as it is, smaller only where it would not fit."""
+
     type = "image"
+    encoder = "image"
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        height, width = options.sides
+        return (
+            f"{name}: images of {height} × {width} pixels in {'color' if options.colour == 'rgb' else 'grey'}"
+        )
+
     called = "picture"
 
     def written(self, value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,16 +14,30 @@ from torch import Tensor
 from regard.data.columns.column import Column
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import register
 
 
+@register("column", "label")
 class LabelColumn(Column):
     """A class as its number; classes are numbered from 0, in the order given or else sorted.
 
     counts   how often each class came in the training data, for class weights
     """
 
+    class Options(Column.Options):
+        """One of several classes."""
+
+        classes: tuple[str, ...] | None = None
+        """Their names; default: those of the training data."""
+
     type = "label"
+    roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    decoder = "label"
     scalar = True
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: one of {len(options.classes)} classes" if options.classes else f"{name}: a class"
 
     def __init__(self, name: str, *, field: str | None = None, classes: Sequence[str] | None = None) -> None:
         super().__init__(name, field=field)

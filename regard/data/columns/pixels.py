@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from regard.data.augmentation import Augmentation
 from regard.data.columns.column import Column
@@ -15,8 +16,21 @@ from regard.data.contents import Contents
 from regard.data.pictures import Box, Colour, Fit
 from regard.data.ragged import Array
 from regard.errors import RegardError
+from regard.parts import Plan, Settings, Share
 
 PATCH = 8
+Pixels = Annotated[int, Field(ge=4, le=4096)]
+
+
+class ImageAugmentOptions(Settings):
+    """How an image is varied in training, anew in each epoch."""
+
+    flip: bool = False
+    """Mirrored left to right, every other time."""
+    crop: Share = 0.0
+    """The largest share of the height and of the width that is cut away."""
+    colour: Share = 0.0
+    """The largest change of brightness, contrast and saturation, as a share."""
 
 
 class PixelsColumn(Column):
@@ -27,6 +41,30 @@ class PixelsColumn(Column):
     fit       how what has another shape comes onto the canvas (`on_canvas`)
     augment   how it is varied in training (`Augmentation`), by name
     """
+
+    class Options(Column.Options):
+        """Pixels on a canvas of a fixed size."""
+
+        size: Pixels | tuple[Pixels, Pixels] = 64
+        """Height and width of the canvas it is brought to; one number for a square."""
+        colour: Colour = "rgb"
+        """rgb, or shades of grey."""
+        augment: ImageAugmentOptions | None = None
+        """How it is varied in training."""
+
+        @property
+        def sides(self) -> tuple[int, int]:
+            """Height and width of the canvas."""
+            return (self.size, self.size) if isinstance(self.size, int) else self.size
+
+    roles: ClassVar[tuple[str, ...]] = ("inputs",)
+    perceived = True
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        given = dict(options)
+        augment = None if options.augment is None else options.augment.model_dump()
+        return cls(name, **{**given, "augment": augment})
 
     cached = False
     called: ClassVar[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from regard.data.columns.column import Column
 from regard.data.perceived import Places
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Mistakes, Plan, nearest, part, register
 
 _NUMBER = r"(?:0|1|0?\.\d+|1\.0*|0\.)"
 _PLACE = re.compile(rf"(\d{{1,9}}):({_NUMBER}(?:,{_NUMBER}){{1}}(?:,{_NUMBER},{_NUMBER})?)", re.ASCII)
@@ -20,6 +21,7 @@ FINENESS = 1_000_000
 """Fractions are kept as whole numbers of millionths."""
 
 
+@register("column", "places")
 class PlacesColumn(Column):
     """Places in the form "1:0.10,0.20,0.35,0.45": the token, counted from 0, and its box.
 
@@ -32,7 +34,47 @@ class PlacesColumn(Column):
     each place its token and its fractions.
     """
 
+    class Options(Column.Options):
+        """Where in an image, video or audio lies what a token of the output names: `1:0.1,0.2,0.35,0.45`."""
+
+        of: tuple[str, str] | None = None
+        """(input, output); default: the only image, video or audio, and the only output."""
+
     type = "places"
+    roles: ClassVar[tuple[str, ...]] = ("truth",)
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, of=cls.between(options, plan) or (), field=options.field)
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: where lies what the output names"
+
+    @classmethod
+    def between(cls, options: Any, plan: Plan) -> tuple[str, str] | None:
+        return options.of or (_perceived(plan)[0], next(iter(plan.outputs)))
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        perceived = _perceived(plan)
+        if options.of is None and (len(perceived) != 1 or len(plan.outputs) != 1):
+            mistakes.add(
+                f"of must name one input and one output: there are {len(perceived)} images, videos or audio inputs "
+                f"and {len(plan.outputs)} outputs.",
+                "of",
+                fix="Write  of: [INPUT, OUTPUT].",
+            )
+            return
+        source, target = cls.between(options, plan) or ("", "")
+        for kind, one, known in (
+            ("image, video or audio", source, perceived),
+            ("output", target, [*plan.outputs]),
+        ):
+            if one not in known:
+                mistakes.add(f"no {kind} is named {one!r}.", "of", fix=nearest(one, known))
+                return
+        _check_canvas(source, target, plan, mistakes)
 
     def __init__(self, name: str, *, of: Sequence[str], field: str | None = None) -> None:
         super().__init__(name, field=field, of=of)
@@ -116,3 +158,30 @@ def _parts(encoded: Array) -> tuple[Array, Array]:
     size = int(encoded[0])
     table = np.asarray(encoded[1:]).reshape(-1, 1 + size)
     return table[:, 0], table[:, 1:] / FINENESS
+
+
+def _perceived(plan: Plan) -> list[str]:
+    """The inputs in which something can have a place: those that are no text."""
+    return [name for name, column in plan.inputs.items() if part("column", column.type).perceived]
+
+
+def _check_canvas(source: str, target: str, plan: Plan, mistakes: Mistakes) -> None:
+    """What is learned from places must find them where they say."""
+    column, decoder = plan.inputs[source], plan.decoder.get(target)
+    if getattr(column, "fit", None) in ("pad", "keep"):
+        mistakes.add(
+            f"places are fractions of the image, which fit: {column.fit} of {source} moves on its canvas.",
+            fix="Choose  fit: stretch.",
+        )
+    augment = getattr(column, "augment", None)
+    looks = () if decoder is None else decoder.part.attentions(decoder)
+    learned = any(one.guide or "truth" in one.select.part.needs for one in looks)
+    if (
+        learned
+        and (getattr(augment, "flip", False) or getattr(augment, "crop", 0.0))
+        and column.type != "series"
+    ):
+        mistakes.add(
+            f"attention is learned from true places, which flip and crop of {source} move in training.",
+            fix="Leave out flip and crop, or guide and oracle.",
+        )

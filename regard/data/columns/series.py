@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from os import PathLike, fspath
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field, model_validator
 
 from regard.data.arrays import array_uri
 from regard.data.columns.column import Column
@@ -19,6 +20,7 @@ from regard.data.ragged import Array, Ragged
 from regard.data.variation import SeriesVariation, read_at
 from regard.data.vectors import vectors_of
 from regard.errors import RegardError
+from regard.parts import Count, Plan, Settings, Share, register
 from regard.trace import SeenSeries
 
 LEARNED_FROM = 2000
@@ -26,6 +28,24 @@ LEARNED_FROM = 2000
 LEAST_SPREAD = 1e-6
 
 
+class SeriesAugmentOptions(Settings):
+    """How a series is varied in training, anew in each epoch."""
+
+    crop: Share = 0.0
+    """The largest share cut off at the beginning, and at the end."""
+    speed: Share = 0.0
+    """Time runs up to this share faster or slower …"""
+    warp: Annotated[float, Field(ge=0.0, le=2.0)] = 0.0
+    """… and unevenly: progress p becomes p^exp(w), w between −warp and warp."""
+    rotate: Annotated[float, Field(ge=0.0, le=180.0)] = 0.0
+    """Points are turned about the vertical by up to so many degrees, and half as much about the other axes."""
+    scale: Share = 0.0
+    """Each coordinate of points is stretched by up to this share."""
+    noise: Annotated[float, Field(ge=0.0)] = 0.0
+    """Spread of what is added to every number, as a share of the number's own spread in the series."""
+
+
+@register("column", "series")
 class SeriesColumn(Column):
     """(T, D) float32 of a file or a data URI (`regard.data.vectors`); features have mean 0 and spread 1 in training.
 
@@ -37,7 +57,50 @@ class SeriesColumn(Column):
     augment     how it is varied in training (`SeriesVariation`), by name
     """
 
+    class Options(Column.Options):
+        """A sequence of vectors: the joints of a skeleton, the readings of sensors. A file, or a data URI of an
+        array."""
+
+        most: Count = 500
+        """The most vectors taken, evenly, of a sequence that has more."""
+        points: Literal[2, 3] | None = None
+        """The vectors are points with so many coordinates each, such as joints."""
+        origin: Annotated[int, Field(ge=0)] | None = None
+        """Of points: the one, counted from 0, from which the others are measured, in every frame."""
+        unit: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = None
+        """Of points: the two whose usual distance is one."""
+        velocities: bool = False
+        """How each number changes from one vector to the next, beside it."""
+        augment: SeriesAugmentOptions | None = None
+        """How it is varied in training."""
+
+        @model_validator(mode="after")
+        def _of_points(self) -> Any:
+            turned = self.augment is not None and (self.augment.rotate or self.augment.scale)
+            if self.points is None and (self.origin is not None or self.unit is not None or turned):
+                raise ValueError(
+                    "origin, unit, rotate and scale are about points, and the vectors are not said to be any. Write "
+                    "how many coordinates a point has:  points: 3"
+                )
+            return self
+
     type = "series"
+    roles: ClassVar[tuple[str, ...]] = ("inputs",)
+    encoder = "pyramidal"
+    perceived = True
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        augment = None if options.augment is None else options.augment.model_dump()
+        return cls(name, **{**dict(options), "augment": augment})
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        points = "" if options.points is None else f" of points with {options.points} coordinates"
+        measured = "" if options.origin is None else f", measured from point {options.origin}"
+        velocities = ", with their velocities" if options.velocities else ""
+        return f"{name}: up to {options.most} vectors{points}{measured}{velocities}, (x − mean) / spread"
+
     cached = False
 
     def __init__(

@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from regard.data.columns.text import TextColumn
 from regard.data.columns.vocabulary import Vocabulary
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import register
 
 RARE = 2
 """Characters seen fewer times in training are unknown, so that there is something to learn about unknown ones."""
@@ -23,6 +24,7 @@ LONGEST = 32
 """Of longer words the first and the last half of so many characters are read."""
 
 
+@register("column", "spelled-text")
 class SpelledTextColumn(TextColumn):
     """A text column of words whose batches carry a `Spelling`, also of the words outside the vocabulary.
 
@@ -30,6 +32,7 @@ class SpelledTextColumn(TextColumn):
     """
 
     type = "spelled-text"
+    roles: ClassVar[tuple[str, ...]] = ()  # a text column becomes one where its encoder asks for characters
     reads_texts = True
 
     def __init__(self, name: str, **options: Any) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from regard.data.batch import PAD, Sentences
 from regard.data.columns.column import Column
-from regard.data.columns.text import TextColumn
+from regard.data.columns.text import Case, NormalForm, Split, TextColumn, check_shared
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Count, Mistakes, Plan, register
 
 BREAK = -1
 """Stands behind each sentence in the encoding."""
 
 
+@register("column", "story")
 class StoryColumn(Column):
     """Sentences that end with a mark: "Mary went to the kitchen. John took the milk."
 
@@ -29,7 +31,43 @@ class StoryColumn(Column):
     space as one space, for words of the vocabulary.
     """
 
+    class Options(Column.Options):
+        """Sentences of words, each ended by a mark: `Mary went to the kitchen. John took the milk.`"""
+
+        mark: str = "."
+        """What ends a sentence."""
+        vocabulary: Count | None = None
+        """Keep the most frequent so many words."""
+        min_count: Count = 1
+        """Rarer words are unknown."""
+        normalize: NormalForm | None = "NFC"
+        """Unicode normal form."""
+        case: Case = "keep"
+        """marked: lower case with marks from which the case is restored."""
+        split: Split = "space"
+        """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+        max_sentences: Count = 500
+        """Longest story, in sentences."""
+        max_length: Count = 100
+        """Of one sentence, in words."""
+        shared: str | None = None
+        """Take the vocabulary of this other column, fitted on both."""
+
     type = "story"
+    roles: ClassVar[tuple[str, ...]] = ("inputs",)
+    encoder = "story"
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, **{key: value for key, value in dict(options).items() if key != "shared"})
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: sentences of words"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_shared(options, name, plan, mistakes)
 
     def __init__(
         self,

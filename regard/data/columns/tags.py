@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from regard.data.batch import Tokens
 from regard.data.columns.classed import ClassedColumn
+from regard.data.columns.column import Column
 from regard.data.columns.label import unknown_class
 from regard.data.columns.spans import Scheme, first_fault, rewrite
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Mistakes, Plan, nearest, register
 
 
+@register("column", "tags")
 class TagsColumn(ClassedColumn):
     """Tags between spaces, as many as the column `of` has pieces.
 
@@ -26,7 +29,25 @@ class TagsColumn(ClassedColumn):
     allowed   a sequence that is not as this scheme wants it is refused
     """
 
+    class Options(Column.Options):
+        """One label for each token of another column."""
+
+        of: str
+        """The input whose tokens they are of."""
+        scheme: Scheme | None = None
+        """For tags that mark spans (B-NP I-NP O): the scheme they are turned into; default: as they stand."""
+
     type = "tags"
+    roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    decoder = "tags"
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: a tag for each token of {options.of}"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_of(options.of, plan, mistakes)
 
     def __init__(
         self,
@@ -83,3 +104,9 @@ class TagsColumn(ClassedColumn):
 
     def options(self) -> dict[str, Any]:
         return {"field": self.field, "of": self.of[0], "scheme": self.scheme, "allowed": self.allowed}
+
+
+def check_of(of: str, plan: Plan, mistakes: Mistakes) -> None:
+    """The input a column is about exists."""
+    if of not in plan.inputs:
+        mistakes.add(f"no input is named {of!r}.", "of", fix=nearest(of, list(plan.inputs)))

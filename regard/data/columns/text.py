@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from regard.data.columns.units import Bytes, Characters, Unit, Words
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Count, Mistakes, Plan, nearest, register
 
 UnitName = Literal["word", "char", "byte", "subword"]
 NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
@@ -27,6 +28,7 @@ Spaces = Literal["keep", "drop"]
 DEFAULT_SUBWORDS = 8000
 
 
+@register("column", "text")
 class TextColumn(Column):
     """A text as the ids of its pieces.
 
@@ -45,7 +47,63 @@ class TextColumn(Column):
     white space one space, with none at either end (with spaces: drop there is none at all); nothing else is lost.
     """
 
+    class Options(Column.Options):
+        """Text, cut into words, characters, bytes or subwords."""
+
+        unit: UnitName = "word"
+        """What a text is cut into."""
+        vocabulary: Count | None = None
+        """Keep the most frequent so many units; for subwords the size of the model (default: 8000)."""
+        min_count: Count = 1
+        """Rarer words or characters are unknown."""
+        normalize: NormalForm | None = "NFC"
+        """Unicode normal form."""
+        case: Case = "keep"
+        """marked: lower case with marks from which the case is restored."""
+        split: Split = "space"
+        """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+        spaces: Spaces = "keep"
+        """drop: characters alone, without the spaces between them."""
+        max_length: Count = 500
+        """Longest text, in units."""
+        shared: str | None = None
+        """Take the vocabulary of this other column, fitted on both."""
+
     type = "text"
+    roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
+    encoder = "recurrent"
+    decoder = "recurrent"
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        given = {key: value for key, value in dict(options).items() if key != "shared"}
+        if asked.get("spelled"):
+            from regard.data.columns.spelled import SpelledTextColumn
+
+            return SpelledTextColumn(name, **given)
+        return cls(name, **given)
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        units = {"word": "words", "char": "characters", "byte": "bytes", "subword": "subwords"}
+        return f"{name}: {units[options.unit]}"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_shared(options, name, plan, mistakes)
+        for option, units in (
+            ("split", ("word",)),
+            ("spaces", ("char",)),
+            ("min_count", ("word", "char")),
+            ("vocabulary", ("word", "char", "subword")),
+            ("case", ("word", "char", "subword")),
+        ):
+            if option in options.model_fields_set and options.unit not in units:
+                mistakes.add(
+                    f"{option} has no effect on unit: {options.unit}.",
+                    option,
+                    fix=f"Leave {option} out, or use unit: {units[0]}.",
+                )
 
     def __init__(
         self,
@@ -218,3 +276,15 @@ class TextColumn(Column):
             self._cutter, self._vocabulary = subwords, subwords.vocabulary
         elif "pieces" in learned:
             self._vocabulary = Vocabulary(learned["pieces"])
+
+
+def check_shared(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """The column whose vocabulary is taken exists, and has one of its own."""
+    columns = {**plan.inputs, **plan.outputs}
+    others = [
+        other for other, one in columns.items() if other != name and getattr(one, "shared", name) is None
+    ]
+    if options.shared is not None and options.shared not in others:
+        mistakes.add(
+            f"no column {options.shared!r} to share with.", "shared", fix=nearest(options.shared, others)
+        )

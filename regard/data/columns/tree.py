@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 
 from regard.data.batch import Trees
 from regard.data.columns.classed import ClassedColumn
+from regard.data.columns.column import Column
 from regard.data.columns.projectivity import crossing, fault, projectivise
+from regard.data.columns.tags import check_of
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Mistakes, Plan, register
 
-Nonprojective = Literal["keep", "projectivise", "refuse"]
+Nonprojective = Literal["keep", "lift", "refuse"]
 
 _ARC = re.compile(r"(\d{1,9})(?::(\S+))?", re.ASCII)
 UNSEEN = -1
 """The number of a relation that training did not have."""
 
 
+@register("column", "tree")
 class TreeColumn(ClassedColumn):
     """Arcs such as "2:nsubj 0:root 2:obj": for each piece of the column `of` its head and, after a colon, the relation.
 
@@ -29,10 +33,28 @@ class TreeColumn(ClassedColumn):
     encoding is flat: h₁ r₁ h₂ r₂ …; relations are numbered from 0, sorted, and −1 is one that training did not have.
 
     single_root     whether exactly one word may hang from the root symbol
-    nonprojective   trees whose arcs cross are kept, projectivised (words are hung higher), or refused
+    nonprojective   trees whose arcs cross are kept, lifted until they are projective, or refused
     """
 
+    class Options(Column.Options):
+        """A head for each token of another column: `2:nsubj 0:root`, heads counted from 1, 0 for the root symbol."""
+
+        of: str
+        """The input whose tokens they are of."""
+        single_root: bool = True
+        """Exactly one word hangs from the root symbol; else at least one."""
+
     type = "tree"
+    roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs", "truth")
+    decoder = "tree"
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: a head for each token of {options.of}"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_of(options.of, plan, mistakes)
 
     def __init__(
         self,
@@ -81,7 +103,7 @@ class TreeColumn(ClassedColumn):
                 raise RegardError(f"this is no arc: {arc!r}.", where=self.name, fix="Write 2:nsubj.")
             heads.append(int(found[1]))
             relations.append(self._numbers.get(found[2] or "", UNSEEN if self.classes else 0))
-        if self.nonprojective == "projectivise" and fault(heads, single_root=self.single_root) is None:
+        if self.nonprojective == "lift" and fault(heads, single_root=self.single_root) is None:
             heads = projectivise(heads)
         return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
 
@@ -107,7 +129,7 @@ class TreeColumn(ClassedColumn):
             total += 1
             lifted = sum(a != b for a, b in zip(given, encoded[::2].tolist(), strict=True))
             arcs += lifted
-            trees += lifted > 0 if self.nonprojective == "projectivise" else crossing(given) is not None
+            trees += lifted > 0 if self.nonprojective == "lift" else crossing(given) is not None
         if not trees:
             return None
         done = f", made so by hanging {arcs:,} words higher" if arcs else ""

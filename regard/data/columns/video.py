@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,9 +18,11 @@ from regard.data.perceived import Films
 from regard.data.pictures import Box, Colour, Fit, on_canvas
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
+from regard.parts import Count, register
 from regard.trace import SeenFilm
 
 
+@register("column", "video")
 class VideoColumn(PixelsColumn):
     """A film as its pixels, (T, H, W, C) uint8; the value is a folder, a file, or a data URI (`regard.data.films`).
 
@@ -31,7 +33,25 @@ class VideoColumn(PixelsColumn):
     augment   how it is varied in training (`Augmentation`), all its frames in the same way
     """
 
+    class Options(PixelsColumn.Options):
+        """A video: a folder of frames, an array of them, a video file, or a data URI."""
+
+        fit: Literal["crop", "stretch", "pad"] = "crop"
+        """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled
+        to lie
+        within it, on a white ground."""
+        frames: Count = 32
+        """The most frames taken, evenly, of a video that has more."""
+
     type = "video"
+    encoder = "video"
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        height, width = options.sides
+        color = "color" if options.colour == "rgb" else "grey"
+        return f"{name}: videos of up to {options.frames} frames of {height} × {width} pixels in {color}"
+
     called = "film"
 
     def __init__(

@@ -1,30 +1,36 @@
-from regard.nn.decoders.align import AlignDecoder
-from regard.nn.decoders.base import Source
-from regard.nn.decoders.chain_tags import ChainTags, ChainTagsDecoder
-from regard.nn.decoders.facts import FactsDecoder, Supported
+"""Decoders: what writes an output from memories, one decoder a file."""
+
+from regard.nn.decoders.crf import ChainTags, CRFDecoder
+from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.decomposable import DecomposableDecoder
 from regard.nn.decoders.label import LabelDecoder, Labels
-from regard.nn.decoders.objective import Objective, Taught
+from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
+from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.recurrent import RecurrentDecoder
+from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
 from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
 from regard.nn.stepping import State, Step
 
 __all__ = [
-    "AlignDecoder",
+    "BatchView",
+    "CRFDecoder",
     "ChainTags",
-    "ChainTagsDecoder",
-    "FactsDecoder",
+    "Decoder",
+    "DecomposableDecoder",
+    "Distilled",
     "LabelDecoder",
     "Labels",
-    "Objective",
+    "MemoryNetworkDecoder",
     "ParsedTrees",
     "RecurrentDecoder",
     "Source",
     "State",
     "Step",
+    "StepwiseDecoder",
     "Supported",
     "Tags",
     "TagsDecoder",
-    "Taught",
+    "TextObjective",
     "TreeDecoder",
 ]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.nn.decoders.base import Truth
+from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.recurrence import known_to_torch, run_cells
+from regard.nn.recurrence import run_cells
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -25,7 +25,11 @@ def knows(decoder: RecurrentDecoder) -> bool:
     """Nothing that is read enters the recurrence, no look depends on the one before, and torch has the cell."""
     if decoder.reading is not None and decoder.reading.remembering:
         return False
-    return known_to_torch(decoder.stack.cell(0)) and not decoder.feeds and not decoder.looks_before
+    return (
+        decoder.stack.cell(0).torch_recurrence() is not None
+        and not decoder.feeds
+        and not decoder.looks_before
+    )
 
 
 def unroll(
@@ -37,7 +41,7 @@ def unroll(
     truth: Truth = None,
     drawing: Tensor | None = None,
 ) -> Unrolled:
-    """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
+    """As `RecurrentDecoder.unroll`, for a supported decoder."""
     state = decoder.start(memories, truth=truth, drawing=drawing)
     embedded = decoder.embedding(packing.pack(previous))  # (N, E)
     inputs = embedded

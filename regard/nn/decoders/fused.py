@@ -1,4 +1,4 @@
-"""The fast way through a whole output on the processor, for the decoders it knows."""
+"""The fast way through a whole output on the CPU, for the decoders it knows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from regard.nn.cells import GRUCell
 from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.fused.reach import within_reach
-from regard.nn.hard import Hard
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import Additive, General
-from regard.nn.segments import Segments
-from regard.nn.selections import Sigmoid, Softmax
+from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -27,23 +25,23 @@ if TYPE_CHECKING:
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """One GRU layer on the processor, attending to one memory by a score and a selection that have kernels."""
+    """One GRU layer on the CPU, attending to one memory by a score and a selection that have kernels."""
     reading = decoder.reading
     if reading is None or len(reading.names) != 1 or len(decoder.stack.cells) != 1:
         return False
-    if memories[reading.names[0]].told is not None:
+    if memories[reading.names[0]].override is not None:
         return False
     attention = reading.attention(reading.names[0])
     return (
         type(decoder.stack.cell(0)) is GRUCell
         and type(attention.score) in (Additive, General)
-        and type(attention.select) in (Softmax, Hard, Sigmoid, Segments)
+        and type(attention.select) in (Softmax, Hard, Sigmoid, Segmental)
         and within_reach(memories[reading.names[0]].values, decoder.stack.cell(0).weight_hh)
     )
 
 
 def attended(decoder: RecurrentDecoder) -> tuple[str, Attention]:
-    """The one memory a decoder that `knows` approves of attends to, and how."""
+    """The one memory a supported decoder attends to, and how."""
     reading = cast(Reading, decoder.reading)
     return reading.names[0], reading.attention(reading.names[0])
 
@@ -69,7 +67,7 @@ def choice_of(attention: Attention) -> Choice:
     select = attention.select
     transitions = getattr(select, "transitions", None)
     pairs = torch.zeros(2, 2) if transitions is None else transitions.detach().exp()
-    kind = {Softmax: SOFTMAX, Hard: SOFTMAX, Sigmoid: SIGMOID, Segments: SEGMENTS}[type(select)]
+    kind = {Softmax: SOFTMAX, Hard: SOFTMAX, Sigmoid: SIGMOID, Segmental: SEGMENTS}[type(select)]
     return Choice(kind, float(getattr(select, "normalize", 0.0)), pairs.numpy())
 
 
@@ -104,7 +102,7 @@ def unroll(
     *,
     drawing: Tensor | None = None,
 ) -> Unrolled:
-    """As `RecurrentDecoder.unroll`, for a decoder that `knows` approves of."""
+    """As `RecurrentDecoder.unroll`, for a supported decoder."""
     from regard.nn.fused.attentive import PackedAttentive
 
     name, attention = attended(decoder)

@@ -1,4 +1,4 @@
-"""The fast way through one step of a search on the processor, for the decoders `fused.knows` approves of."""
+"""The fast way through one step of a search on the CPU, for the decoders that `fused.knows`."""
 
 from __future__ import annotations
 

@@ -11,32 +11,31 @@ from torch import Tensor, nn
 from regard.nn.coverage import coverage_total
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.guide import guide_total
-from regard.nn.hard import Drawing
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 
 
 @dataclass(frozen=True)
-class Taught:
-    """What teachers would write: probabilities (N, V), packed as the targets are, and how much they count (0 to 1)."""
+class Distilled:
+    """What other models would write: probabilities (N, V), packed as the targets are, and how much they count (0 to
+    1)."""
 
     probabilities: Tensor
-    share: float
+    weight: float
 
 
 @dataclass(frozen=True)
-class Objective:
+class TextObjective:
     """
     smoothing   share of the target distribution spread over the whole vocabulary
-    guide       weight of the loss between the selection and the true alignment, where that is given
-    coverage    weight of Σ_s (1 − Σ_t α_ts)²
-    drawing     how a selection that draws is learned
+    guide       by attended memory, the weight of the loss between the selection and the true alignment, where that is
+                given
+    coverage    by attended memory, the weight of Σ_s (1 − Σ_t α_ts)²
     """
 
     smoothing: float = 0.0
-    guide: float = 0.0
-    coverage: float = 0.0
-    drawing: Drawing = field(default_factory=Drawing)
+    guide: Mapping[str, float] = field(default_factory=dict)
+    coverage: Mapping[str, float] = field(default_factory=dict)
 
     def of_looks(
         self,
@@ -46,20 +45,20 @@ class Objective:
         truth: Mapping[str, Tensor],
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """What the looks cost: the weighted sum, and its parts without their weights."""
-        total, parts = unrolled.readouts.new_zeros(()), {}
-        if truth and self.guide:
-            guide = torch.zeros_like(total)
-            for name, alignment in truth.items():
+        total: Tensor = unrolled.readouts.new_zeros(())
+        parts: dict[str, Tensor] = {}
+
+        def charge(name: str, weight: float, cost: Tensor) -> None:
+            nonlocal total
+            total = total + weight * cost
+            parts[name] = parts.get(name, torch.zeros_like(total)) + cost.detach()
+
+        for name, alignment in truth.items():
+            if weight := self.guide.get(name, 0.0):
                 end = nn.functional.pad(alignment, (0, 0, 0, packing.width - alignment.shape[1]))
-                guide = guide + guide_total(packing.pack(end), unrolled.looks[name])
-            parts["guide"] = guide.detach()
-            total = total + self.guide * guide
-        if self.coverage:
-            penalties = [
-                coverage_total(weights, memories[name].mask, packing)
-                for name, weights in unrolled.looks.items()
-            ]
-            coverage = torch.stack(penalties).sum()
-            parts["coverage"] = coverage.detach()
-            total = total + self.coverage * coverage
+                charge("guide", weight, guide_total(packing.pack(end), unrolled.looks[name]))
+        for name, weight in self.coverage.items():
+            if weight:
+                looked = coverage_total(unrolled.looks[name], memories[name].mask, packing)
+                charge("coverage", weight, looked)
         return total, parts

@@ -29,8 +29,8 @@ class Output(nn.Module):
     def forward(self, rows: Tensor) -> Tensor:
         return nn.functional.linear(rows, self.weight, self.bias)
 
-    def taught(self, rows: Tensor, probabilities: Tensor) -> Tensor:
-        """rows (N, O), a teacher's probabilities (N, V) → −Σ_n Σ_v p log q, q this layer's own."""
+    def distilled(self, rows: Tensor, probabilities: Tensor) -> Tensor:
+        """rows (N, O), another model's probabilities (N, V) → −Σ_n Σ_v p log q, q this layer's own."""
         return -(probabilities * torch.log_softmax(self(rows), -1)).sum()
 
     @torch.no_grad()

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.nn.attention import Attention
 from regard.nn.memory import Memory
+from regard.nn.selections import Drawing, Given, Hard, Selection
 from regard.nn.stepping import Constants
 
 
@@ -43,13 +44,28 @@ class Reading(nn.Module):
         self.draws = any(attention.select.draws for attention in attentions.values())
         self.context_size = sum(attention.value_size for attention in attentions.values())
 
+    @property
+    def drawing(self) -> Drawing:
+        """How the selections that draw are learned: they agree on it."""
+        return next(
+            select.drawing for name in self.names if isinstance(select := self.attention(name).select, Hard)
+        )
+
     def attention(self, name: str) -> Attention:
         return cast(Attention, self.attentions[name])
+
+    def structured(self) -> dict[str, Attention]:
+        """The attentions whose selections have a structure to show, by memory."""
+        return {
+            name: self.attention(name)
+            for name in self.names
+            if type(self.attention(name).select).structure is not Selection.structure
+        }
 
     @property
     def remembering(self) -> tuple[str, ...]:
         """The memories whose score wants to know where the step before looked."""
-        return tuple(name for name in self.names if self.attention(name).score.remembers)
+        return tuple(name for name in self.names if "previous" in self.attention(name).score.needs)
 
     def first_looks(self, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
         """(B, 1, S) of the remembering ones, before the first step: all on the first position."""
@@ -79,10 +95,7 @@ class Reading(nn.Module):
                 query,
                 memories[name],
                 constants.keys[name],
-                truth=truth.get(name),
-                step=step,
-                previous=previous.get(name),
-                drawing=constants.drawing,
+                Given(truth.get(name), step, previous.get(name), drawing=constants.drawing),
             )
             for name in self.names
         }

@@ -2,49 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
+from pydantic import field_validator
 from torch import Tensor, nn
 
+from regard import parts
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.attention import Attention
-from regard.nn.cells import Activation, CellName, Update
+from regard.nn.attention import Attention, check_attention
+from regard.nn.cells import AnyCell
 from regard.nn.decoders import at_once, fused, fused_step
-from regard.nn.decoders.base import Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.objective import Objective, Taught
+from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
+from regard.nn.decoders.label import check_over, guide_line
+from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined
 from regard.nn.decoders.stack import Stack
+from regard.nn.decoders.stepwise import StepwiseDecoder, previous_tokens
 from regard.nn.decoders.unrolled import Unrolled
-from regard.nn.embedding import Embedding
-from regard.nn.hard import ScoreFunction
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.encoders import owner_of
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.search import Hypotheses, Stepper
+from regard.nn.search import Hypotheses
+from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
 from regard.nn.targets import forced
+from regard.parts import Count, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
 
 Condition = Literal["start", "every-step", "attention"]
-Looking = Literal["previous", "current"]
+AttentionState = Literal["previous", "current"]
+GIVES = ("query", "step", "previous", "truth", "costs")
+"""What a look of this decoder is given, beside query and memory."""
 
 
-class RecurrentDecoder(nn.Module):
+class TextAttentionOptions(Attention.Options):
+    """How the decoder looks at a memory at every step."""
+
+    state: AttentionState = "previous"
+    """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
+    feed: bool = True
+    """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    coverage: NotNegative = 0.0
+    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once."""
+
+
+class ScheduledSamplingOptions(parts.Settings):
+    """With a rising probability a step reads the model's own last word instead of the true one."""
+
+    share: Share = 0.25
+    """The probability reached at the end of the rise."""
+    steps: Count = 10000
+    """Training steps over which it rises from 0."""
+
+
+@register("decoder", "recurrent")
+class RecurrentDecoder(StepwiseDecoder):
     """p(y | x) = Π_t p(y_t | y_<t, x) with a recurrent state s_t.
 
     `condition` says how the encoding reaches it, in any combination:
 
         start        s_0 = tanh(W summary + b); otherwise s_0 is learned
         every-step   the summary is an input of each step
-        attention    a fresh context c_t at each step, by `looking` from the
-          previous   state:  c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
-          current    state:  s_t = cell([e(y_{t−1}); o_{t−1}], s_{t−1}),  c_t = attend(s_t),
+        attention    a fresh context c_t at each step, from the `state`
+          previous           c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
+          current            s_t = cell([e(y_{t−1}); o_{t−1}], s_{t−1}),  c_t = attend(s_t),
                              o_t = tanh(W [s_t; c_t] + b), fed back into the next step                    (Luong 2015)
-                             without `feeding`, s_t = cell(e(y_{t−1}), s_{t−1}): nothing that is read enters the
+                             without `feed`, s_t = cell(e(y_{t−1}), s_{t−1}): nothing that is read enters the
                              recurrence, so that in training all steps are taken at once
 
     p(y_t) = softmax(V o_t + b). With `deep`, o_t = tanh(W [s_t; c_t; e(y_{t−1})] + b) in every case.
@@ -52,43 +81,186 @@ class RecurrentDecoder(nn.Module):
 
     sources     the memories' sizes by name, for instance the encoders themselves
     attention   an `Attention` for each memory to be attended to
-    sampling    the probability that in training a previous word is drawn from the model instead of read from the
-                target (scheduled sampling, Bengio 2015); an attribute, so that a schedule can change it
+    sampling    how the probability rises that in training a previous word is drawn from the model instead of read
+                from the target (scheduled sampling, Bengio 2015)
     """
+
+    class Options(StepwiseDecoder.Options, EmbeddingOptions):
+        """s_t = cell(s_{t−1}, [e(y_{t−1}); …]); p(y_t) = softmax(V s_t + b)."""
+
+        cell: AnyCell = "gru"
+        """The recurrent cell."""
+        size: Size = 256
+        """Units of a layer."""
+        layers: Count = 1
+        """Recurrent layers on top of each other."""
+        residual: bool = False
+        """Each layer from the second on adds its input to its output."""
+        condition: tuple[Condition, ...] | None = None
+        """How the encoding reaches the decoder; default: start and, where there is one, attention."""
+        attention: tuple[TextAttentionOptions, ...] = ()
+        """One attention, or a list of one for each input that is looked at."""
+        deep: bool = False
+        """Write from tanh(W [s_t; c_t; e(y_{t−1})]) instead of from s_t (Bahdanau's deep output)."""
+        tie: Literal["none", "output", "all"] = "none"
+        """output: the output weights are the target embeddings; all: and the source embeddings too."""
+        label_smoothing: Dropout = 0.0
+        """Share of the target distribution that is spread over the whole vocabulary."""
+        scheduled_sampling: ScheduledSamplingOptions | None = None
+        """Read the model's own words with a rising probability; default: always the true ones."""
+
+        moved = {
+            "activation": "cell: {type: rnn, activation: …}",
+            "update": "cell: {type: gru, update: …}",
+        }
+
+        @field_validator("attention", mode="before")
+        @classmethod
+        def _one_attention(cls, value: Any) -> Any:
+            return () if value is None else (value,) if isinstance(value, dict | parts.Settings) else value
+
+        @property
+        def ways(self) -> tuple[Condition, ...]:
+            """How the encoding reaches the decoder, the default resolved."""
+            return self.condition or (("start", "attention") if self.attention else ("start",))
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> RecurrentDecoder:
+        if options.tie == "all":
+            embedding = next(iter(sources.values())).embedding
+        else:
+            embedding = build_embedding(options, column, read_files=read_files)
+        looks = {one.over or next(iter(sources)): one for one in options.attention}
+        return cls(
+            embedding,
+            sources,
+            cell=options.cell,
+            size=options.size,
+            layers=options.layers,
+            condition=options.ways,
+            attention={name: Attention.build(one, options.size, sources[name]) for name, one in looks.items()}
+            or None,
+            state=options.attention[0].state if options.attention else "previous",
+            feed=all(one.feed for one in options.attention),
+            deep=options.deep,
+            tied=options.tie != "none",
+            dropout=options.dropout,
+            residual=options.residual,
+            objective=TextObjective(
+                smoothing=options.label_smoothing,
+                guide={name: one.guide for name, one in looks.items()},
+                coverage={name: one.coverage for name, one in looks.items()},
+            ),
+            sampling=options.scheduled_sampling,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        _check_condition(options, mistakes)
+        _check_attentions(options, plan, mistakes)
+        _check_tie(options, name, plan, mistakes)
+        if options.residual and options.layers == 1:
+            mistakes.add(
+                "residual adds a layer's input to its output from the second layer on, and there is one.",
+                "residual",
+                fix="Add layers, or leave residual out.",
+            )
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        current = any(one.state == "current" for one in options.attention)
+        inputs = ["e(y_{t−1})"]
+        if "every-step" in options.ways:
+            inputs.append("h")
+        feeds = all(one.feed for one in options.attention)
+        if options.attention and (feeds or not current):
+            inputs.append("ŝ_{t−1}" if current else "c_t")
+        joined_inputs = f"[{'; '.join(inputs)}]" if len(inputs) > 1 else inputs[0]
+        first = "s_0 = tanh(W h + b), h the summary" if "start" in options.ways else "s_0 learned"
+        lines = [f"{first}   s_t = {options.cell.type}(s_{{t−1}}, {joined_inputs})"]
+        lines += options.cell.part.equations(options.cell, "s", "x")
+        for one in options.attention:
+            over = f"over {one.over}: " if len(options.attention) > 1 else ""
+            lines.append(over + Attention.equations(one, "s_t" if current else "s_{t−1}"))
+        read = ["s_t", *(["c_t"] if options.attention else []), *(["e(y_{t−1})"] if options.deep else [])]
+        if options.deep or current:
+            lines.append(f"ŝ_t = tanh(W [{'; '.join(read)}] + b)   p(y_t) = softmax(V ŝ_t + b)")
+        else:
+            lines.append("p(y_t) = softmax(V s_t + b)")
+        notes = [f"{options.size} units", f"e(y) of {options.embedding}"]
+        if options.layers > 1:
+            notes.insert(0, f"{options.layers} layers")
+        if options.residual:
+            notes.append("residual")
+        if options.tie != "none":
+            notes.append("V is the embedding" + (" of both sides" if options.tie == "all" else ""))
+        if options.dropout:
+            notes.append(f"dropout {options.dropout}")
+        return [*lines, ", ".join(notes)]
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        line = "−Σ_t log p(y_t | y_<t, x), mean over the target tokens"
+        if options.label_smoothing:
+            line += f", label smoothing {options.label_smoothing}"
+        for one in options.attention:
+            line += guide_line(one)
+            if one.coverage:
+                line += f"   + {one.coverage:g} · Σ_j (1 − Σ_t α_tj)²"
+            lasting = one.state == "previous" or one.feed
+            line += one.select.part.loss_terms(one.select, lasting=lasting)
+        return line
+
+    @classmethod
+    def board_algorithm(cls, options: Any) -> list[str]:
+        sampling = options.scheduled_sampling
+        forcing = (
+            "teacher forcing"
+            if sampling is None
+            else f"scheduled sampling up to {sampling.share} over {sampling.steps} steps"
+        )
+        draws = [line for one in options.attention for line in one.select.part.algorithm(one.select)]
+        return [f"{forcing}, back-propagation through time", *draws]
+
+    seen: Tensor
 
     def __init__(
         self,
         embedding: Embedding,
         sources: Mapping[str, Source],
         *,
-        cell: CellName = "gru",
+        cell: str | Options = "gru",
         size: int = 256,
         layers: int = 1,
         condition: Sequence[Condition] = ("start", "attention"),
         attention: Mapping[str, Attention] | None = None,
-        looking: Looking = "previous",
-        feeding: bool = True,
+        state: AttentionState = "previous",
+        feed: bool = True,
         deep: bool = False,
         tied: bool = False,
         dropout: float = 0.0,
         residual: bool = False,
-        activation: Activation = "tanh",
-        update: Update = "torch",
-        objective: Objective | None = None,
+        objective: TextObjective | None = None,
+        sampling: ScheduledSamplingOptions | None = None,
     ) -> None:
         super().__init__()
-        _check(condition, attention, sources, looking)
+        _check(condition, attention, sources, state)
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
-        self.objective, self.sampling = objective or Objective(), 0.0
+        self.objective, self.sampling = objective or TextObjective(), sampling
+        if sampling is not None:
+            # of batches; a buffer, so that a resumed run goes on where it stood
+            self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.reading = Reading(attention or {}) if "attention" in condition else None
-        self.looks_after = self.reading is not None and looking == "current"
-        self.feeds = self.looks_after and feeding
-        self.looks_before = self.reading is not None and looking == "previous"
+        self.looks_after = self.reading is not None and state == "current"
+        self.feeds = self.looks_after and feed
+        self.looks_before = self.reading is not None and state == "previous"
         context_size = self.reading.context_size if self.reading else 0
         self.score_function = None
         if self.reading is not None and self.reading.draws:
             self.score_function = ScoreFunction(
-                self.objective.drawing,
+                self.reading.drawing,
                 vocabulary=embedding.vocabulary,
                 lasting=self.feeds or self.looks_before,
             )
@@ -104,8 +276,6 @@ class RecurrentDecoder(nn.Module):
             layers=layers,
             dropout=dropout,
             residual=residual,
-            activation=activation,
-            update=update,
         )
         states = layers * self.stack.cell(0).state_size
         self.bridge = nn.Linear(summary_size, states) if "start" in condition else None
@@ -232,7 +402,7 @@ class RecurrentDecoder(nn.Module):
     ) -> Unrolled:
         """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
         state = self.start(memories, truth=truth, drawing=drawing)
-        sampled = self.training and self.sampling > 0
+        share = self._sampled_share()
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
         outputs: list[Tensor] = []
@@ -240,9 +410,9 @@ class RecurrentDecoder(nn.Module):
         reads: list[Read] = []
         for t in range(previous.shape[1]):
             now = slice(t, t + 1)
-            if sampled and t > 0:
+            if share > 0 and t > 0:
                 drawn = self._draw(outputs, reads, feeds, embedded[:, t - 1 : t])
-                coin = torch.rand(drawn.shape, device=drawn.device) < self.sampling
+                coin = torch.rand(drawn.shape, device=drawn.device) < share
                 words = self.embedding(torch.where(coin, drawn, previous[:, now]))
                 embedded = torch.cat([embedded[:, :t], words, embedded[:, t + 1 :]], 1)
                 projected = self._project(embedded, state)
@@ -263,6 +433,12 @@ class RecurrentDecoder(nn.Module):
             packing.pack_all(looks),
             packing.pack_all(joined([read.drawn for read in reads])),
         )
+
+    def _sampled_share(self) -> float:
+        """The probability that a previous word is the model's own, in training."""
+        if self.sampling is None or not self.training:
+            return 0.0
+        return self.sampling.share * min(1.0, int(self.seen) / self.sampling.steps)
 
     @torch.no_grad()
     def _draw(
@@ -287,12 +463,11 @@ class RecurrentDecoder(nn.Module):
         target: Tokens,
         *,
         truth: Truth = None,
-        taught: Taught | None = None,
+        distilled: Distilled | None = None,
     ) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
         previous, following, packing = forced(target)
-        sampled = self.training and self.sampling > 0
-        unroll = self.unroll_plain if sampled else self.unroll
+        unroll = self.unroll_plain if self._sampled_share() > 0 else self.unroll
         lengths, words = target.lengths + 1, packing.pack(following)
         drawing = None
         if self.training and self.score_function is not None:
@@ -300,30 +475,29 @@ class RecurrentDecoder(nn.Module):
         unrolled = unroll(memories, previous, packing, truth=truth, drawing=drawing)
         readouts = self.dropout(unrolled.readouts)
         total, likelihood = self.output.loss(readouts, words, smoothing=self.objective.smoothing)
-        if taught is not None:
-            cost = self.output.taught(readouts, taught.probabilities)
-            total = (1 - taught.share) * total + taught.share * cost
-        told = truth_by_name(truth, self.reading.names if self.reading else ())
-        looked, parts = self.objective.of_looks(unrolled, memories, packing, told)
+        if self.training and self.sampling is not None:
+            self.seen += 1
+        if distilled is not None:
+            cost = self.output.distilled(readouts, distilled.probabilities)
+            total = (1 - distilled.weight) * total + distilled.weight * cost
+        known = truth_by_name(truth, self.reading.names if self.reading else ())
+        looked, parts = self.objective.of_looks(unrolled, memories, packing, known)
         if drawing is not None and self.score_function is not None:
             costs = self.output.costs(readouts, words)
             drawn, more = self.score_function(costs, unrolled.looks, unrolled.drawn, drawing, packing)
             looked, parts = looked + drawn, parts | more
         return Loss(total + looked, lengths.sum(), {"likelihood": likelihood} | parts)
 
-    @torch.no_grad()
-    def predict(
-        self, memories: Mapping[str, Memory], search: Callable[[Stepper], Hypotheses], *, truth: Truth = None
-    ) -> Hypotheses:
-        """What a search finds: `predict(memories, Beam(size=5))`."""
-        return search(Stepper(self, memories, truth=truth))
+    def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
+        previous, packing = previous_tokens(found)
+        self.unroll_plain(memories, previous, packing)
 
 
 def _check(
     condition: Sequence[str],
     attention: Mapping[str, Attention] | None,
     sources: Mapping[str, Source],
-    looking: str,
+    state: str,
 ) -> None:
     unknown = [word for word in condition if word not in ("start", "every-step", "attention")]
     if unknown or not condition:
@@ -335,10 +509,116 @@ def _check(
             f"Condition {list(condition)} and {len(attention or {})} attentions do not fit together.",
             fix="Give an attention exactly when the condition names it.",
         )
-    strangers = [name for name in attention or {} if name not in sources]
-    if strangers:
+    unknown = [name for name in attention or {} if name not in sources]
+    if unknown:
         raise RegardError(
-            f"The decoder is to attend to {', '.join(strangers)}, which is not among its sources {', '.join(sources)}."
+            f"The decoder is to attend to {', '.join(unknown)}, which is not among its sources {', '.join(sources)}."
         )
-    if looking not in ("previous", "current"):
-        raise RegardError(f"A decoder looks from the previous or the current state; received {looking!r}.")
+    if state not in ("previous", "current"):
+        raise RegardError(f"A decoder looks from the previous or the current state; received {state!r}.")
+
+
+def _check_condition(options: Any, mistakes: Mistakes) -> None:
+    """How the encoding reaches the decoder, and whether the attention agrees."""
+    if options.condition is None:
+        return
+    if not options.condition:
+        mistakes.add(
+            "decoder.condition is empty: the decoder would never see the encoder.",
+            "condition",
+            fix="Choose from start, every-step, attention.",
+        )
+    if "attention" in options.condition and not options.attention:
+        mistakes.add(
+            "condition names attention, and there is no attention.",
+            "condition",
+            fix="Add  attention: {score: additive, select: softmax}.",
+        )
+    if options.attention and "attention" not in options.condition:
+        mistakes.add(
+            "there is an attention, and condition leaves it out.",
+            "condition",
+            fix="Add attention to condition, or remove the attention.",
+        )
+
+
+def _check_attentions(options: Any, plan: Plan, mistakes: Mistakes) -> None:
+    """Each attention by itself, and what several of one decoder must agree on."""
+    here = mistakes.at("attention")
+    aligned = {name: truth for name, truth in plan.truth.items() if truth.type in ("alignment", "places")}
+    for one in options.attention:
+        check_over(one, options, plan, here)
+        check_attention(one, here, user="a recurrent decoder", gives=GIVES, together=False, truths=aligned)
+        if one.coverage and not one.select.part.learns:
+            here.add(
+                f"coverage changes where a decoder looks, and select: {one.select.type} has nothing to learn.",
+                "coverage",
+                fix="Leave it out, or choose softmax.",
+            )
+        if not one.feed and one.state == "previous":
+            here.add(
+                "feed: false belongs to attention from the current state; from the previous one the context always "
+                "enters the cell.",
+                "feed",
+                fix="Add  state: current, or drop feed.",
+            )
+        _check_width(one, options, plan, here)
+    overs = [one.over or next(iter(plan.encoder)) for one in options.attention]
+    if len(set(overs)) < len(overs):
+        here.add("two attentions look at the same input.", fix="Keep one of them.")
+    if len({one.state for one in options.attention}) > 1:
+        here.add(
+            "one attention asks from the previous state and one from the current.",
+            fix="Give both the same `state`.",
+        )
+    draws = [one.select for one in options.attention if one.select.part.draws]
+    if any(one != draws[0] for one in draws):
+        here.add("two attentions draw with different options.", "select", fix="Give both the same options.")
+
+
+def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -> None:
+    """A dot product compares vectors of one width."""
+    source = attention.over or next(iter(plan.encoder))
+    if not attention.score.part.one_size or source not in plan.encoder:
+        return
+    encoder = owner_of(plan, source)
+    width = encoder.part.width(encoder)
+    if width is not None and getattr(encoder, "parents", None) is not None:
+        width *= 2
+    if width is not None and width != options.size:
+        mistakes.add(
+            f"a {attention.score.type} score compares vectors of one width; "
+            f"the memory of {source} has {width}, the decoder {options.size}.",
+            "score",
+            fix=f"Use score: general, or make the decoder's size {width}.",
+        )
+
+
+def _check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    if options.tie != "none" and options.vectors and options.freeze_vectors:
+        mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
+    if options.tie != "all":
+        return
+    target = plan.outputs[name]
+    for source in plan.encoder:
+        if not hasattr(owner_of(plan, source), "embedding"):
+            mistakes.add(
+                f"tie: all shares the embeddings of the inputs, and {source} has none.",
+                "tie",
+                fix="Use tie: output.",
+            )
+            continue
+        shared = getattr(plan.inputs[source], "shared", None)
+        if shared != name and getattr(target, "shared", None) != source:
+            mistakes.add(
+                f"tie: all needs one vocabulary for {source} and {name}.",
+                "tie",
+                fix=f"Add  shared: {source}  to the output {name}.",
+            )
+        width = owner_of(plan, source).embedding
+        if width != options.embedding:
+            mistakes.add(
+                f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.embedding}.",
+                "tie",
+                fix="Make them equal.",
+            )

@@ -6,7 +6,8 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from regard.nn.cells import Activation, Cell, CellName, Update, make_cell
+from regard.nn.cells import Cell, make_cell
+from regard.parts import Options
 
 
 class Stack(nn.Module):
@@ -17,18 +18,15 @@ class Stack(nn.Module):
         input_size: int,
         size: int,
         *,
-        cell: CellName = "gru",
+        cell: str | Options = "gru",
         layers: int = 1,
         dropout: float = 0.0,
         residual: bool = False,
-        activation: Activation = "tanh",
-        update: Update = "torch",
     ) -> None:
         super().__init__()
         self.size, self.residual = size, residual
         self.cells = nn.ModuleList(
-            make_cell(cell, input_size if index == 0 else size, size, activation=activation, update=update)
-            for index in range(layers)
+            make_cell(cell, input_size if index == 0 else size, size) for index in range(layers)
         )
         self.dropout = nn.Dropout(dropout)
 

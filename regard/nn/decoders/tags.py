@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.decoders.base import Source
+from regard.nn.class_weights import class_weights
+from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.label import weighted
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.parts import Positive, register
+from regard.prediction import Prediction
+from regard.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -38,11 +44,46 @@ class Tags:
         return self.log_probabilities.amax(-1)
 
 
-class TagsDecoder(nn.Module):
+@register("decoder", "tags")
+class TagsDecoder(Decoder):
     """p(y_s | x) = softmax(V h_s + b), the positions s of the source named `of` on their own.
 
     class_weights   (C) how much a mistake about each tag costs; the mean is over the weights
     """
+
+    class Options(Decoder.Options):
+        """One label per position: softmax(V h_t + b)."""
+
+        class_weights: dict[str, Positive] | Literal["balanced"] | None = None
+        """How much a mistake about each tag costs; balanced: by its rarity."""
+
+        moved = {
+            "crf": "type: crf",
+            "decode": "type: crf, with decode",
+            "constraints": "type: crf, with constraints",
+        }
+
+    writes = ("tags",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> TagsDecoder:
+        return cls(
+            column.size,
+            sources,
+            of=column.of[0],
+            dropout=options.dropout,
+            class_weights=class_weights(options.class_weights, column),
+        )
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        return ["p(y_j) = softmax(V h_j + b) at each position"]
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        return "−Σ_j log p(y_j | x), mean over the positions" + weighted(options.class_weights)
 
     class_weights: Tensor | None
 
@@ -70,7 +111,7 @@ class TagsDecoder(nn.Module):
         logits: Tensor = self.output(self.dropout(memories[self.of].values))
         return logits
 
-    def loss(self, memories: Mapping[str, Memory], target: Tokens) -> Loss:
+    def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
         logits, mask = self(memories), target.mask
         if logits.shape[1] != mask.shape[1]:
             raise RegardError(
@@ -78,13 +119,30 @@ class TagsDecoder(nn.Module):
                 fix="Every position needs exactly one tag.",
             )
         places = mask.reshape(-1).nonzero().squeeze(1)
-        truth = target.ids.reshape(-1).index_select(0, places)
+        true = target.ids.reshape(-1).index_select(0, places)
         total = nn.functional.cross_entropy(
-            logits.flatten(0, 1).index_select(0, places), truth, weight=self.class_weights, reduction="sum"
+            logits.flatten(0, 1).index_select(0, places), true, weight=self.class_weights, reduction="sum"
         )
-        count = target.lengths.sum() if self.class_weights is None else self.class_weights[truth].sum()
+        count = target.lengths.sum() if self.class_weights is None else self.class_weights[true].sum()
         return Loss(total, count, {"likelihood": total.detach()})
 
     @torch.no_grad()
-    def predict(self, memories: Mapping[str, Memory]) -> Tags:
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Tags:
         return Tags(torch.log_softmax(self(memories), -1), memories[self.of].mask)
+
+    def predictions(self, found: Tags, column: Any, view: BatchView) -> list[Prediction]:
+        return tags_predictions(found, column, view)
+
+
+def tags_predictions(found: Any, column: Any, view: BatchView) -> list[Prediction]:
+    """The tags of each row; `found` has value, scores, token_scores and mask."""
+    values, scores, lengths = found.value.tolist(), found.scores.tolist(), found.mask.sum(1).tolist()
+    best = found.token_scores.cpu().numpy() if view.trace else None
+    answers = []
+    for row, (ids, score, length) in enumerate(zip(values, scores, lengths, strict=True)):
+        tags = column.tokens(ids[:length])
+        seen = None
+        if best is not None:
+            seen = Trace(input=view.inputs(row), output=tags, scores=best[row, :length], kind="tags")
+        answers.append(Prediction(tags, column.decode(ids[:length]), score, seen))
+    return answers

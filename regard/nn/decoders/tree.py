@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Trees
 from regard.errors import RegardError
 from regard.nn.biaffine import Biaffine
-from regard.nn.decoders.base import Source
+from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.parts import Mistakes, Plan, Size, register
+from regard.prediction import Prediction
 from regard.structures import ProjectiveTree, SpanningTree
+from regard.trace import Arcs, Trace
 
 TreeStructure = Literal["projective", "spanning"]
 TreeDecoding = Literal["map", "marginal"]
@@ -39,7 +43,8 @@ class ParsedTrees:
     distribution: ProjectiveTree | SpanningTree
 
 
-class TreeDecoder(nn.Module):
+@register("decoder", "tree")
+class TreeDecoder(Decoder):
     """A neural conditional random field over the dependency trees of the source named `of`.
 
         p(tree | x) ∝ exp(Σ_m s[head(m), m])          p(r_m | head(m), m, x) = softmax_c t[head(m), m, c]
@@ -52,6 +57,70 @@ class TreeDecoder(nn.Module):
                   is highest (minimum Bayes risk). Then the most probable relation of each arc
     single_root   whether exactly one word hangs from the root symbol
     """
+
+    class Options(Decoder.Options):
+        """A head and a relation per position: p(tree) ∝ exp(Σ_m s[head(m), m]), p(r | arc) = softmax; s is biaffine."""
+
+        structure: TreeStructure = "projective"
+        """projective: no arcs cross (Eisner); spanning: they may (matrix-tree theorem)."""
+        decode: TreeDecoding = "marginal"
+        """The most probable tree, or the tree with the highest expected number of right heads."""
+        nonprojective: Literal["lift", "refuse"] = "lift"
+        """projective: a training tree whose arcs cross. Non-projective arcs are lifted until the tree is projective, or
+        the row is bad."""
+        size: Size = 256
+        """Features that heads and dependents are compared in."""
+        relation_size: Size = 64
+        """Features that relations are told from."""
+
+    writes = ("tree",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> TreeDecoder:
+        return cls(
+            column.size,
+            sources,
+            of=column.of[0],
+            structure=options.structure,
+            decode=options.decode,
+            single_root=column.single_root,
+            size=options.size,
+            relation_size=options.relation_size,
+            dropout=options.dropout,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.structure == "spanning" and "nonprojective" in options.model_fields_set:
+            mistakes.add(
+                "nonprojective is about projective trees, and spanning trees may cross.",
+                "nonprojective",
+                fix="Leave it out, or use structure: projective.",
+            )
+
+    @classmethod
+    def column_needs(cls, options: Any) -> dict[str, Any]:
+        return {"nonprojective": options.nonprojective} if options.structure == "projective" else {}
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        projective = options.structure == "projective"
+        trees = "projective trees (Eisner)" if projective else "spanning trees (matrix-tree)"
+        found = {
+            "map": "found: the most probable tree",
+            "marginal": "found: the tree of most expected right heads, argmax Σ_j p(head(j), j)",
+        }[options.decode]
+        return [
+            f"p(tree) = exp Σ_j s[head(j), j] / Z   Z over all {trees}",
+            f"s[i, j] = a_iᵀ U d_j + u·a_i + v·d_j + b   a = f(A h), d = f(D h) of {options.size}, f leaky ReLU",
+            f"p(r_j | arc) = softmax_r t[head(j), j, r], t biaffine of {options.relation_size}; {found}",
+        ]
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        return "−log p(tree | x) − Σ_j log p(r_j | arc), mean over the words"
 
     def __init__(
         self,
@@ -101,7 +170,7 @@ class TreeDecoder(nn.Module):
         chosen = x.gather(1, heads.unsqueeze(-1).expand(-1, -1, x.shape[-1]))  # (B, N, R)
         return self.relations.pairs(chosen, y[:, 1:]).float().log_softmax(-1)
 
-    def loss(self, memories: Mapping[str, Memory], target: Trees) -> Loss:
+    def loss(self, memories: Mapping[str, Memory], target: Trees, *, truth: Any = None) -> Loss:
         """−log p of the trees and their relations; the count is of words."""
         memory, mask = memories[self.of], target.mask
         if memory.mask.shape[1] != mask.shape[1]:
@@ -132,11 +201,11 @@ class TreeDecoder(nn.Module):
         return torch.where(mask, chosen, 0.0).sum(-1) - trees.log_partition
 
     @torch.no_grad()
-    def predict(self, memories: Mapping[str, Memory]) -> ParsedTrees:
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> ParsedTrees:
         memory = memories[self.of]
         vectors, lengths = self.vectors(memory), memory.mask.sum(-1)
         trees = self.distribution(vectors, lengths)
-        # The best tree is found on the processor: there are kernels for it there, and none on CUDA.
+        # The best tree is found on the CPU: there are kernels for it there, and none on CUDA.
         scores = trees.potentials[0] if self.decode == "map" else trees.marginals
         best = self._trees(scores.cpu(), lengths.cpu())
         heads = best.heads(best.mode).clamp(min=0).to(memory.mask.device)  # (B, N)
@@ -147,3 +216,63 @@ class TreeDecoder(nn.Module):
         likely, relations = logs.max(-1)
         found = found + torch.where(memory.mask, likely, 0.0).sum(-1)
         return ParsedTrees(heads, relations, found, memory.mask, trees)
+
+    def predictions(self, found: ParsedTrees, column: Any, view: BatchView) -> list[Prediction]:
+        relations = torch.zeros_like(found.heads) if found.relations is None else found.relations
+        pairs = torch.stack([found.heads, relations], -1).flatten(1).tolist()  # (B, 2N)
+        scores, lengths = found.scores.tolist(), found.mask.sum(1).tolist()
+        marginals = found.distribution.marginals.cpu().numpy() if view.trace else None  # (B, N+1, N+1)
+        answers = []
+        for row, (ids, score, length) in enumerate(zip(pairs, scores, lengths, strict=True)):
+            arcs = column.tokens(ids[: 2 * length])
+            seen = None
+            if marginals is not None:
+                names = _named(column, ids[1 : 2 * length : 2])
+                table = marginals[row, : length + 1, : length + 1]
+                drawn = Arcs(ids[: 2 * length : 2], table, names, *_truth(view, column, row))
+                structures = {column.of[0]: drawn}
+                seen = Trace(input=view.inputs(row), output=arcs, structures=structures, kind="tree")
+            answers.append(Prediction(arcs, " ".join(arcs), score, seen))
+        return answers
+
+    def with_structures(
+        self,
+        answers: Sequence[Prediction],
+        found: ParsedTrees,
+        memories: Callable[[], Mapping[str, Memory]],
+        *,
+        samples: int,
+        seed: int,
+    ) -> list[Prediction]:
+        """The answers, their traces holding so many trees drawn for each sentence."""
+        if not samples:
+            return list(answers)
+        generator = torch.Generator(found.heads.device).manual_seed(seed)
+        drawn = found.distribution.sample((samples,), generator=generator)  # (K, B, N+1, N+1)
+        heads = found.distribution.heads(drawn).cpu().numpy()  # (K, B, N)
+        shown = []
+        for row, answer in enumerate(answers):
+            if answer.trace is not None:
+                structures = {
+                    name: replace(tree, samples=heads[:, row, : len(tree.heads)])
+                    if isinstance(tree, Arcs)
+                    else tree
+                    for name, tree in answer.trace.structures.items()
+                }
+                answer = replace(answer, trace=replace(answer.trace, structures=structures))
+            shown.append(answer)
+        return shown
+
+
+def _named(column: Any, relations: Sequence[int]) -> list[str]:
+    """Names of relations, "?" for one that training did not have; none where arcs have none."""
+    return [column.classes[number] if number >= 0 else "?" for number in relations] if column.classes else []
+
+
+def _truth(view: BatchView, column: Any, row: int) -> tuple[np.ndarray | None, list[str]]:
+    """The true heads and relations, where the batch came with them."""
+    if not isinstance(view.target, Trees):
+        return None, []
+    length = int(view.target.lengths[row])
+    relations = view.target.relations[row, :length].tolist()
+    return view.target.heads[row, :length].numpy(), _named(column, relations)

@@ -1,11 +1,12 @@
 from regard.nn.encoders.bag import BagEncoder
-from regard.nn.encoders.base import Encoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
+from regard.nn.encoders.encoder import Encoder, build_encoder, owner_of
 from regard.nn.encoders.image import ImageEncoder
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.parented import ParentedEncoder
-from regard.nn.encoders.pyramid import PyramidEncoder
+from regard.nn.encoders.pyramidal import PyramidalEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
+from regard.nn.encoders.shared import SharedEncoder
 from regard.nn.encoders.story import StoryEncoder
 from regard.nn.encoders.video import VideoEncoder
 
@@ -16,8 +17,11 @@ __all__ = [
     "ImageEncoder",
     "MeanEncoder",
     "ParentedEncoder",
-    "PyramidEncoder",
+    "PyramidalEncoder",
     "RecurrentEncoder",
+    "SharedEncoder",
     "StoryEncoder",
     "VideoEncoder",
+    "build_encoder",
+    "owner_of",
 ]

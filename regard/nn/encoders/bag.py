@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import Embedding
-from regard.nn.encoders.base import Encoder
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
+from regard.parts import Mistakes, Plan, nearest, register
 
 FEW_WORDS = 1024
 """Up to this vocabulary a sum of embeddings is a product with the table: no embedding is looked up."""
@@ -32,8 +37,65 @@ def _position_parts(lengths: Tensor, longest: int) -> tuple[Tensor, Tensor]:
     return (1 - share) * inside, (2 * share - 1) * inside
 
 
+POSITION = "l_jd = (1 − j/n) − (d/D)(1 − 2j/n)"
+
+
+@register("encoder", "bag")
 class BagEncoder(Encoder):
     """values e(x_j), summary Σ_j l_j ⊙ e(x_j); without `position` all l_j are 1."""
+
+    class Options(EmbeddingOptions):
+        """The sum of the embeddings, weighted by position: what a memory network makes of a question."""
+
+        position: bool = True
+        """Weigh each feature by where in the sentence the word stands (Sukhbaatar 2015)."""
+        like: str | None = None
+        """Take the embeddings of this story's keys; their vocabulary must be shared."""
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> BagEncoder:
+        return cls(build_embedding(options, column, read_files=read_files), position=options.position)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        same = f", those of the keys of {options.like}" if options.like else ""
+        if options.position:
+            return [f"u = Σ_j l_j ⊙ e(x_j)   {POSITION}   {embedding_note(options)}{same}"]
+        return [f"u = Σ_j e(x_j)   {embedding_note(options)}{same}"]
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        other = options.like
+        if other is None:
+            return
+        stories = [story for story, encoder in plan.encoder.items() if encoder.type == "story"]
+        if other not in stories:
+            mistakes.add(f"no story is named {other!r}.", "like", fix=nearest(other, stories))
+            return
+        there = plan.encoder[other]
+        if there.sentence != "bag" or there.embedding != options.embedding:
+            mistakes.add(
+                f"like shares a table of {options.embedding} features with a bag; {other} has {there.embedding}, "
+                f"sentence: {there.sentence}.",
+                "like",
+                fix="Make them alike, or leave like out.",
+            )
+        if getattr(plan.inputs[name], "shared", None) != other:
+            mistakes.add(
+                f"like needs one vocabulary for {name} and {other}.",
+                "like",
+                fix=f"Add  shared: {other}  to the input {name}.",
+            )
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        return int(options.embedding)
+
+    embedding: Embedding
+
+    def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
+        if options.like is not None:
+            self.embedding = encoders[options.like].tables[0].embedding
 
     def __init__(self, embedding: Embedding, *, position: bool = True) -> None:
         super().__init__()

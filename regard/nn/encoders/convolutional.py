@@ -2,27 +2,74 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.embedding import Reading
-from regard.nn.encoders.base import Encoder
+from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.mean import masked_mean
+from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
 from regard.nn.memory import Memory
+from regard.parts import Count, Mistakes, Plan, Size, register
 
 
-class ConvolutionalEncoder(Encoder):
+@register("encoder", "convolutional")
+class ConvolutionalEncoder(TextEncoder):
     """h⁰ = W e(x) + p,  hˡ_s = hˡ⁻¹_s + tanh(Σ_k C_k hˡ⁻¹_{s+k} + b);  the summary is the mean of the last layer.
 
     p is a learned vector for each of the first `positions` places (the last one serves all beyond). Positions outside
     the text count as zero, whatever the padding.
     """
 
+    class Options(TextEncoder.Options):
+        """Convolutions over the embeddings and their positions, with residual connections."""
+
+        size: Size = 256
+        """Features of a layer."""
+        width: Count = 3
+        """Positions a convolution sees."""
+        layers: Count = 2
+        """Convolutions on top of each other."""
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> ConvolutionalEncoder:
+        return cls(
+            build_word_embedding(options, column, read_files=read_files),
+            size=options.size,
+            width=options.width,
+            layers=options.layers,
+            dropout=options.dropout,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        if options.width % 2 == 0:
+            mistakes.add(
+                f"width is {options.width}; a convolution's width must be odd.",
+                "width",
+                fix=f"Choose {options.width + 1}.",
+            )
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        return int(options.size)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        return [
+            "h⁰_j = W e(x_j) + b + p_j   hˡ_j = hˡ⁻¹_j + tanh(Σ_k C_k hˡ⁻¹_{j+k} + c)",
+            f"{options.layers} layers of {options.size} units, width {options.width}, {embedding_note(options)}; "
+            "summary mean of h",
+            *parents_lines(options),
+        ]
+
     def __init__(
         self,
-        embedding: Reading,
+        embedding: TokenVectors,
         *,
         size: int,
         width: int = 3,

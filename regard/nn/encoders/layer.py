@@ -7,10 +7,11 @@ from typing import Literal, cast
 import torch
 from torch import Tensor, nn
 
-from regard.nn.cells import Activation, Cell, CellName, GRUCell, Update, make_cell
+from regard.nn.cells import Cell, GRUCell, make_cell
 from regard.nn.fused.reach import within_reach
 from regard.nn.packing import Packing
-from regard.nn.recurrence import known_to_torch, run_cells
+from regard.nn.recurrence import run_cells
+from regard.parts import Options
 
 First = Literal["learned", "zero"]
 
@@ -19,8 +20,8 @@ class RecurrentLayer(nn.Module):
     """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
     The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
-    they are run by torch's kernels (cuDNN on CUDA), for a GRU on the processor by our own, and cell by cell for the
-    activations torch does not know. All give the same numbers.
+    they are run by torch's kernels (cuDNN on CUDA), for a GRU on the CPU by our own, and cell by cell where torch does
+    not have the cell. All give the same numbers.
     """
 
     def __init__(
@@ -28,16 +29,13 @@ class RecurrentLayer(nn.Module):
         input_size: int,
         size: int,
         *,
-        cell: CellName = "gru",
+        cell: str | Options = "gru",
         bidirectional: bool = True,
-        activation: Activation = "tanh",
-        update: Update = "torch",
         first: First = "learned",
     ) -> None:
         super().__init__()
         self.cells = nn.ModuleList(
-            make_cell(cell, input_size, size, activation=activation, update=update)
-            for _ in range(2 if bidirectional else 1)
+            make_cell(cell, input_size, size) for _ in range(2 if bidirectional else 1)
         )
         states = torch.zeros(len(self.cells), self.cell(0).state_size)
         self.first = nn.Parameter(states, requires_grad=first == "learned")
@@ -49,7 +47,7 @@ class RecurrentLayer(nn.Module):
         cell = self.cell(0)
         if isinstance(cell, GRUCell) and within_reach(inputs, cell.weight_hh):
             return self.by_kernels(inputs, packing)
-        return (self.by_torch if known_to_torch(cell) else self.by_cells)(inputs, packing)
+        return (self.by_cells if cell.torch_recurrence() is None else self.by_torch)(inputs, packing)
 
     def by_torch(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         rows = len(packing.order)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import Reading
-from regard.nn.encoders.base import Encoder
+from regard.nn.embedding import TokenVectors
+from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
 from regard.nn.memory import Memory
+from regard.parts import register
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
@@ -16,13 +19,34 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     return total / mask.sum(1, keepdim=True).clamp(min=1)
 
 
-class MeanEncoder(Encoder):
+@register("encoder", "mean")
+class MeanEncoder(TextEncoder):
     """values h_s = e(x_s), summary Σ_s h_s / n; with `scaled`, h_s = √D e(x_s).
 
     Embeddings have norm one. Scaled, their features are of about one, as those of a recurrent state beside them are.
     """
 
-    def __init__(self, embedding: Reading, *, scaled: bool = False) -> None:
+    class Options(TextEncoder.Options):
+        """The embeddings themselves as memory, their mean as summary."""
+
+        scaled: bool = False
+        """Times √embedding, so that features are of about one, like those of a recurrent state."""
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> MeanEncoder:
+        return cls(build_word_embedding(options, column, read_files=read_files), scaled=options.scaled)
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        characters = 0 if options.characters is None else options.characters.size
+        return int(options.embedding + characters)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        scale = "√D " if options.scaled else ""
+        return [f"h_j = {scale}e(x_j); summary mean of h; {embedding_note(options)}", *parents_lines(options)]
+
+    def __init__(self, embedding: TokenVectors, *, scaled: bool = False) -> None:
         super().__init__()
         self.embedding = embedding
         self.value_size = self.summary_size = embedding.size

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
 from regard.nn.embedding import Embedding
-from regard.nn.encoders.base import Encoder
+from regard.nn.encoders.encoder import Encoder
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
 
@@ -27,6 +28,11 @@ class ParentedEncoder(Encoder):
         # A mixture of heads is shorter than a head.
         self.gain = encoder.gain * 2**0.5
 
+    @classmethod
+    def around(cls, encoder: Encoder, options: Any) -> ParentedEncoder:
+        """An encoder, its positions beside the parents that the options describe."""
+        return cls(encoder, Parents.build(options, encoder.value_size, gain=encoder.gain))
+
     @property
     def embedding(self) -> Embedding:
         """The embedding of what is read."""
@@ -36,5 +42,5 @@ class ParentedEncoder(Encoder):
     def forward(self, tokens: Tokens, heads: Tensor | None = None) -> Memory:
         """heads (B, S) int64, 0 the root symbol, where the parents are given."""
         memory: Memory = self.encoder(tokens)
-        found, arcs = self.parents(memory.values, tokens.lengths, heads, counts=tokens.counts)
-        return replace(memory, values=torch.cat([memory.values, found], -1), arcs=arcs)
+        found, marginals = self.parents(memory.values, tokens.lengths, heads, counts=tokens.counts)
+        return replace(memory, values=torch.cat([memory.values, found], -1), heads=marginals)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from torch import nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.cells import Activation, CellName, Update
-from regard.nn.embedding import Reading
-from regard.nn.encoders.base import Encoder
+from regard.nn.cells import AnyCell
+from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.layer import First, RecurrentLayer
+from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.parts import Count, Options, Size, register
 
 Values = Literal["states", "embeddings"]
 
 
-class RecurrentEncoder(Encoder):
+@register("encoder", "recurrent")
+class RecurrentEncoder(TextEncoder):
     """h_s = [→h_s; ←h_s] with →h_s = cell(→h_{s−1}, e(x_s)) and ←h_s = cell(←h_{s+1}, e(x_s)).
 
     The summary is [→h_n; ←h_1], what each direction held when it had read everything. `layers` are stacked; with
@@ -28,18 +30,75 @@ class RecurrentEncoder(Encoder):
              stands around a position, so that one of them may be enough; embeddings must be read together.
     """
 
+    class Options(TextEncoder.Options):
+        """h_t = cell(h_{t−1}, e(x_t)), read once or from both ends."""
+
+        cell: AnyCell = "gru"
+        """The recurrent cell."""
+        size: Size = 256
+        """Units of a layer, in each direction."""
+        layers: Count = 1
+        """Recurrent layers on top of each other."""
+        bidirectional: bool = True
+        """Read from both ends."""
+        residual: bool = False
+        """Each layer from the second on adds its input to its output."""
+        first: First = "learned"
+        """The state before the first unit."""
+        values: Values = "states"
+        """What a look reads: the states, or the embeddings, with the states as keys that say where they are."""
+
+        moved = {
+            "activation": "cell: {type: rnn, activation: …}",
+            "update": "cell: {type: gru, update: …}",
+        }
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> RecurrentEncoder:
+        return cls(
+            build_word_embedding(options, column, read_files=read_files),
+            cell=options.cell,
+            size=options.size,
+            layers=options.layers,
+            bidirectional=options.bidirectional,
+            dropout=options.dropout,
+            residual=options.residual,
+            first=options.first,
+            values=options.values,
+        )
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        return int(options.size * (2 if options.bidirectional else 1))
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        first = "learned" if options.first == "learned" else "0"
+        layers = f"{options.layers} layers, " if options.layers > 1 else ""
+        residual = "residual, " if options.residual else ""
+        both = " in each direction" if options.bidirectional else ""
+        if options.bidirectional:
+            states = "h_j = [→h_j; ←h_j]   →h_j = {0}(→h_{{j−1}}, e(x_j))   ←h_j = {0}(←h_{{j+1}}, e(x_j))"
+            summary = "summary [→h_S; ←h_1]"
+        else:
+            states, summary = "h_j = {0}(h_{{j−1}}, e(x_j))", "summary h_S"
+        return [
+            states.format(options.cell.type) + f"   h_0 {first}",
+            *options.cell.part.equations(options.cell, "h", "x"),
+            f"{layers}{residual}{options.size} units{both}, {embedding_note(options)}; {summary}",
+            *parents_lines(options),
+        ]
+
     def __init__(
         self,
-        embedding: Reading,
+        embedding: TokenVectors,
         *,
-        cell: CellName = "gru",
+        cell: str | Options = "gru",
         size: int = 256,
         layers: int = 1,
         bidirectional: bool = True,
         dropout: float = 0.0,
         residual: bool = False,
-        activation: Activation = "tanh",
-        update: Update = "torch",
         first: First = "learned",
         values: Values = "states",
     ) -> None:
@@ -57,8 +116,6 @@ class RecurrentEncoder(Encoder):
                 size,
                 cell=cell,
                 bidirectional=bidirectional,
-                activation=activation,
-                update=update,
                 first=first,
             )
             for index in range(layers)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Sentences, Tokens
 from regard.errors import RegardError
-from regard.nn.encoders.bag import BagEncoder
-from regard.nn.encoders.base import Encoder
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.encoders.bag import POSITION, BagEncoder
+from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.mean import masked_mean
+from regard.nn.encoders.recurrent import RecurrentEncoder
+from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
+from regard.parts import Count, Dropout, Mistakes, Plan, register
 
 WORD_GAIN = 3.0
 """A word in common then scores about 9 · l², enough for a softmax over some tens of sentences to choose by it."""
@@ -31,7 +35,8 @@ def begin_with_words(tables: Sequence[Tensor]) -> None:
         table.copy_(first)
 
 
-class StoryEncoder(nn.Module):
+@register("encoder", "story")
+class StoryEncoder(Encoder):
     """The memory of End-to-End Memory Networks (Sukhbaatar, Szlam, Weston, Fergus 2015).
 
         m_i = a(x_i) + T_A[age of i]        keys: what is compared with the question
@@ -48,6 +53,90 @@ class StoryEncoder(nn.Module):
     time_noise   probability, in training, that a sentence is followed by nothing that happened: those before it
                  become one older. It keeps the ages from being learned by heart
     """
+
+    class Options(EmbeddingOptions):
+        """A key and a value for each sentence of a story: m_i = a(x_i) + T_A[age], c_i = c(x_i) + T_C[age]."""
+
+        sentence: Literal["bag", "recurrent"] = "bag"
+        """bag: the sum of the embeddings; recurrent: the last states of a small gru, read from both ends."""
+        position: bool = True
+        """Of the bag: weigh each feature by where in the sentence the word stands."""
+        ages: Count = 50
+        """Ages of sentences that are told apart; older ones count as the oldest."""
+        time_noise: Dropout = 0.0
+        """Share of sentences behind which, in training, time passes without anything happening."""
+        tie: Literal["layers", "adjacent"] = "layers"
+        """layers: every hop reads the same keys and values; adjacent: the values of a hop are the keys of the next."""
+        hops: Count | None = None
+        """Of `tie: adjacent`: as many as the decoder makes."""
+        start: Literal["random", "words"] = "random"
+        """words, with the bag: keys and values begin as the same large vectors, and a shared word decides what is
+        found."""
+        times: Literal["random", "next"] = "random"
+        """How the vectors of the ages begin. next: what is read of a sentence asks for the sentence after it."""
+
+    reads = ("story",)
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> StoryEncoder:
+        embeddings = [
+            build_embedding(options, column.words, read_files=read_files)
+            for _ in range((options.hops or 1) + 1)
+        ]
+        if options.start == "words":
+            begin_with_words([embedding.weight for embedding in embeddings])
+
+        def sentences(embedding: Embedding) -> Encoder:
+            if options.sentence == "bag":
+                return BagEncoder(embedding, position=options.position)
+            return RecurrentEncoder(embedding, cell="gru", size=options.embedding // 2)
+
+        tables = [sentences(embedding) for embedding in embeddings]
+        return cls(tables, ages=options.ages, times=options.times, time_noise=options.time_noise)
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if (options.tie == "adjacent") != (options.hops is not None):
+            mistakes.add(
+                "hops and tie: adjacent belong together: a table for each hop is what adjacent means.",
+                fix="Give both, or neither.",
+            )
+        if options.sentence == "recurrent":
+            for option, usual in (("start", "random"), ("position", True)):
+                if getattr(options, option) != usual or option in options.model_fields_set:
+                    mistakes.add(
+                        f"{option} is about the words of a bag, and a recurrent sentence has none to compare.",
+                        option,
+                        fix=f"Use sentence: bag, or leave {option} out.",
+                    )
+            if options.embedding % 2:
+                mistakes.add(
+                    "a recurrent sentence is read from both ends, half the features each; embedding is "
+                    f"{options.embedding}.",
+                    "embedding",
+                    fix="Make it even.",
+                )
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        return int(options.embedding)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        if options.sentence == "recurrent":
+            sentence = (
+                "a(x) = [→h_n; ←h_1] of a gru over the words e(x_j); c likewise, with weights of its own"
+            )
+        elif options.position:
+            sentence = f"a(x) = Σ_j l_j ⊙ e_A(x_j)   c(x) = Σ_j l_j ⊙ e_C(x_j)   {POSITION}"
+        else:
+            sentence = "a(x) = Σ_j e_A(x_j)   c(x) = Σ_j e_C(x_j)"
+        noise = f", in training {options.time_noise:.0%} of the ages moved" if options.time_noise else ""
+        tied = f"; a_{{k+1}} = c_k, k = 1 … {options.hops}" if options.tie == "adjacent" else ""
+        return [
+            f"m_i = a(x_i) + T_A[S − i]   c_i = c(x_i) + T_C[S − i]   {sentence}",
+            f"{embedding_note(options)}, {options.ages} ages{noise}{tied}",
+        ]
 
     def __init__(
         self,

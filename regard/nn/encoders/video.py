@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from regard.data.perceived import Films
-from regard.nn.cells import CellName
-from regard.nn.encoders.image import PictureNetwork
+from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.parts import Dropout, Mistakes, Options, Plan, Size, one_of, register
 
 Values = Literal["states", "frames"]
 
 
-class VideoEncoder(nn.Module):
+@register("encoder", "video")
+class VideoEncoder(Encoder):
     """Films → Memory with layout frames, a position for each frame.
 
         v_t = [f(x_t); g(x_t − x_{t−1}, x_{t+1} − x_t)]     f sees the frame, g how it changes (local motion)
@@ -33,6 +35,88 @@ class VideoEncoder(nn.Module):
     values    what a look reads: the states h_t, or the features v_t of the frame alone, with the states as keys
     """
 
+    class Options(Encoder.Options):
+        """h_t = cell(h_{t−1}, CNN(x_t)): a convolutional network for each frame, a recurrent one over time."""
+
+        network: AnyNetwork = {"type": "vgg", "connected": 128}
+        """The network that sees a frame."""
+        motion: Literal["none", "local"] = "none"
+        """local: beside it another such network that sees how the frame differs from the one before and the one after
+        (local motion features, Yao 2015)."""
+        cell: Annotated[Any, one_of("cell")] | None = "gru"
+        """null: what was seen of the frames is the memory, and its mean the summary."""
+        size: Size | None = None
+        """Of the recurrent network, in each direction; default: 128."""
+        bidirectional: bool = True
+        """Read from both ends."""
+        values: Values = "states"
+        """What a look reads: the states, or what was seen of the frame alone, with the states as keys."""
+        dropout: Dropout = 0.0
+        """Of what was seen of a frame."""
+
+        moved = {"frame": "network: {type: vgg, …}"}
+
+    reads = ("video",)
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> VideoEncoder:
+        def network(channels: int) -> PictureNetwork:
+            return make_network(
+                options.network, (channels, *column.canvas), dropout=options.dropout, read_files=read_files
+            )
+
+        return cls(
+            network(column.channels),
+            motion=network(2 * column.channels) if options.motion == "local" else None,
+            cell=options.cell,
+            size=options.size or 128,
+            bidirectional=options.bidirectional,
+            values=options.values,
+            dropout=options.dropout,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        options.network.part.check(options.network, plan.inputs[name].sides, mistakes.at("network"))
+        for option in ("size", "bidirectional", "values"):
+            if options.cell is None and option in options.model_fields_set:
+                mistakes.add(
+                    f"{option} is about the recurrent network, and cell is null.",
+                    option,
+                    fix=f"Choose a cell, or leave {option} out.",
+                )
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        if options.cell is None or options.values == "frames":
+            return None
+        return int((options.size or 128) * (2 if options.bidirectional else 1))
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        network, _ = options.network.part.board(options.network)
+        lines = [
+            "v_t = [f(x_t); g(x_t − x_{t−1}, x_{t+1} − x_t)]   f, g: convolutional networks of the frame and its motion"
+            if options.motion == "local"
+            else "v_t = f(x_t)   f: a convolutional network",
+            network,
+        ]
+        if options.cell is None:
+            return [*lines, "h_t = v_t; summary mean of h"]
+        both = options.bidirectional
+        states = "h_t = {0}(h_{{t−1}}, v_t)"
+        if both:
+            states = "h_t = [→h_t; ←h_t]   →h_t = {0}(→h_{{t−1}}, v_t)   ←h_t = {0}(←h_{{t+1}}, v_t)"
+        read = "" if options.values == "states" else "; a look reads v_t, with h_t as its key"
+        return [
+            *lines,
+            states.format(options.cell.type) + "   h_0 learned",
+            *options.cell.part.equations(options.cell, "h", "v"),
+            f"{options.size or 128} units"
+            + (" in each direction; summary [→h_T; ←h_1]" if both else "; summary h_T")
+            + read,
+        ]
+
     mean: Tensor
     std: Tensor
 
@@ -41,7 +125,7 @@ class VideoEncoder(nn.Module):
         frames: PictureNetwork,
         *,
         motion: PictureNetwork | None = None,
-        cell: CellName | None = "gru",
+        cell: str | Options | None = "gru",
         size: int = 128,
         bidirectional: bool = True,
         values: Values = "states",

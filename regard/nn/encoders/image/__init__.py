@@ -1,17 +1,19 @@
+"""The image encoder and the networks that see images, one network a file."""
+
 from regard.nn.encoders.image.encoder import ImageEncoder
 from regard.nn.encoders.image.lenet import LeNet
-from regard.nn.encoders.image.named import NETWORKS, make_network
-from regard.nn.encoders.image.network import Canvas, PictureNetwork
+from regard.nn.encoders.image.network import AnyNetwork, Canvas, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition
-from regard.nn.encoders.image.pretrained import Backbone
-from regard.nn.encoders.image.residual import ResidualNetwork
+from regard.nn.encoders.image.resnet import ResidualNetwork
 from regard.nn.encoders.image.rows import Rows
-from regard.nn.encoders.image.vgg import VGG, VGG16
+from regard.nn.encoders.image.timm import Backbone
+from regard.nn.encoders.image.vgg import VGG
+from regard.nn.encoders.image.vgg16 import VGG16
 
 __all__ = [
-    "NETWORKS",
     "VGG",
     "VGG16",
+    "AnyNetwork",
     "Backbone",
     "Canvas",
     "GridPosition",

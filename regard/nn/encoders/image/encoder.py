@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from regard.data.perceived import Pictures
-from regard.nn.encoders.image.network import PictureNetwork
+from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
 from regard.nn.encoders.image.rows import Rows
 from regard.nn.memory import Memory
+from regard.parts import Dropout, Mistakes, Plan, register
+
+POSITIONS = {
+    "none": "",
+    "coordinates": "   h_s ← [h_s; x_s; y_s], where it is in the image",
+    "learned": "   h_s ← h_s + r[row of s] + c[column of s]",
+}
 
 
-class ImageEncoder(nn.Module):
+@register("encoder", "image")
+class ImageEncoder(Encoder):
     """Pictures → Memory with layout grid: values h_s, s = row · columns + column, and the network's summary.
 
     position   whether a value knows where it is (`GridPosition`)
@@ -20,7 +31,58 @@ class ImageEncoder(nn.Module):
     dropout    of the values' features
     """
 
-    gain: float = 1.0
+    class Options(Encoder.Options):
+        """A convolutional network: a grid of positions to look at, and a summary."""
+
+        network: AnyNetwork = "resnet"
+        """The network that sees the image."""
+        position: Position = "learned"
+        """What a position knows of where it is: nothing, its x and y beside its features, or a learned vector in
+        them."""
+        rows: bool = False
+        """Whether each row of the grid is read in both directions by a recurrent network (Deng 2017): lines of
+        signs."""
+        dropout: Dropout = 0.0
+        """Of the features of a position, and of what a connected summary sees."""
+
+        moved = {
+            "channels": "network: {type: resnet, channels: …}",
+            "blocks": "network: {type: resnet, blocks: …}",
+            "cell": "network: {type: resnet, stride: …}",
+            "normalise": "network: {type: resnet, normalize: …}",
+            "summary": "network: {type: resnet, connected: 128}",
+            "size": "network: {type: resnet, connected: …}",
+            "pretrained": "network: {type: timm, name: …, pretrained: …}",
+            "freeze": "network: {type: timm, name: …, freeze: …}",
+        }
+
+    reads = ("image",)
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> ImageEncoder:
+        canvas = (column.channels, *column.canvas)
+        network = make_network(options.network, canvas, dropout=options.dropout, read_files=read_files)
+        return cls(network, position=options.position, rows=options.rows, dropout=options.dropout)
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        sides = plan.inputs[name].sides
+        options.network.part.check(options.network, sides, mistakes.at("network"))
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        features = options.network.part.width(options.network)
+        if features is None:
+            return None
+        features = features + 2 if options.position == "coordinates" else features
+        return 2 * ((features + 1) // 2) if options.rows else int(features)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        network, features = options.network.part.board(options.network)
+        rows = "   h_rc ← [→g_rc; ←g_rc], g along the columns c of each row r" if options.rows else ""
+        return [network, features + POSITIONS[options.position] + rows]
+
     mean: Tensor
     std: Tensor
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.encoders.image.network import Canvas, PictureNetwork
+from regard.parts import register
 
 SEEN = (
     *((i, (i + 1) % 6, (i + 2) % 6) for i in range(6)),
@@ -58,6 +61,7 @@ class Partial(nn.Module):
         return nn.functional.conv2d(maps, weight, self.bias)
 
 
+@register("network", "lenet")
 class LeNet(PictureNetwork):
     """C1 6 maps of 5 × 5, S2, C3 16 maps of 5 × 5, S4, C5 120 units, F6 84 units.
 
@@ -70,6 +74,18 @@ class LeNet(PictureNetwork):
     summary_size = 84
     mean = (1.175 / 1.275,)
     std = (-1 / 1.275,)
+    smallest = 16
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        return [
+            "LeNet-5: C1 6 @ 5×5 → S2 ÷2 → C3 16 @ 5×5 → S4 ÷2 → C5 120 → F6 84   squash(a) = 1.7159 tanh(⅔ a)",
+            "h = S4, 16 features at each position; summary F6",
+        ]
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        return cls.channels
 
     def __init__(self, canvas: Canvas) -> None:
         super().__init__()

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor, nn
 
 from regard.nn.encoders.image.network import (
     Canvas,
-    Normalise,
-    PictureNetwork,
+    Normalize,
+    StagedNetwork,
     halved,
     halvings,
+    summary_line,
     summary_of,
 )
-from regard.nn.encoders.image.residual import convolution
+from regard.nn.encoders.image.resnet import convolution
+from regard.parts import register
 
 
-class VGG(PictureNetwork):
-    """A stage of `blocks` convolutions for each of the channels, pooled until a place of the grid is `cell` pixels.
+@register("network", "vgg")
+class VGG(StagedNetwork):
+    """A stage of `blocks` convolutions for each of the channels, pooled until a grid cell is `stride` pixels wide.
 
-    Smaller than the published ones, and normalised, so that it learns from few pictures without
-    pretraining. `summary` and `size` as in `ResidualNetwork`.
+    Smaller than the published ones, and normalized, so that it learns from few pictures without
+    pretraining. `connected` as in `ResidualNetwork`.
     """
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        channels = ", ".join(map(str, options.channels))
+        return [
+            f"x ← relu(W * x) with W of 3 × 3; stages of {channels} channels, {options.blocks} each, max pooling "
+            "between",
+            f"h = the last stage: S grid cells of {options.stride} × {options.stride} pixels, "
+            f"{options.channels[-1]} features each; summary {summary_line(options.connected)}",
+        ]
 
     def __init__(
         self,
@@ -30,76 +44,28 @@ class VGG(PictureNetwork):
         *,
         channels: Sequence[int] = (16, 32, 64),
         blocks: int = 1,
-        cell: int = 8,
-        normalise: Normalise = "place",
-        summary: str = "mean",
-        size: int = 128,
+        stride: int = 8,
+        normalize: Normalize = "place",
+        connected: int | None = None,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         colours, height, width = canvas
-        times = halvings(cell, len(channels))
+        times = halvings(stride, len(channels))
         self.channels = channels[-1]
         self.grid = (halved(height, times), halved(width, times))
         layers: list[nn.Module] = []
         below = colours
         for stage, above in enumerate(channels):
             for _ in range(blocks):
-                layers += [convolution(below, above, normalise=normalise), nn.ReLU()]
+                layers += [convolution(below, above, normalize=normalize), nn.ReLU()]
                 below = above
             if stage < times:
                 layers.append(nn.MaxPool2d(2, ceil_mode=True))
         self.layers = nn.Sequential(*layers)
-        self.summary = summary_of(summary, self.channels, self.grid, size, dropout=dropout)
+        self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)
         self.summary_size = self.summary.size
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         features = self.layers(pixels)
         return features, self.summary(features)
-
-
-STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
-"""Channels of the 13 convolutions of VGG-16 (configuration D)."""
-
-
-class VGG16(PictureNetwork):
-    """VGG-16 as published, without its last layer.
-
-    At 224 × 224 pixels the grid is conv5_3 before its pooling: 14 × 14 = 196 places of 512 features, as in Show, Attend
-    and Tell. The summary is fc7: relu(W₇ relu(W₆ pool5 + b₆) + b₇), 4096 features, with dropout of one half.
-    """
-
-    channels = 512
-    summary_size = 4096
-
-    def __init__(self, canvas: Canvas) -> None:
-        super().__init__()
-        colours, height, width = canvas
-        self.grid = (halved(height, 4), halved(width, 4))
-        layers: list[nn.Module] = []
-        below = colours
-        for stage, widths in enumerate(STAGES):
-            if stage:
-                layers.append(nn.MaxPool2d(2, ceil_mode=True))
-            for above in widths:
-                layer = nn.Conv2d(below, above, 3, padding=1)
-                nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-                nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
-                layers += [layer, nn.ReLU()]
-                below = above
-        self.layers = nn.Sequential(*layers)
-        pooled = halved(height, 5) * halved(width, 5)
-        self.connected = nn.Sequential(
-            nn.MaxPool2d(2, ceil_mode=True),
-            nn.Flatten(),
-            nn.Linear(512 * pooled, 4096),
-            nn.ReLU(),
-            nn.Dropout(0.5),
-            nn.Linear(4096, 4096),
-            nn.ReLU(),
-            nn.Dropout(0.5),
-        )
-
-    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.layers(pixels)
-        return features, self.connected(features)

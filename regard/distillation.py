@@ -1,0 +1,52 @@
+"""Distillation: a new model learns from the distributions of trained ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from regard.data.columns import Column
+from regard.errors import RegardError
+from regard.model import Model
+from regard.model.network import Distillation
+from regard.model.store import COLUMNS, read_columns, read_spec
+from regard.spec import Spec
+
+
+def columns_from(columns: Mapping[str, Column], spec: Spec) -> bool:
+    """Fit columns as the first of the trained models did: a student's data may hold more than that model saw.
+
+    False where there is no such model, or one whose columns are made otherwise; `load_distillation` says what differs.
+    """
+    if spec.training.distill is None:
+        return False
+    folder = Path(spec.training.distill.from_[0])
+    read_spec(folder)  # raises where no model is there
+    known = read_columns(folder / COLUMNS)
+    for name, column in columns.items():
+        if name not in known or known[name].options() != column.options():
+            return False
+    for name, column in columns.items():
+        column.relearn(known[name].learned())
+    return True
+
+
+def load_distillation(model: Model) -> Distillation | None:
+    """The models that the spec names, None where it names none; they must read and write what the model does."""
+    options = model.spec.training.distill
+    if options is None:
+        return None
+    if not any(decoder.part.stepwise for decoder in model.spec.decoder.values()):
+        raise RegardError("distill learns texts, and this model writes none.", where="training.distill")
+    networks = []
+    for folder in options.from_:
+        other = Model.load(folder, device="cpu")
+        for name in (*model.spec.inputs, *model.spec.outputs):
+            if name not in other.columns or other.columns[name].learned() != model.columns[name].learned():
+                raise RegardError(
+                    f"the column {name!r} of this model has other pieces or another vocabulary.",
+                    where=f"training.distill.from: {folder}",
+                    fix="Describe the columns as its spec does; all of these models must come from the same data.",
+                )
+        networks.append(other.network.requires_grad_(False))
+    return Distillation(networks, options.weight)

@@ -1,0 +1,43 @@
+"""The trees an encoder gave its positions, as traces show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from regard.data.batch import Batch
+from regard.nn.memory import Memory
+from regard.prediction import Prediction
+from regard.trace import Arcs
+
+
+def with_heads(
+    answers: Sequence[Prediction], memories: Mapping[str, Memory], batch: Batch, truth: Mapping[str, str]
+) -> list[Prediction]:
+    """The answers, their traces holding the best tree and the marginals over each input that has parents.
+
+    truth   {input: column of its true tree}, where the batch holds it
+    """
+    drawn: dict[str, list[Arcs]] = {}
+    for name, memory in memories.items():
+        found = memory.heads
+        if found is None:
+            continue
+        heads, marginals = found.heads().cpu().numpy(), found.marginals.float().cpu().numpy()
+        true = batch[truth[name]].heads.cpu().numpy() if name in truth and truth[name] in batch else None
+        drawn[name] = [
+            Arcs(
+                heads[row, :length],
+                marginals=marginals[row, : length + 1, : length + 1],
+                true_heads=None if true is None else true[row, :length],
+            )
+            for row, length in enumerate(found.lengths.tolist())
+        ]
+    shown = []
+    for row, answer in enumerate(answers):
+        if answer.trace is not None and drawn:
+            # A decoder's own structure over an input is shown before its encoder's.
+            structures = {name: rows[row] for name, rows in drawn.items()} | dict(answer.trace.structures)
+            answer = replace(answer, trace=replace(answer.trace, structures=structures))
+        shown.append(answer)
+    return shown

@@ -1,0 +1,149 @@
+"""One batch through a model for one of its outputs: encoded once, then searched, scored and traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from regard.data import Batch, Tokens
+from regard.data.batch import UNKNOWN
+from regard.data.columns import Column, TextColumn
+from regard.errors import RegardError
+from regard.model.building import tree_columns
+from regard.model.heads import with_heads
+from regard.model.network import Network
+from regard.model.override import Override, with_override
+from regard.model.searching import make_search
+from regard.model.seeing import with_seen
+from regard.nn.decoders import BatchView
+from regard.nn.memory import Memory
+from regard.nn.search import Ensemble, Stepper
+from regard.nn.search import score as score_targets
+from regard.prediction import Prediction
+from regard.spec import Spec
+
+
+@dataclass(frozen=True)
+class BatchInference:
+    """spec, columns and network are the model's; the batch is on its device.
+
+    look   the attention to impose, on a batch of one
+    """
+
+    spec: Spec
+    columns: Mapping[str, Column]
+    network: Network
+    batch: Batch
+    output: str
+    look: Override | None = None
+
+    @property
+    def column(self) -> Column:
+        return self.columns[self.output]
+
+    @property
+    def decoder(self) -> Any:
+        return self.network.decoders[self.output]
+
+    @cached_property
+    def encoded(self) -> Mapping[str, Memory]:
+        encoded = self.network.encode(self.batch)
+        return encoded if self.look is None else with_override(self.look, encoded, self.decoder)
+
+    @property
+    def memories(self) -> dict[str, Memory]:
+        return self.network.memories(self.output, self.encoded)
+
+    @cached_property
+    def truth(self) -> dict[str, Any] | None:
+        return self.network.truth(self.output, self.batch, self.encoded)
+
+    def find(self, prefix: str | None = None, others: Sequence[BatchInference] = ()) -> Any:
+        """What the decoder finds: a text by search, anything else at once."""
+        if not self.decoder.stepwise:
+            if others or prefix is not None:
+                self._check_stepwise()
+            return self.decoder.predict(self.memories, truth=self.truth)
+        forced = self._forced(prefix) if prefix else None
+        seed = self.spec.training.seed
+        search = make_search(self.spec.search, self.batch.rows, seed=seed, prefix=forced)
+        return search(self.together(others))
+
+    def given(self, others: Sequence[BatchInference] = ()) -> Any:
+        """The targets of the batch as if they had been found."""
+        return score_targets(self.together(others), self.batch[self.output])
+
+    def stepper(self) -> Stepper:
+        return Stepper(self.decoder, self.memories, truth=self.truth)
+
+    def together(self, others: Sequence[BatchInference] = ()) -> Stepper:
+        """This model's steps, or where there are others the mean of all."""
+        self._check_stepwise()
+        for other in others:
+            theirs = other.columns.get(self.output)
+            if theirs is None or theirs.learned() != self.column.learned():
+                raise RegardError(
+                    f"the models of an ensemble need one vocabulary of {self.output!r}; theirs differ.",
+                    fix="Train the members on the same data with different seeds.",
+                )
+        if not others:
+            return self.stepper()
+        return Ensemble([self.stepper(), *(other.stepper() for other in others)])
+
+    def answers(self, found: Any, *, trace: bool = True) -> list[Prediction]:
+        """What was found as predictions, with what attention there was."""
+        predictions: list[Prediction] = self.decoder.predictions(found, self.column, self._view(trace))
+        return predictions
+
+    def _view(self, trace: bool) -> BatchView:
+        """The batch as people read it."""
+        pieces = {}
+        for name in self.spec.encoder:
+            reader, collated = self.network.reader(name), self.batch[name]
+            named = hasattr(reader, "positions")
+            pieces[name] = reader.positions(collated) if named else self.columns[name].readable(collated)
+        return BatchView(
+            pieces,
+            {name: known.to("cpu") for name, known in (self.truth or {}).items()},
+            trace,
+            self.spec.search.replace_unknown,
+            self.batch[self.output].to("cpu") if self.output in self.batch else None,
+            [name for name, memory in self.encoded.items() if memory.override is not None],
+        )
+
+    def seen(self, answers: Sequence[Prediction]) -> list[Prediction]:
+        """The answers, their traces holding what the inputs looked like."""
+        return with_seen(answers, self.batch, self.columns, self.encoded)
+
+    def structured(self, answers: Sequence[Prediction], found: Any, samples: int) -> list[Prediction]:
+        """The answers, their traces holding what was selected jointly."""
+        seen = self.decoder.with_structures(
+            answers, found, lambda: self.memories, samples=samples, seed=self.spec.training.seed
+        )
+        if all(memory.heads is None for memory in self.memories.values()):
+            return list(seen)
+        trees = tree_columns({**self.spec.inputs, **self.spec.truth})
+        return with_heads(seen, self.memories, self.batch, trees)
+
+    def _check_stepwise(self) -> None:
+        if not self.decoder.stepwise:
+            raise RegardError(
+                f"ensembles and prefixes are for texts; {self.output!r} is a {self.column.type}."
+            )
+
+    def _forced(self, prefix: str) -> Tokens:
+        """How every output of the batch must begin."""
+        column = self.column
+        assert isinstance(column, TextColumn)
+        ids, device = column.encode(prefix), next(self.network.parameters()).device
+        for piece, number in zip(column.tokens(prefix), ids.tolist(), strict=True):
+            if number == UNKNOWN:
+                raise RegardError(
+                    f"the model cannot write {piece!r}: it is not in its vocabulary.", where="prefix"
+                )
+        known, rows = torch.as_tensor(ids, dtype=torch.int64, device=device), len(self.batch)
+        return Tokens(known.expand(rows, -1), torch.full((rows,), len(known), device=device))

@@ -1,0 +1,93 @@
+"""Overriding the attention: the edit after which one watches what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from regard.data.columns import AlignmentColumn, PlacesColumn
+from regard.errors import RegardError
+from regard.nn.decoders.label import wanted
+from regard.nn.memory import Memory
+
+Override = str | Mapping[str, str]
+"""Where to look while an output is written, in the forms in which data say it, by the input's name where several are
+looked at: "3-0 4-0" is positions 3 and 4 of the input for piece 0 of the output; "0:0.1,0.2,0.3,0.5" a box of a picture
+for it (left, top, right, bottom), and with two numbers a span of time."""
+
+
+def check_look(look: Override | None, *, inputs: int, models: int = 1) -> None:
+    """Positions are those of one input, as one model reads it."""
+    if look is not None and (inputs != 1 or models != 1):
+        raise RegardError(
+            f"look works with one input and no ensemble; received {inputs} inputs and {models} models.",
+            where="look",
+        )
+
+
+def with_override(look: Override, encoded: Mapping[str, Memory], decoder: Any) -> dict[str, Memory]:
+    """The memories of one row, those that are looked at with where to look."""
+    reading = getattr(decoder, "reading", None)
+    if reading is None:
+        raise RegardError("this output has no attention to override.", where="look")
+    by_name = {reading.names[0]: look} if isinstance(look, str) else dict(look)
+    if isinstance(look, str) and len(reading.names) > 1:
+        raise RegardError(
+            f"the output looks at {', '.join(reading.names)}; in which of them?",
+            where="look",
+            fix=f"By name: {{{reading.names[0]!r}: {look!r}}}.",
+        )
+    for name in by_name:
+        if name not in reading.names:
+            raise RegardError(
+                f"the output does not look at {name!r}.",
+                where="look",
+                fix=f"It looks at {', '.join(reading.names)}.",
+            )
+        if not isinstance(by_name[name], str):
+            raise RegardError(f"expected a text such as 3-0, received {by_name[name]!r}.", where="look")
+    glimpses = decoder.looks
+    return {
+        name: replace(memory, override=_table(by_name[name], name, memory, glimpses))
+        if name in by_name
+        else memory
+        for name, memory in encoded.items()
+    }
+
+
+def _table(look: str, name: str, memory: Memory, glimpses: int | None) -> Tensor:
+    """(1, T, S), a row of a label for each of its glimpses."""
+    if ":" in look:
+        column = PlacesColumn("look", of=(name, "output"))
+        places = column.collate([column.encode(look)]).to(memory.mask.device)
+        if (places.boxes.shape[-1] == 4) != (memory.shape is not None):
+            kind = "a picture, with boxes of four numbers" if memory.shape else "a line, with spans of two"
+            raise RegardError(f"{name!r} is {kind}.", where=f"look {look!r}")
+        steps = _refuse_beyond(look, places.steps[0].tolist(), glimpses)
+        table = places.on(memory.mask, memory.shape, steps)
+    else:
+        links = AlignmentColumn("look", of=(name, "output")).encode(look).reshape(-1, 2)  # position, output
+        steps, length = _refuse_beyond(look, links[:, 1].tolist(), glimpses), int(memory.mask.sum())
+        if len(links) and int(links[:, 0].max()) >= length:
+            raise RegardError(
+                f"there is no position {int(links[:, 0].max())}; {name!r} has {length}, from 0 to {length - 1}.",
+                where=f"look {look!r}",
+            )
+        table = memory.values.new_zeros(1, steps, memory.mask.shape[1])
+        table[0, links[:, 1], links[:, 0]] = 1.0
+        table = table / table.sum(-1, keepdim=True).clamp(min=1.0)
+    return table if glimpses is None else wanted(table, glimpses)
+
+
+def _refuse_beyond(look: str, numbers: list[int], glimpses: int | None) -> int:
+    """How many rows there are to be: of a label one for each glimpse, of a text up to the last one named."""
+    if glimpses is None:
+        return max(numbers, default=-1) + 1
+    if max(numbers, default=0) >= glimpses:
+        raise RegardError(
+            f"there is no glimpse {max(numbers)}; the label has {glimpses}, from 0.", where=f"look {look!r}"
+        )
+    return glimpses

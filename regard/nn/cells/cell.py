@@ -1,0 +1,92 @@
+"""A recurrent cell: one step of a recurrence, split in the part that sees the input and the part that sees the state.
+
+W x + b of every time step is known before the recurrence starts (`project`, one matrix product for all of them);
+only U h + c must wait for the state (`advance`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import torch
+from torch import Tensor, nn
+
+from regard import parts
+from regard.parts import find, one_of
+
+TorchRecurrence = Callable[..., tuple[Tensor, Tensor]]
+"""inputs (N, I), rows alive at each step, first states (directions, B, state), weights, … → outputs and last states."""
+
+AnyCell = Annotated[Any, one_of("cell")]
+"""A key of options that chooses a cell: `cell: gru`, `cell: {type: rnn, activation: relu}`."""
+
+
+class Cell(nn.Module):
+    """One recurrent layer, one step.
+
+    A state is one tensor (…, state_size); `output` gives the part of it that others see, (…, size). A new cell derives
+    from this class, says how many `gates` it has, and writes `advance` and `equations`; everything else follows.
+    """
+
+    class Options(parts.Options):
+        """A cell has the options its own file names."""
+
+    gates: int = 1
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__()
+        self.input_size, self.size, self.state_size = input_size, size, size
+        bound = 1 / math.sqrt(size)
+        for name, shape in {
+            "weight_ih": (self.gates * size, input_size),
+            "weight_hh": (self.gates * size, size),
+            "bias_ih": (self.gates * size,),
+            "bias_hh": (self.gates * size,),
+        }.items():
+            self.register_parameter(name, nn.Parameter(torch.empty(shape).uniform_(-bound, bound)))
+
+    weight_ih: Tensor
+    weight_hh: Tensor
+    bias_ih: Tensor
+    bias_hh: Tensor
+
+    @classmethod
+    def build(cls, options: Any, input_size: int, size: int) -> Cell:
+        """The cell with its options, for inputs and states of these sizes."""
+        return cls(input_size, size, **dict(options))
+
+    @classmethod
+    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+        """One step from `state` and `inputs`, in the form that is computed."""
+        raise NotImplementedError
+
+    def project(self, inputs: Tensor) -> Tensor:
+        """(…, input_size) → (…, gates·size): the input's share of every gate, W x + b."""
+        return nn.functional.linear(inputs, self.weight_ih, self.bias_ih)
+
+    def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        """(…, gates·size), (…, state_size) → (…, state_size)."""
+        raise NotImplementedError
+
+    def output(self, state: Tensor) -> Tensor:
+        return state[..., : self.size]
+
+    def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """W, U, b, c as torch's own recurrences expect them."""
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+
+    def torch_recurrence(self) -> TorchRecurrence | None:
+        """torch's own recurrence over whole sequences with these weights (cuDNN's on CUDA); None where it has none."""
+        return None
+
+    def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
+        return self.advance(self.project(inputs), state)
+
+
+def make_cell(cell: str | parts.Options, input_size: int, size: int) -> Cell:
+    """The cell a name or its options describe."""
+    options = find("cell", cell).Options() if isinstance(cell, str) else cell
+    made: Cell = options.part.build(options, input_size, size)
+    return made

@@ -1,0 +1,60 @@
+"""The long short-term memory cell (Hochreiter and Schmidhuber 1997, with a forget gate).
+
+    i, f, o = σ(W x + b + U h + c) each,  g = tanh(W_g x + b_g + U_g h + c_g)
+    c' = f ⊙ c + i ⊙ g,  h' = o ⊙ tanh(c')
+
+Weights have torch's names, shapes and order of gates (i, f, g, o), so that they can be exchanged with `torch.nn.LSTM`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.cells.cell import Cell, TorchRecurrence
+from regard.parts import register
+
+
+@register("cell", "lstm")
+class LSTMCell(Cell):
+    """Its state is [h; c]."""
+
+    gates = 4
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__(input_size, size)
+        self.state_size = 2 * size
+
+    @classmethod
+    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+        return [
+            f"lstm: i, f, o = σ(W {inputs} + U {state} + b)   g = tanh(W {inputs} + U {state} + b)   "
+            f"c' = f ⊙ c + i ⊙ g   {state}' = o ⊙ tanh(c')"
+        ]
+
+    def torch_recurrence(self) -> TorchRecurrence | None:
+        def run(inputs: Tensor, sizes: Tensor, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
+            states = [part.contiguous() for part in first.chunk(2, -1)]
+            outputs, last, _ = torch.lstm(inputs, sizes, states, *common)
+            return outputs, last
+
+        return run
+
+    def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        hidden, carry = state.chunk(2, -1)
+        recurrent = nn.functional.linear(hidden, self.weight_hh, self.bias_hh)
+        if state.is_cuda:
+            return self._advance_at_once(projected, recurrent, carry)
+        preactivations = projected + recurrent
+        entry, forget, new, exit_ = preactivations.chunk(4, -1)
+        carry = torch.sigmoid(forget) * carry + torch.sigmoid(entry) * torch.tanh(new)
+        return torch.cat([torch.sigmoid(exit_) * torch.tanh(carry), carry], -1)
+
+    def _advance_at_once(self, projected: Tensor, recurrent: Tensor, carry: Tensor) -> Tensor:
+        """torch's kernel for everything after the matrix products: one launch instead of ten."""
+        gates = 4 * self.size
+        rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), carry.reshape(-1, self.size))
+        hidden, carried, _ = torch.ops.aten._thnn_fused_lstm_cell(*(row.to(recurrent.dtype) for row in rows))
+        return torch.cat([hidden, carried], -1).view(*carry.shape[:-1], self.state_size)

@@ -1,0 +1,29 @@
+"""How much a mistake about each class costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.errors import RegardError
+
+
+def class_weights(wanted: Mapping[str, float] | str | None, column: Any) -> Tensor | None:
+    """(C,) for the classes of a column: as given, 1 where not named; balanced: rows / (classes · rows of the class)."""
+    if wanted is None:
+        return None
+    classes, counts, name = column.classes, column.counts, column.name
+    if isinstance(wanted, str):
+        total = torch.tensor(counts, dtype=torch.float32).clamp(min=1)
+        return total.sum() / (len(classes) * total)
+    unknown = [label for label in wanted if label not in classes]
+    if unknown:
+        raise RegardError(
+            f"{unknown[0]!r} is not a class of {name}.",
+            where=f"decoder.{name}.class_weights",
+            fix=f"The classes are {', '.join(classes)}.",
+        )
+    return torch.tensor([float(wanted.get(label, 1.0)) for label in classes])

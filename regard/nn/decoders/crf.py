@@ -1,0 +1,178 @@
+"""Tags decoder with a chain over the tags: a neural conditional random field (Collobert et al. 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.data.columns.spans import Scheme, may_follow
+from regard.errors import RegardError
+from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.tags import tags_predictions
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.parts import Mistakes, Plan, register
+from regard.prediction import Prediction
+from regard.structures import LinearChain
+
+TagsDecoding = Literal["viterbi", "marginal"]
+
+
+@dataclass(frozen=True)
+class ChainTags:
+    """The tags (B, S) of the positions where mask (B, S) is True, found jointly.
+
+    scores       (B) log p of the whole sequence
+    marginals    (B, S, C) p(y_s = c | x)
+    """
+
+    value: Tensor
+    scores: Tensor
+    marginals: Tensor
+    mask: Tensor
+
+    @property
+    def token_scores(self) -> Tensor:
+        """(B, S) log p(y_s | x) of the tag of each position."""
+        chosen = self.marginals.gather(-1, self.value.unsqueeze(-1)).squeeze(-1)
+        return torch.where(self.mask, chosen, 1.0).log()
+
+
+@register("decoder", "crf")
+class CRFDecoder(Decoder):
+    """p(y | x) ∝ exp(start[y_1] + Σ_s (V h_s + b)[y_s] + Σ_s A[y_s, y_{s+1}] + end[y_n]).
+
+    transitions[i, j]   A: tag i followed by tag j
+    allowed             (C + 1, C + 1) Boolean: whether tag i may be followed by tag j; the last row is the beginning,
+                        the last column the end. What is not allowed has probability 0
+    decode              viterbi: the most probable sequence; marginal: the most probable tag of each position
+    """
+
+    class Options(Decoder.Options):
+        """One label per position, one chain over all positions together (a conditional random field)."""
+
+        decode: TagsDecoding = "viterbi"
+        """The most probable sequence, or the most probable tag of each position."""
+        constraints: Literal["none", "bio", "bioes"] = "none"
+        """Sequences that this scheme of spans does not allow have probability 0."""
+
+        moved = {"crf": "type: crf alone", "class_weights": "type: tags, with class_weights"}
+
+    writes = ("tags",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> CRFDecoder:
+        allowed = None
+        if options.constraints != "none":
+            allowed = allowed_tags(column.classes, options.constraints)
+        return cls(
+            column.size,
+            sources,
+            of=column.of[0],
+            dropout=options.dropout,
+            allowed=allowed,
+            decode=options.decode,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        scheme = getattr(plan.outputs[name], "scheme", None)
+        if scheme and options.constraints not in ("none", scheme):
+            mistakes.add(
+                f"the tags are turned into {scheme}, and the chain allows only {options.constraints}.",
+                "constraints",
+                fix=f"Use constraints: {scheme}.",
+            )
+
+    @classmethod
+    def column_needs(cls, options: Any) -> dict[str, Any]:
+        return {} if options.constraints == "none" else {"allowed": options.constraints}
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        none = options.constraints == "none"
+        allowed = "" if none else f"; sequences that are not {options.constraints} have p = 0"
+        found = {
+            "viterbi": "the most probable sequence (Viterbi)",
+            "marginal": "argmax p(y_j) at each position",
+        }
+        return [
+            "p(y) = exp(a[y_1] + Σ_j (V h_j + b)[y_j] + Σ_j A[y_j, y_{j+1}] + z[y_S]) / Z   "
+            "Z over all sequences (forward algorithm)",
+            f"found: {found[options.decode]}{allowed}",
+        ]
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        return "−log p(y | x) of whole sequences, mean over the positions"
+
+    allowed: Tensor | None
+
+    def __init__(
+        self,
+        classes: int,
+        sources: Mapping[str, Source],
+        *,
+        of: str | None = None,
+        dropout: float = 0.0,
+        allowed: Tensor | None = None,
+        decode: TagsDecoding = "viterbi",
+    ) -> None:
+        super().__init__()
+        self.of, self.decode = next(iter(sources)) if of is None else of, decode
+        if self.of not in sources:
+            raise RegardError(
+                f"Tags of {self.of!r} need a source of that name; there are {', '.join(sources)}."
+            )
+        self.output = nn.Linear(sources[self.of].value_size, classes)
+        self.transitions = nn.Parameter(torch.zeros(classes, classes))
+        self.start, self.end = nn.Parameter(torch.zeros(classes)), nn.Parameter(torch.zeros(classes))
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("allowed", allowed, persistent=False)
+
+    def chain(self, memory: Memory) -> LinearChain:
+        """The distribution over the tag sequences of a memory."""
+        nodes = self.output(self.dropout(memory.values)).float()  # (B, S, C)
+        lengths = memory.mask.sum(-1)
+        if self.allowed is None:
+            return LinearChain(self.transitions, nodes, self.start, self.end, lengths=lengths)
+        start = self.start.masked_fill(~self.allowed[-1, :-1], -torch.inf)
+        end = self.end.masked_fill(~self.allowed[:-1, -1], -torch.inf)
+        return LinearChain(self.transitions, nodes, start, end, lengths=lengths, mask=self.allowed[:-1, :-1])
+
+    def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
+        """−log p of the whole sequences; the count is of positions, as without a chain."""
+        memory = memories[self.of]
+        if memory.mask.shape[1] != target.ids.shape[1]:
+            raise RegardError(
+                f"There are {target.ids.shape[1]} tags for {memory.mask.shape[1]} positions of {self.of!r}.",
+                fix="Every position needs exactly one tag.",
+            )
+        chain = self.chain(memory)
+        total = -chain.log_prob(chain.value_of(target.ids)).sum()
+        return Loss(total, target.lengths.sum(), {"likelihood": total.detach()})
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> ChainTags:
+        memory = memories[self.of]
+        chain = self.chain(memory)
+        marginals = chain.node_marginals
+        best = chain.states(chain.mode) if self.decode == "viterbi" else marginals.argmax(-1)
+        value = torch.where(memory.mask, best, 0)
+        return ChainTags(value, chain.log_prob(chain.value_of(value)), marginals, memory.mask)
+
+    def predictions(self, found: ChainTags, column: Any, view: BatchView) -> list[Prediction]:
+        return tags_predictions(found, column, view)
+
+
+def allowed_tags(classes: list[str], scheme: Scheme) -> Tensor:
+    """(C + 1, C + 1): whether tag i may come before tag j; the last row is the beginning, the last column the end."""
+    ends = [*classes, None]
+    return torch.tensor([[may_follow(before, after, scheme) for after in ends] for before in ends])

@@ -1,0 +1,247 @@
+"""What decoders have in common: where their input comes from, where they ought to look, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import torch
+from pydantic import field_validator
+from torch import Tensor, nn
+
+from regard import parts
+from regard.errors import RegardError
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.parts import Dropout, Mistakes, Plan, Positive
+from regard.prediction import Prediction
+
+if TYPE_CHECKING:
+    from regard.nn.decoders.reading import Reading
+
+
+class Source(Protocol):
+    """Anything that knows the sizes of a memory; an encoder does."""
+
+    @property
+    def value_size(self) -> int: ...
+
+    @property
+    def summary_size(self) -> int: ...
+
+
+Truth = Mapping[str, Tensor] | Tensor | None
+"""The true alignment (B, T, S) by the name of the attended memory; a bare tensor where only one is attended."""
+
+
+@dataclass(frozen=True)
+class BatchView:
+    """What a batch of predictions was made from, as people read it.
+
+    pieces           for each input the readable pieces of each row
+    truth            {input: (B, T, S)} where the true attention is known; supporting facts as Tokens
+    trace            whether the predictions are to hold where the model looked
+    replace_unknown  whether unknown output words become the most attended source word
+    target           the true output of the rows, as its column collates it, where the batch holds it
+    overridden       the inputs whose attention was imposed: there the truth is what was imposed
+    """
+
+    pieces: Mapping[str, Sequence[Sequence[str]]]
+    truth: Mapping[str, Any]
+    trace: bool = True
+    replace_unknown: bool = False
+    target: Any = None
+    overridden: Sequence[str] = ()
+
+    def inputs(self, row: int) -> dict[str, Sequence[str]]:
+        """The readable pieces of one row, by input."""
+        return {name: rows[row] for name, rows in self.pieces.items()}
+
+
+class Decoder(nn.Module):
+    """Memories → an output: at once (`predict`), or step by step (`StepwiseDecoder`).
+
+    A new decoder derives from this class and writes `build`, `board`, `loss`, `predict` and `predictions`.
+
+    writes     the types of columns it can write
+    stepwise   whether a search writes the output, one step after another
+    looks      how many looks an answer has; None: one for each token that is written
+    reading    its attentions, by the name of the memory; None without any
+    """
+
+    class Options(parts.Options):
+        """Shared by all decoders."""
+
+        over: tuple[str, ...] | None = None
+        """The inputs this decoder is conditioned on; default: all of them."""
+        weight: Positive = 1.0
+        """Of this output's loss in the sum."""
+        dropout: Dropout = 0.0
+        """Probability that a feature is set to zero in training."""
+
+        @field_validator("over", mode="before")
+        @classmethod
+        def _one_or_many(cls, value: Any) -> Any:
+            return (value,) if isinstance(value, str) else value
+
+    writes: ClassVar[tuple[str, ...]] = ()
+    stepwise: ClassVar[bool] = False
+    looks: int | None = None
+    reading: Reading | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading = None
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> Decoder:
+        """The decoder for the output `column`, reading from the encoders `sources`, with fresh weights."""
+        raise NotImplementedError
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        """Report what cannot be about the decoder of the output `name`; most have something to refuse."""
+
+    @classmethod
+    def column_needs(cls, options: Any) -> dict[str, Any]:
+        """What it asks of its column beyond the column's own options, as keywords of the column's class."""
+        return {}
+
+    @classmethod
+    def attentions(cls, options: Any) -> tuple[Any, ...]:
+        """The options of its attentions."""
+        found = getattr(options, "attention", None)
+        return () if found is None else found if isinstance(found, tuple) else (found,)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        """What it computes, as `regard describe` prints it."""
+        raise NotImplementedError
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        """What it is trained for."""
+        raise NotImplementedError
+
+    @classmethod
+    def board_algorithm(cls, options: Any) -> list[str]:
+        """Lines about how it is trained; none for most."""
+        return []
+
+    def loss(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Loss:
+        raise NotImplementedError
+
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
+        """What it finds, for a decoder that answers at once."""
+        raise NotImplementedError
+
+    def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
+        """What was found as one Prediction for each row of the batch."""
+        raise NotImplementedError
+
+    def repeat(self, found: Any, memories: Mapping[str, Memory]) -> None:
+        """Come to what was found once more, by the plain way, so that every attention is asked again."""
+        self(memories)
+
+    def with_structures(
+        self,
+        answers: Sequence[Prediction],
+        found: Any,
+        memories: Callable[[], Mapping[str, Memory]],
+        *,
+        samples: int,
+        seed: int,
+    ) -> list[Prediction]:
+        """The answers, their traces holding the structures that were selected jointly.
+
+        A search keeps the weights alone: to show more, the best answer is written once more, and each attention asked
+        for the scores its weights came from.
+
+        memories   gives what the decoder read; called only where it is needed
+        samples    how many structures to draw
+        """
+        attentions = {} if self.reading is None else self.reading.structured()
+        if not attentions:
+            return list(answers)
+        read = memories()
+        if any(read[name].override is not None for name in attentions):
+            return list(answers)  # where it looked was not its own choice
+        scores = scores_during(attentions, lambda: self.repeat(found, read))  # (B, T, S) by name
+        generator = torch.Generator(next(iter(scores.values())).device).manual_seed(seed)
+        drawn: dict[str, tuple[Any, Any]] = {}
+        for name, one in attentions.items():
+            structure = one.select.structure(scores[name], read[name].mask)
+            drawn[name] = (
+                structure.mode.cpu().numpy(),  # (B, T, S)
+                structure.sample((samples,), generator=generator).cpu().numpy() if samples else None,
+            )
+        shown = []
+        for row, answer in enumerate(answers):
+            if answer.trace is not None:
+                structures = dict(answer.trace.structures)
+                for name, (best, several) in drawn.items():
+                    part = attentions[name].select.traced(answer.trace, name, best[row], _of(several, row))
+                    structures[name] = part
+                answer = replace(answer, trace=replace(answer.trace, structures=structures))
+            shown.append(answer)
+        return shown
+
+
+def _of(samples: Any, row: int) -> Any:
+    return None if samples is None else samples[:, row]
+
+
+def scores_during(attentions: Mapping[str, Any], call: Callable[[], Any]) -> dict[str, Tensor]:
+    """What each attention's scores were in the course of a call, one step after another, (B, T, S)."""
+    seen: dict[str, list[Tensor]] = {name: [] for name in attentions}
+    hooks = [
+        one.register_forward_hook(lambda _, __, look, kept=seen[name]: kept.append(look.scores))
+        for name, one in attentions.items()
+    ]
+    try:
+        call()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {name: torch.cat(steps, 1) for name, steps in seen.items()}
+
+
+def truth_by_name(truth: Truth, attended: tuple[str, ...]) -> dict[str, Tensor]:
+    if truth is None:
+        return {}
+    if isinstance(truth, Tensor):
+        if len(attended) != 1:
+            raise RegardError(
+                f"A true alignment was given without a name, and the decoder attends to {len(attended)} memories.",
+                fix="Give a mapping from the memory's name to its alignment.",
+            )
+        return {attended[0]: truth}
+    return dict(truth)
+
+
+def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
+    """The summaries of several memories side by side, (B, Σ D)."""
+    missing = [name for name in names if name not in memories]
+    if missing:
+        raise RegardError(
+            f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} did not come."
+        )
+    return torch.cat([memories[name].summary for name in names], -1)
+
+
+def truth_rows(
+    view: BatchView, row: int, length: int, trace_inputs: Mapping[str, Sequence[str]], attended: Sequence[str]
+) -> dict[str, Any]:
+    """The true rows beside those of an answer; rows beyond the true output are empty."""
+    found = {}
+    for name, truth in view.truth.items():
+        if name in attended:
+            known = truth[row]
+            rows = torch.zeros(length, len(trace_inputs[name]))
+            height, width = min(length, known.shape[0]), min(rows.shape[1], known.shape[1])
+            rows[:height, :width] = known[:height, :width]
+            found[name] = rows.numpy()
+    return found

@@ -1,0 +1,207 @@
+"""Decomposable attention: a label for how two texts stand to each other (Parikh et al. 2016).
+
+For memories a (B, S, D) and b (B, T, D):
+
+    attend      e_ij = F a_i · F b_j / √size
+                β_i  = Σ_j softmax_j(e_ij) b_j          what of b belongs to a_i
+                α_j  = Σ_i softmax_i(e_ij) a_i          what of a belongs to b_j
+    compare     v_i  = G([a_i; β_i]),   w_j = G([b_j; α_j])
+                with `differences`  G([a_i; β_i; |a_i − β_i|; a_i ⊙ β_i]): whether two vectors are the same is then a
+                matter of one layer, whatever the vectors (Mou 2016; Chen 2017)
+    aggregate   y    = H([Σ_i v_i; Σ_j w_j])
+
+F is a matrix, so that what is the same is aligned before anything is learned (Parikh's F is a network); G and H are
+networks of two layers. All see the values times `gain`, so that their features are of about one. No word sees another
+of its own text: what a position knows of its surroundings is what its encoder put there, nothing, or a soft parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.attention import Attention, Look
+from regard.nn.class_weights import class_weights
+from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.label import Labels, label_predictions, weighted
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.parts import Mistakes, Plan, Positive, Size, register
+from regard.prediction import Prediction
+
+Comparison = Literal["concatenation", "differences"]
+
+
+def feed_forward(inputs: int, size: int, *, dropout: float) -> nn.Sequential:
+    """relu(W₂ relu(W₁ x + b₁) + b₂), each layer's input dropped out."""
+    return nn.Sequential(
+        nn.Dropout(dropout),
+        nn.Linear(inputs, size),
+        nn.ReLU(),
+        nn.Dropout(dropout),
+        nn.Linear(size, size),
+        nn.ReLU(),
+    )
+
+
+@register("decoder", "decomposable", formerly=["align"])
+class DecomposableDecoder(Decoder):
+    """p(y | a, b) = softmax(V H([Σ_i v_i; Σ_j w_j]) + c), with v and w as above.
+
+    sources         exactly two, of one width
+    size            of the hidden layers of F, G and H
+    class_weights   (C) how much a mistake about each class costs; the mean is over the weights
+    """
+
+    class Options(Decoder.Options):
+        """How two texts stand to each other: attend, compare, aggregate; softmax(V H([Σ_i v_i; Σ_j w_j]) + b)."""
+
+        size: Size = 200
+        """Of the hidden layers that attend, compare and aggregate."""
+        compare: Comparison = "differences"
+        """What is compared: [a; β] (Parikh 2016), or [a; β; |a − β|; a ⊙ β] too, which learns sooner what is the
+        same."""
+        class_weights: dict[str, Positive] | Literal["balanced"] | None = None
+        """How much a mistake about each class costs; balanced: by its rarity."""
+
+    writes = ("label",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> DecomposableDecoder:
+        return cls(
+            column.size,
+            sources,
+            size=options.size,
+            dropout=options.dropout,
+            compare=options.compare,
+            class_weights=class_weights(options.class_weights, column),
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        over = options.over or tuple(plan.encoder)
+        if len(over) != 2:
+            mistakes.add(
+                f"a decomposable decoder compares two inputs; it has {', '.join(over)}.",
+                "over",
+                fix="Name two:  over: [premise, hypothesis].",
+            )
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        texts = f"{options.over[0]} and {options.over[1]}" if options.over else "the two texts"
+        seen = "[{0}; {1}]" if options.compare == "concatenation" else "[{0}; {1}; |{0} − {1}|; {0} ⊙ {1}]"
+        notes = f"D = {options.size}, F a matrix, G and H of two relu layers"
+        return [
+            f"a_i, b_j the positions of {texts}",
+            "attend: e_ij = F a_i·F b_j / √D   β_i = Σ_j softmax_j(e_ij) b_j   α_j = Σ_i softmax_i(e_ij) a_i",
+            f"compare: v_i = G({seen.format('a_i', 'β_i')})   w_j = G({seen.format('b_j', 'α_j')})",
+            "aggregate: p(y) = softmax(V H([Σ_i v_i; Σ_j w_j]) + c)",
+            notes + (f", dropout {options.dropout}" if options.dropout else ""),
+        ]
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        return "−log p(y | a, b)" + weighted(options.class_weights)
+
+    class_weights: Tensor | None
+
+    def __init__(
+        self,
+        classes: int,
+        sources: Mapping[str, Source],
+        *,
+        size: int = 200,
+        dropout: float = 0.0,
+        compare: Comparison = "differences",
+        class_weights: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if len(sources) != 2:
+            raise RegardError(
+                f"Two texts are compared; the sources are {', '.join(sources) or 'none'}.",
+                fix="Name two inputs:  over: [premise, hypothesis].",
+            )
+        if compare not in ("concatenation", "differences"):
+            raise RegardError(
+                f"There is no comparison {compare!r}.", fix="Choose concatenation or differences."
+            )
+        self.names = tuple(sources)
+        width, other = (sources[name].value_size for name in self.names)
+        if width != other:
+            raise RegardError(
+                f"Texts to compare need memories of one width; {self.names[0]} has {width}, {self.names[1]} {other}.",
+                fix=f"Share the encoder:  {self.names[1]}: {{type: shared, of: {self.names[0]}}}.",
+            )
+        self.gain: float = getattr(sources[self.names[0]], "gain", 1.0)
+        self.differences = compare == "differences"
+        self.attend = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, size, bias=False))
+        self.attention = Attention(size, width, score="scaled-dot", select="softmax", key_size=size)
+        self.compare = feed_forward((4 if self.differences else 2) * width, size, dropout=dropout)
+        self.hidden = feed_forward(2 * size, size, dropout=dropout)
+        self.output = nn.Linear(size, classes)
+        self.register_buffer("class_weights", class_weights, persistent=False)
+
+    def aligned(self, first: Memory, second: Memory) -> tuple[Look, Look]:
+        """Where each position of the first text looks in the second, and each of the second in the first."""
+        keys = [self.attend(memory.values) for memory in (first, second)]
+        return (
+            self.attention(keys[0], replace(second, keys=keys[1])),
+            self.attention(keys[1], replace(first, keys=keys[0])),
+        )
+
+    def compared(self, memory: Memory, found: Tensor) -> Tensor:
+        """(B, S, D) beside what belongs to it, (B, S, D) → (B, size), summed over the positions that exist."""
+        parts = [memory.values, found]
+        if self.differences:
+            parts += [(memory.values - found).abs(), memory.values * found]
+        compared: Tensor = self.compare(torch.cat(parts, -1))
+        return (compared * memory.mask.unsqueeze(-1)).sum(1)
+
+    def features(self, first: Memory, second: Memory) -> tuple[Tensor, tuple[Look, Look]]:
+        """(B, 2·size) of how two memories stand to each other, and their looks."""
+        first, second = (replace(memory, values=memory.values * self.gain) for memory in (first, second))
+        looks = self.aligned(first, second)
+        left, right = self.compared(first, looks[0].context), self.compared(second, looks[1].context)
+        return torch.cat([left, right], -1), looks
+
+    def forward(self, memories: Mapping[str, Memory]) -> tuple[Tensor, dict[str, Tensor]]:
+        """Logits (B, C), and looks (B, 1, S) by name: how much each position was looked at from the other text."""
+        first, second = (memories[name] for name in self.names)
+        features, looks = self.features(first, second)
+        shown = {
+            self.names[0]: _mean_look(looks[1].weights, second.mask),
+            self.names[1]: _mean_look(looks[0].weights, first.mask),
+        }
+        return self.output(self.hidden(features)), shown
+
+    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
+        """target (B) int64."""
+        logits, _ = self(memories)
+        total = nn.functional.cross_entropy(logits, target, weight=self.class_weights, reduction="sum")
+        if self.class_weights is None:
+            count = torch.tensor(float(len(target)), device=target.device)
+        else:
+            count = self.class_weights[target].sum()
+        return Loss(total, count, {"likelihood": total.detach()})
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Labels:
+        logits, looks = self(memories)
+        return Labels(torch.log_softmax(logits, -1), looks)
+
+    def predictions(self, found: Labels, column: Any, view: BatchView) -> list[Prediction]:
+        return label_predictions(found, column, view)
+
+
+def _mean_look(weights: Tensor, mask: Tensor) -> Tensor:
+    """(B, T, S) of the T positions that exist → (B, 1, S), their mean."""
+    kept = mask.unsqueeze(-1).to(weights.dtype)
+    return (weights * kept).sum(1, keepdim=True) / kept.sum(1, keepdim=True).clamp(min=1)

@@ -1,0 +1,477 @@
+"""Memory network: K looks into a story, one after the other or all at once, and then the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.nn.attention import Attention, Look, check_attention
+from regard.nn.decoders.decoder import BatchView, Decoder
+from regard.nn.decoders.label import Labels, label_predictions
+from regard.nn.guide import guide_total
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.scores import AnyScore
+from regard.nn.selections import NOTHING, Given, Selection
+from regard.nn.transitions import Transitions
+from regard.parts import Count, Mistakes, NotNegative, Plan, Size, register
+from regard.prediction import Prediction
+from regard.trace import Hops
+
+Read = Literal["last", "sum", "all"]
+Carry = Literal["keep", "beyond"]
+
+
+@dataclass(frozen=True)
+class Supported(Labels):
+    """An answer and what it stands on.
+
+    attention   (B, 1, S) by name: how much each sentence gave to the answer
+    hops        (B, K, S) p(z_k = s)
+    facts       (B, K) the chosen sentences: of a joint choice the most probable, else the largest weight of each hop;
+                −1 for a hop that passed without one
+    """
+
+    hops: Tensor
+    facts: Tensor
+    over: str
+
+
+@dataclass(frozen=True)
+class HopReads:
+    """weights (B, K, S), what was read o_k (B, K, D), the state after the last hop (B, D), chosen facts (B, K)."""
+
+    weights: Tensor
+    read: Tensor
+    state: Tensor
+    facts: Tensor | None = None
+
+
+def _chosen(several: Sequence[Tensor], which: Tensor) -> Tensor:
+    """Row b of several[which[b]]."""
+    return torch.stack(list(several))[which, torch.arange(len(which), device=which.device)]
+
+
+class Unnormalized(Selection):
+    """The scores themselves: what a memory network starts to learn with."""
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        return scores * mask.unsqueeze(1)
+
+
+@register("decoder", "memory-network", formerly=["facts"])
+class MemoryNetworkDecoder(Decoder):
+    """p(answer | story, question) = softmax(V r + b), r from K reads of the story's memory (m_i, c_i).
+
+        hops    u_1 = u   α_k = softmax(score(u_k, m))   o_k = Σ_i α_ki c_i   u_{k+1} = H u_k + o_k
+        chain   α_ki = p(z_k = i),   p(z_1 … z_K) ∝ exp(Σ_k score(Q_k u, m_{z_k}) + Σ_k θ_k(z_k, z_{k+1}))
+                o_k = Σ_i α_ki c_i   (θ in `Transitions`)
+
+    u is the summary of the question. A selection that is joint over the queries makes a chain. What is read:
+
+        last   r = o_K                     the last fact holds the answer: the others only lead there
+        sum    r = u_{K+1}, for the chain u + Σ_k o_k
+        all    r = relu(W [u; o_1; …; o_K] + b)
+
+    rank, reach, stay   of the transitions: features consecutive facts are compared in, distances told apart, and
+                   whether two consecutive facts may be the same sentence
+    fewer          the question says how many facts it needs. Every chain over the last L hops, L = 2 … K, learns to
+                   answer; N u + b learns what each of them costs, −log p_L(y); and the L with the least expected cost
+                   is taken, where each fact costs `hop_cost` more: no more facts than the answer needs
+    guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
+    carry          how H begins (hops alone). keep: I, a hop asks what the hop before asked, and for what it found;
+                   beyond: −I, it asks for what was found beyond what had been asked
+    linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
+    """
+
+    class Options(Decoder.Options):
+        """The answer to a question from K looks into a story: softmax(V r + b)."""
+
+        class AttentionOptions(Attention.Options):
+            """How the story is looked at."""
+
+            score: AnyScore = "dot"
+            """How well a question and a sentence agree."""
+
+        hops: Count = 3
+        """K, how often the story is looked at."""
+        attention: AttentionOptions = AttentionOptions()
+        """`select: softmax` looks K times, one after the other; `select: facts` chooses the K facts together."""
+        query: str | None = None
+        """The input that asks; default: the only one that is no story."""
+        read: Read = "last"
+        """What the answer is written from: what the last hop read, the sum with the question, or all of them."""
+        stay: bool = True
+        """Of a joint selection: whether two consecutive facts may be the same sentence."""
+        rank: Size = 24
+        """Of a joint selection: features in which two consecutive facts are compared."""
+        reach: Count = 32
+        """Of a joint selection: the largest distance between two consecutive facts that is told from larger ones."""
+        fewer: bool = False
+        """Of a joint selection: whether a question may need fewer facts than there are hops."""
+        hop_cost: NotNegative = 0.2
+        """With `fewer`: what one more fact costs, in nats of the answer's expected loss."""
+        carry: Carry = "keep"
+        """One hop after another: each begins by asking again what the one before asked, or for what that one found
+        beyond it."""
+        linear_start: Annotated[int, Field(ge=0)] = 0
+        """One hop after another: updates at the start of training without the selection."""
+
+    writes = ("label",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> MemoryNetworkDecoder:
+        stories = [name for name, source in sources.items() if getattr(source, "tables", None) is not None]
+        story = options.attention.over or stories[0]
+        question = options.query or next(name for name in sources if name not in stories)
+        encoder = sources[story]
+        return cls(
+            column.size,
+            Attention.build(options.attention, sources[question].summary_size, encoder),
+            story=story,
+            question=question,
+            hops=options.hops,
+            read=options.read,
+            rank=options.rank,
+            stay=options.stay,
+            reach=options.reach,
+            tables=encoder.hops,
+            dropout=options.dropout,
+            fewer=options.fewer,
+            hop_cost=options.hop_cost,
+            guide=options.attention.guide,
+            carry=options.carry,
+            linear_start=options.linear_start,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        stories = [one for one, column in plan.inputs.items() if column.type == "story"]
+        story = options.attention.over or next(iter(stories), "")
+        if story not in stories:
+            mistakes.add(
+                f"a memory network looks at the sentences of a story, and {story or 'no input'!r} is none.",
+                "attention",
+                "over",
+                fix="Add an input of type: story, or use type: label.",
+            )
+            return
+        questions = [one for one in plan.encoder if one not in stories]
+        question = options.query or next(iter(questions), "")
+        if question not in questions:
+            mistakes.add(
+                f"a memory network is asked by a text, and {question or 'no input'!r} is none.",
+                "query",
+                fix="Add an input of type: text for the question.",
+            )
+        check_attention(
+            options.attention,
+            mistakes.at("attention"),
+            user="a memory network",
+            gives=("query", "transitions"),
+            together=True,
+            truths={one: truth for one, truth in plan.truth.items() if truth.type == "facts"},
+        )
+        _check_hops(options, plan.encoder[story], story, mistakes)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        joint, score = _joint(options), options.attention.score
+        ends = {"last": "r = o_K", "sum": "r = u_{K+1}", "all": "r = relu(W [u; o_1; …; o_K] + b)"}
+        agree = score.part.equation(score, "Q_k u" if joint else "u_k", "m_i")
+        if joint:
+            stay = "" if options.stay else "   θ_k[i, i] = −∞"
+            lines = [
+                f"p(z_1 … z_K) ∝ exp(Σ_k e_k[z_k] + Σ_k θ_k[z_k, z_{{k+1}}])   e_ki = {agree}   "
+                f"θ_k[i, j] = (P_k m_i + G_k u)·(R_k m_j + d_k[j − i]){stay}",
+                (
+                    f"α_ki = p(z_k = i | the last L hops)   L = argmin_L (N u + b)_L + {options.hop_cost:g} L"
+                    if options.fewer and options.hops > 2
+                    else "α_ki = p(z_k = i)"
+                )
+                + "   o_k = Σ_i α_ki c_i",
+            ]
+            end = ends[options.read].replace("u_{K+1}", "u + Σ_k o_k")
+        else:
+            select = options.attention.select
+            chosen = select.part.equation(select, "u_k").replace("_tj", "_ki").replace("_t", "_k")
+            lines = [f"u_1 = u   e_ki = {agree}   {chosen}   o_k = Σ_i α_ki c_i   u_{{k+1}} = H u_k + o_k"]
+            end = ends[options.read]
+        return [*lines, f"p(y) = softmax(V r + b)   {end}   K = {options.hops}"]
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        line = "−log p(y | story, question)"
+        if options.fewer and _joint(options):
+            line = (
+                f"mean over L = 2 … {options.hops} of c_L = −log p_L(y | story, question)   "
+                "+ Σ_L ((N u + b)_L − c_L)²"
+            )
+        if options.attention.guide:
+            line += f"   + {options.attention.guide:g} · (−Σ_k log α_k[z_k]), z the true facts"
+        return line
+
+    updates: Tensor
+
+    def __init__(
+        self,
+        classes: int,
+        attention: Attention,
+        *,
+        story: str,
+        question: str,
+        hops: int = 3,
+        read: Read = "last",
+        rank: int = 24,
+        stay: bool = True,
+        reach: int = 32,
+        tables: int = 1,
+        dropout: float = 0.0,
+        fewer: bool = False,
+        hop_cost: float = 0.2,
+        guide: float = 0.0,
+        carry: Carry = "keep",
+        linear_start: int = 0,
+    ) -> None:
+        super().__init__()
+        self.attention, self.story, self.question = attention, story, question
+        self.hops, self.read, self.tables = hops, read, tables
+        self.hop_cost, self.guide, self.linear_start = hop_cost, guide, linear_start
+        size, width = attention.query_size, attention.value_size
+        self.joint = attention.select.joint == "queries"
+        self.unnormalized = Unnormalized()
+        self.fewer = fewer and self.joint and hops > 2
+        if self.joint:
+            self.queries = nn.Linear(size, hops * size, bias=False)
+            # at first, the first fact is what shares words with the question; the others follow from it
+            self.queries.weight.data.view(hops, size, size).copy_(
+                0.1 * self.queries.weight.view(hops, size, size)
+            )
+            self.queries.weight.data[:size] += torch.eye(size)
+            if self.fewer:
+                self.costs = nn.Linear(size, hops - 1)
+            self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
+        else:
+            self.carry = nn.Linear(size, width, bias=False)
+            self.carry.weight.data.copy_(torch.eye(width, size) * (1 if carry == "keep" else -1))
+        if linear_start:
+            # a buffer, so that a resumed run goes on where it stood
+            self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
+        self.mix = nn.Linear(size + hops * width, 2 * width) if read == "all" else None
+        self.output = nn.Linear(2 * width if read == "all" else width, classes)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, memories: Mapping[str, Memory], *, best: bool = False) -> tuple[Tensor, HopReads]:
+        """Logits (B, C), and what was looked at; `best` asks for the chosen facts too."""
+        query = memories[self.question].summary
+        several = self._looks(memories, best)
+        if len(several) == 1:
+            return self._answer(query, several[0]), several[0]
+        needed = self._needed(query)  # (B) which of `several`
+        logits = _chosen([self._answer(query, reads) for reads in several], needed)
+        weights, read, state = (
+            _chosen([getattr(reads, part) for reads in several], needed)
+            for part in ("weights", "read", "state")
+        )
+        facts = [reads.facts for reads in several if reads.facts is not None]
+        return logits, HopReads(weights, read, state, _chosen(facts, needed) if best else None)
+
+    def _looks(self, memories: Mapping[str, Memory], best: bool) -> list[HopReads]:
+        """Those of every number of facts, from 2 to K; with K facts alone, or with one hop after another, one."""
+        story, query = memories[self.story], memories[self.question].summary
+        return (self._chains if self.joint else self._one_by_one)(query, story, best)
+
+    def _answer(self, query: Tensor, reads: HopReads) -> Tensor:
+        if self.read == "last":
+            found = reads.read[:, -1]
+        elif self.mix is None:
+            found = reads.state
+        else:
+            found = torch.relu(self.mix(torch.cat([query, reads.read.flatten(1)], -1)))
+        logits: Tensor = self.output(self.dropout(found))
+        return logits
+
+    def _by_hop(self, memory: Tensor) -> list[Tensor]:
+        return [memory] * self.hops if self.tables == 1 else list(memory.chunk(self.tables, -1))
+
+    def _chains(self, query: Tensor, story: Memory, best: bool) -> list[HopReads]:
+        asked = self.queries(query).view(len(query), self.hops, -1)  # (B, K, Q)
+        keys = self._by_hop(story.values if story.keys is None else story.keys)
+        score = self.attention.score
+        scores = torch.cat([score(asked[:, k : k + 1], score.keys(keys[k])) for k in range(self.hops)], 1)
+        transitions = self.transitions(query, keys)
+        values = torch.stack(self._by_hop(story.values), 1)  # (B, K, S, D)
+        found = []
+        for unused in range(self.hops - 2 if self.fewer else 0, -1, -1):  # hops before the first fact
+            given = Given(transitions=transitions[:, unused:])
+            memory = replace(story, values=values[:, unused:], override=_later(story.override, unused))
+            look = self.attention.look(scores[:, unused:], memory, given)
+            weights, read = (_padded(part, unused) for part in (look.weights, look.context))  # (B, K, …)
+            facts = self._chosen_facts(look, memory, given, unused) if best else None
+            found.append(HopReads(weights, read, query + read.sum(1), facts))
+        return found
+
+    def _chosen_facts(self, look: Look, memory: Memory, given: Given, unused: int) -> Tensor:
+        """(B, K) the most probable facts together, −1 for the hops without one."""
+        select: Any = self.attention.select
+        best = select.chain(look.scores, memory.mask, given.transitions).mode.argmax(-1)
+        if memory.override is not None:
+            best = look.weights.argmax(-1)
+        return nn.functional.pad(best, (unused, 0), value=-1)
+
+    def _one_by_one(self, query: Tensor, story: Memory, best: bool) -> list[HopReads]:
+        select = self.unnormalized if self._is_linear() else None
+        keys = self._by_hop(story.values if story.keys is None else story.keys)
+        values = self._by_hop(story.values)
+        looks: list[Look] = []
+        state = query
+        for k in range(self.hops):
+            asked = state.unsqueeze(1)
+            scores = self.attention.score(asked, self.attention.score.keys(keys[k]))  # (B, 1, S)
+            memory = replace(story, values=values[k].unsqueeze(1))
+            looks.append(self.attention.look(scores, memory, Given(step=k, query=asked), select=select))
+            state = self.carry(state) + looks[-1].context.squeeze(1)
+        together = torch.cat([look.weights for look in looks], 1)
+        exists = story.mask.unsqueeze(1)
+        facts = together.masked_fill(~exists, float("-inf")).argmax(-1) if best else None
+        return [HopReads(together, torch.cat([look.context for look in looks], 1), state, facts)]
+
+    def _is_linear(self) -> bool:
+        return bool(self.linear_start and self.training and self.updates < self.linear_start)
+
+    def loss(
+        self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
+    ) -> Loss:
+        """target (B) int64; truth: the supporting facts by the story's name, used with `guide` alone."""
+        if self.training and self.linear_start:
+            self.updates += 1
+        query = memories[self.question].summary
+        several = self._looks(memories, False)
+        answers = [self._answer(query, reads) for reads in several]
+        costs = torch.stack(
+            [nn.functional.cross_entropy(one, target, reduction="none") for one in answers], 1
+        )
+        total = costs.mean(1).sum()  # over the numbers of facts, then over the rows
+        parts = {}
+        if self.fewer:
+            # The question learns what is to be expected; it is not to become easier to foresee.
+            misjudged = (self.costs(query.detach()) - costs.detach()).square().sum()
+            parts["misjudged"] = misjudged.detach()
+            total = total + misjudged
+        with torch.no_grad():
+            parts["likelihood"] = costs.sum() if len(several) == 1 else self._likelihood(query, costs)
+        if self.guide and truth is not None:
+            weights = several[-1].weights
+            guide = guide_total(self._wanted(truth[self.story], weights), weights)
+            parts["guide"] = guide.detach()
+            total = total + self.guide * guide
+        return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
+
+    def _needed(self, query: Tensor) -> Tensor:
+        """(B) how many facts more than two the question is expected to need."""
+        counts = torch.arange(self.hops - 1, device=query.device)
+        expected: Tensor = self.costs(query) + self.hop_cost * counts  # (B, K−1)
+        return expected.argmin(-1)
+
+    def _likelihood(self, query: Tensor, costs: Tensor) -> Tensor:
+        """−log p of the truth with as many facts as are taken."""
+        return costs.gather(1, self._needed(query)[:, None]).sum()
+
+    def _wanted(self, truth: Tokens, weights: Tensor) -> Tensor:
+        """(B, K, S): hop k is to look at the k-th fact; with fewer facts than hops the last one again."""
+        last = (truth.lengths - 1).clamp(min=0)[:, None]
+        hops = torch.arange(self.hops, device=weights.device).clamp(max=truth.ids.shape[1] - 1)
+        places = truth.ids.gather(1, torch.minimum(hops.expand(len(last), -1), last))  # (B, K)
+        wanted = torch.zeros_like(weights).scatter(2, places.unsqueeze(-1), 1.0)
+        return wanted * (truth.lengths > 0)[:, None, None]
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: object = None) -> Supported:
+        logits, reads = self(memories, best=True)
+        shown = reads.weights[:, -1:] if self.read == "last" else reads.weights.mean(1, keepdim=True)
+        logs = torch.log_softmax(logits, -1)
+        return Supported(logs, {self.story: shown}, reads.weights, reads.facts, self.story)
+
+    def predictions(self, found: Supported, column: Any, view: BatchView) -> list[Prediction]:
+        facts_truth = view.truth.get(found.over)
+        answers = label_predictions(found, column, view)
+        if not view.trace:
+            return answers
+        weights, facts = found.hops.cpu().numpy(), found.facts.cpu().numpy()
+        shown = []
+        for row, answer in enumerate(answers):
+            sentences = view.pieces[found.over][row]
+            hops = Hops(
+                weights=weights[row, :, : len(sentences)],
+                best=facts[row],
+                truth=_true_facts(facts_truth, row),
+                positions=sentences,
+            )
+            trace = answer.trace
+            if trace is not None:
+                layout, structures = {found.over: "sentences"}, {found.over: hops}
+                answer = replace(answer, trace=replace(trace, layout=layout, structures=structures))
+            shown.append(answer)
+        return shown
+
+
+def _true_facts(truth: Any, row: int) -> np.ndarray | None:
+    if not isinstance(truth, Tokens):
+        return None
+    facts: np.ndarray = truth.ids[row, : int(truth.lengths[row])].numpy()
+    return facts
+
+
+def _later(table: Tensor | None, first: int) -> Tensor | None:
+    return None if table is None else table[:, first:]
+
+
+def _padded(tensor: Tensor, before: int) -> Tensor:
+    """(B, T, …) with so many rows of zeros before the first."""
+    return nn.functional.pad(tensor, (0, 0, before, 0))
+
+
+def _joint(options: Any) -> bool:
+    return bool(options.attention.select.part.joint == "queries")
+
+
+def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> None:
+    joint = _joint(options)
+    if joint and options.hops < 2:
+        mistakes.add(
+            f"select: {options.attention.select.type} needs hops ≥ 2; with one hop use softmax.",
+            "hops",
+            fix="Use select: softmax.",
+        )
+    if getattr(encoder, "hops", None) not in (None, options.hops):
+        mistakes.add(
+            f"the encoder of {story} has tables for {encoder.hops} hops, the decoder makes {options.hops}.",
+            "hops",
+            fix="Make them equal.",
+        )
+    ours = ("stay", "rank", "reach", "fewer", "hop_cost") if not joint else ("carry", "linear_start")
+    for option in ours:
+        if option in options.model_fields_set:
+            kind = "a joint selection" if not joint else "hops that are made one after the other"
+            mistakes.add(
+                f"{option} is of {kind}, and select is {options.attention.select.type}.",
+                option,
+                fix=f"Leave {option} out, or choose select: {'facts' if not joint else 'softmax'}.",
+            )
+    if "hop_cost" in options.model_fields_set and not options.fewer and joint:
+        mistakes.add(
+            "hop_cost is used with fewer: true.", "hop_cost", fix="Add  fewer: true, or leave it out."
+        )
+    if options.fewer and joint and options.hops < 3:
+        mistakes.add(
+            "fewer needs hops ≥ 3: a joint choice has at least two facts.", "fewer", fix="Leave it out."
+        )

@@ -1,0 +1,123 @@
+"""Decoders that write one token after another: what they find is a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.batch import BEGIN, UNKNOWN, Tokens
+from regard.nn.decoders.decoder import BatchView, Decoder, Truth, truth_rows
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.nn.search import Hypotheses, Stepper
+from regard.nn.stepping import Step
+from regard.prediction import Alternative, Prediction
+from regard.trace import Trace
+
+END_PIECE = "</s>"
+
+
+class StepwiseDecoder(Decoder):
+    """p(y | x) = Π_t p(y_t | y_<t, x): `start` and `step` serve teacher forcing and every search alike.
+
+    A new one writes `build`, `board`, `start`, `step`, `loss`, `distribution` and `repeat`.
+    """
+
+    writes = ("text",)
+    stepwise = True
+
+    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Any:
+        """The state before the first token, of one hypothesis for each source."""
+        raise NotImplementedError
+
+    def step(self, tokens: Tensor, state: Any, memories: Mapping[str, Memory]) -> Step:
+        """The previous tokens (B, K) of K hypotheses → logits of the next ones."""
+        raise NotImplementedError
+
+    def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
+        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it teaches others."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def predict(  # type: ignore[override]
+        self, memories: Mapping[str, Memory], search: Callable[[Stepper], Hypotheses], *, truth: Truth = None
+    ) -> Hypotheses:
+        """What a search finds: `predict(memories, Beam(size=5))`."""
+        return search(Stepper(self, memories, truth=truth))
+
+    def predictions(self, found: Hypotheses, column: Any, view: BatchView) -> list[Prediction]:
+        tokens, lengths, scores = found.tokens.tolist(), found.lengths.tolist(), found.scores.tolist()
+        token_scores = found.token_scores.cpu().numpy() if view.trace else None
+        looks = (
+            {name: weights.cpu().numpy() for name, weights in found.attention.items()}
+            if view.trace or view.replace_unknown
+            else {}
+        )
+        answers = []
+        for row, ranks in enumerate(tokens):
+            written = []
+            for rank, ids in enumerate(ranks):
+                if lengths[row][rank] == 0:
+                    continue  # no such hypothesis
+                pieces = column.spell(ids[: lengths[row][rank]])
+                if view.replace_unknown:
+                    here = {name: weights[row, rank] for name, weights in looks.items()}
+                    pieces = _without_unknown(pieces, ids, here, view, row)
+                written.append(Alternative(column.join(pieces), scores[row][rank]))
+            seen = None
+            if token_scores is not None:
+                seen = _trace(found, column, view, looks, token_scores[row, 0], row, written)
+            best = written[0]
+            others = written if len(written) > 1 else ()
+            answers.append(Prediction(best.text, best.text, best.score, seen, others))
+        return answers
+
+
+def previous_tokens(found: Hypotheses) -> tuple[Tensor, Packing]:
+    """The tokens before each of the best hypotheses' own (B, T), the first BEGIN, and how they are packed."""
+    tokens, lengths = found.tokens[:, 0], found.lengths[:, 0]
+    previous = torch.cat([torch.full_like(tokens[:, :1], BEGIN), tokens[:, :-1]], 1)
+    return previous, Packing.of(lengths, tokens.shape[1])
+
+
+def _without_unknown(
+    pieces: list[str], ids: Sequence[int], looks: Mapping[str, np.ndarray], view: BatchView, row: int
+) -> list[str]:
+    """The pieces, with the most attended source piece where the unknown one was written."""
+    if not looks:
+        return pieces
+    name = next(iter(looks))
+    source = view.pieces[name][row]
+    return [
+        source[int(looks[name][step, : len(source)].argmax())] if ids[step] == UNKNOWN else piece
+        for step, piece in enumerate(pieces)
+    ]
+
+
+def _trace(
+    found: Hypotheses,
+    column: Any,
+    view: BatchView,
+    looks: Mapping[str, np.ndarray],
+    token_scores: np.ndarray,
+    row: int,
+    written: Sequence[Alternative],
+) -> Trace:
+    content = found.content(row)
+    length = int(found.lengths[row, 0])
+    pieces = column.tokens(content) + [END_PIECE] * (length - len(content))
+    inputs = view.inputs(row)
+    attention = {name: weights[row, 0, :length, : len(inputs[name])] for name, weights in looks.items()}
+    return Trace(
+        input=inputs,
+        output=pieces,
+        attention=attention,
+        scores=token_scores[:length],
+        truth=truth_rows(view, row, length, inputs, list(attention)),
+        hypotheses=[(other.text, other.score) for other in written],
+        overridden=view.overridden,
+    )

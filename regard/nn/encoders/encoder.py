@@ -1,0 +1,87 @@
+"""What every encoder has in common: it reads an input and leaves a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from torch import nn
+
+from regard import parts
+from regard.nn.memory import Memory
+from regard.parts import Mistakes, Plan
+
+
+class Encoder(nn.Module):
+    """An input as its column collates it → Memory with values (B, S, value_size) and summary (B, summary_size).
+
+    A new encoder derives from this class and writes `build`, `board` and `forward`.
+
+    reads   the types of columns it can read
+    gain    what the values are to be multiplied with so that their features are of about one
+    """
+
+    class Options(parts.Options):
+        """An encoder has the options its own file names."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    value_size: int
+    summary_size: int
+    gain: float = 1.0
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> Encoder:
+        """The encoder for an input, with fresh weights.
+
+        column       the input's fitted column, which knows its vocabulary or its size
+        read_files   False leaves pretrained vectors unread: the weights are about to be loaded or only counted
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        """What it computes, as `regard describe` prints it."""
+        raise NotImplementedError
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        """Report what cannot be about the encoder of the input `name`; most have nothing to refuse."""
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        """Features of a position of its memory, where the options alone say it."""
+        return None
+
+    @classmethod
+    def owner(cls, options: Any) -> str | None:
+        """The input whose encoder this one is, where it has no weights of its own."""
+        return None
+
+    @classmethod
+    def column_needs(cls, options: Any) -> dict[str, Any]:
+        """What it asks of its column beyond the column's own options, as keywords of the column's class."""
+        return {}
+
+    def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
+        """Share weights with the other encoders of the model, where the options say so."""
+
+    def forward(self, collated: Any) -> Memory:
+        raise NotImplementedError
+
+
+def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
+    """The encoder of an input; its positions beside their parents where the options ask for them."""
+    encoder = options.part.build(options, column, read_files=read_files)
+    parents = getattr(options, "parents", None)
+    if parents is None:
+        return encoder
+    from regard.nn.encoders.parented import ParentedEncoder
+
+    return ParentedEncoder.around(encoder, parents)
+
+
+def owner_of(plan: Plan, name: str) -> Any:
+    """The options of the encoder that reads an input, be it its own or another's."""
+    options = plan.encoder[name]
+    other = options.part.owner(options)
+    return options if other is None else plan.encoder[other]

@@ -1,0 +1,136 @@
+"""A small residual network (He, Zhang, Ren, Sun 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.nn.encoders.image.network import (
+    Canvas,
+    Normalize,
+    StagedNetwork,
+    halved,
+    halvings,
+    summary_line,
+    summary_of,
+)
+from regard.parts import register
+
+
+class PlaceNorm(nn.LayerNorm):
+    """(B, C, H, W): mean 0 and variance 1 over the features of each place, times and plus something learned.
+
+    What a place holds then depends on what is seen there alone. Normalized over a batch, it would depend on the other
+    pictures, and in use on what was remembered of those of training: with scenes of few things and of many that is
+    another network.
+    """
+
+    def forward(self, features: Tensor) -> Tensor:
+        return super().forward(features.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+def normalization(kind: Normalize, channels: int) -> nn.Module:
+    """place: `PlaceNorm`; batch: each feature over all places of all pictures, which learns sooner what is alike."""
+    return PlaceNorm(channels) if kind == "place" else nn.BatchNorm2d(channels)
+
+
+def convolution(
+    inputs: int, outputs: int, *, width: int = 3, normalize: Normalize = "place"
+) -> nn.Sequential:
+    """A convolution, normalized at each place or over the batch."""
+    layer = nn.Conv2d(inputs, outputs, width, padding=width // 2, bias=False)
+    nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
+    return nn.Sequential(layer, normalization(normalize, outputs))
+
+
+class First(nn.Module):
+    """relu of a convolution that makes the sides `stride` times shorter, 2 × 2 patches of that size at a time.
+
+    The middle of what a place sees is the middle of the place, so that a look lies on what is looked at: a stride of
+    a convolution of odd width would move it by half a place.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, stride: int, normalize: Normalize = "place") -> None:
+        super().__init__()
+        self.stride = stride
+        width, padding = (2 * stride, stride // 2) if stride > 1 else (3, 1)
+        self.layer = nn.Conv2d(inputs, outputs, width, stride, padding, bias=False)
+        nn.init.kaiming_normal_(self.layer.weight, mode="fan_out", nonlinearity="relu")
+        self.norm = normalization(normalize, outputs)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        height, width = (-side % self.stride for side in pixels.shape[2:])  # to whole places
+        return nn.functional.relu(self.norm(self.layer(nn.functional.pad(pixels, (0, width, 0, height)))))
+
+
+class Block(nn.Module):
+    """relu(x + F(x)), F two convolutions of 3 × 3; where the number of features changes, x goes through a 1 × 1 one."""
+
+    def __init__(self, inputs: int, outputs: int, *, normalize: Normalize = "place") -> None:
+        super().__init__()
+        self.first = convolution(inputs, outputs, normalize=normalize)
+        self.second = convolution(outputs, outputs, normalize=normalize)
+        nn.init.zeros_(self.second[1].weight)  # type: ignore[arg-type]  # a block starts as the identity
+        changes = inputs != outputs
+        self.past = convolution(inputs, outputs, width=1, normalize=normalize) if changes else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.relu(self.past(x) + self.second(nn.functional.relu(self.first(x))))
+
+
+@register("network", "resnet")
+class ResidualNetwork(StagedNetwork):
+    """A first convolution to channels[0], max pooling, then a stage of `blocks` blocks for each of the other channels.
+
+    stride      pixels per grid cell: the first convolution halves the sides, the pooling after it, and the pooling
+                before every stage but the first, until it is reached
+    connected   None: the summary is the mean of the last stage; a number: one layer of so many units that sees the
+                whole grid
+    """
+
+    least_halvings = 2
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        channels = ", ".join(map(str, options.channels))
+        return [
+            f"a convolution and residual blocks x ← relu(x + F(x)), F two convolutions of 3 × 3; {channels} channels, "
+            f"{options.blocks} blocks a stage",
+            f"h = the last stage: S grid cells of {options.stride} × {options.stride} pixels, "
+            f"{options.channels[-1]} features each; summary {summary_line(options.connected)}",
+        ]
+
+    def __init__(
+        self,
+        canvas: Canvas,
+        *,
+        channels: Sequence[int] = (16, 32, 64),
+        blocks: int = 1,
+        stride: int = 8,
+        normalize: Normalize = "place",
+        connected: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        colours, height, width = canvas
+        times = halvings(stride, max(len(channels), 2))
+        self.channels = channels[-1]
+        self.grid = (halved(height, times), halved(width, times))
+        self.first = First(colours, channels[0], stride=2 if times else 1, normalize=normalize)
+        stages: list[nn.Module] = [nn.MaxPool2d(2, ceil_mode=True)] if times > 1 else []
+        below = channels[0]
+        for stage, above in enumerate(channels[1:]):
+            if 0 < stage < times - 1:
+                stages.append(nn.MaxPool2d(2, ceil_mode=True))
+            for _ in range(blocks):
+                stages.append(Block(below, above, normalize=normalize))
+                below = above
+        self.stages = nn.Sequential(*stages)
+        self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)
+        self.summary_size = self.summary.size
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.stages(self.first(pixels))
+        return features, self.summary(features)

@@ -1,0 +1,135 @@
+"""Networks of timm by name, with their weights or without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.errors import MissingExtra, RegardError
+from regard.nn.encoders.image.network import Canvas, PictureNetwork, summary_line, summary_of
+from regard.parts import Mistakes, Size, register
+
+
+@register("network", "timm")
+class Backbone(PictureNetwork):
+    """The last feature map of a network of timm: `resnet18`, `vgg16`, `vit_small_patch16_224`, …
+
+    pretrained   with the weights its authors give, fetched by timm; pixels are normalised as for them
+    frozen       these weights stay as they are, and so do the statistics of its normalisations
+    """
+
+    class Options(PictureNetwork.Options):
+        """A network of the library timm."""
+
+        name: str
+        """As timm calls it: resnet18."""
+        pretrained: bool = False
+        """With the weights it was published with."""
+        freeze: bool = False
+        """Leave the pretrained weights as they are."""
+        connected: Size | None = None
+        """Summarize the image by a layer of so many units that sees the whole grid; default: the mean over the grid."""
+
+    @classmethod
+    def build(
+        cls, options: Any, canvas: Canvas, *, dropout: float = 0.0, read_files: bool = True
+    ) -> Backbone:
+        return cls(
+            options.name,
+            canvas,
+            pretrained=options.pretrained and read_files,
+            frozen=options.freeze,
+            connected=options.connected,
+            dropout=dropout,
+        )
+
+    @classmethod
+    def check(cls, options: Any, sides: tuple[int, int], mistakes: Mistakes) -> None:
+        if options.freeze and not options.pretrained:
+            mistakes.add(
+                "freeze keeps pretrained weights, and this network starts with fresh ones.",
+                "freeze",
+                fix="Add  pretrained: true, or leave freeze out.",
+            )
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        weights = "its published weights" if options.pretrained else "fresh weights"
+        return [
+            f"{options.name} of timm, {weights}{', frozen' if options.freeze else ''}",
+            f"h = its last features; summary {summary_line(options.connected)}",
+        ]
+
+    def __init__(
+        self,
+        name: str,
+        canvas: Canvas,
+        *,
+        pretrained: bool = False,
+        frozen: bool = False,
+        connected: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.frozen = frozen
+        colours, height, width = canvas
+        self.body, published = _body(name, colours, pretrained)
+        if published is not None:
+            self.mean, self.std = tuple(published.mean), tuple(published.std)
+        if colours == 1:
+            self.mean, self.std = (sum(self.mean) / len(self.mean),), (sum(self.std) / len(self.std),)
+        self.channels = int(self.body.feature_info.channels()[-1])
+        self.body.requires_grad_(not frozen)
+        self.grid = self._grid(colours, height, width)
+        self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)
+        self.summary_size = self.summary.size
+
+    @torch.no_grad()
+    def _grid(self, colours: int, height: int, width: int) -> tuple[int, int]:
+        """Rows and columns of the features, found by asking."""
+        self.body.eval()
+        rows, columns = self._features(torch.zeros(1, colours, height, width)).shape[2:]
+        self.body.train(not self.frozen)
+        return int(rows), int(columns)
+
+    def _features(self, pixels: Tensor) -> Tensor:
+        features: Tensor = self.body(pixels)[-1]
+        if features.ndim == 4 and features.shape[1] != self.channels:
+            features = features.movedim(-1, 1)  # (B, rows, columns, D), as some transformers give it
+        if features.ndim != 4 or features.shape[1] != self.channels:
+            raise RegardError(
+                f"a network of timm is to give features (B, {self.channels}, rows, columns); received "
+                f"{tuple(features.shape)}.",
+                fix="Choose a network that gives a grid, such as resnet18.",
+            )
+        return features
+
+    def train(self, mode: bool = True) -> Backbone:
+        super().train(mode)
+        if self.frozen:
+            self.body.eval()
+        return self
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            features = self._features(pixels)
+        return features, self.summary(features)
+
+
+def _body(name: str, colours: int, pretrained: bool) -> tuple[Any, Any]:
+    """The network, and what is published of it."""
+    try:
+        import timm
+    except ImportError:
+        raise MissingExtra("timm", "vision", f"The network timm {name}") from None
+    if not timm.is_model(name):
+        near = timm.list_models(f"*{name.split('_')[0]}*")[:3]
+        raise RegardError(
+            f"timm has no network {name!r}.",
+            where="encoder.network",
+            fix=f"Did you mean {', '.join(near)}?" if near else "See timm.list_models().",
+        )
+    body = timm.create_model(name, pretrained=pretrained, features_only=True, in_chans=colours)
+    return body, timm.get_pretrained_cfg(name, allow_unregistered=True)

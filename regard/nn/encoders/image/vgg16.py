@@ -1,0 +1,69 @@
+"""VGG-16 (Simonyan, Zisserman 2015), layer by layer as published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved
+from regard.parts import register
+
+STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
+"""Channels of the 13 convolutions of VGG-16 (configuration D)."""
+
+
+@register("network", "vgg16")
+class VGG16(PictureNetwork):
+    """VGG-16 as published, without its last layer.
+
+    At 224 × 224 pixels the grid is conv5_3 before its pooling: 14 × 14 = 196 places of 512 features, as in Show, Attend
+    and Tell. The summary is fc7: relu(W₇ relu(W₆ pool5 + b₆) + b₇), 4096 features, with dropout of one half.
+    """
+
+    channels = 512
+    summary_size = 4096
+    smallest = 32
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        return [
+            "VGG-16: relu(W * x) with W of 3 × 3: 2 × 64, 2 × 128, 3 × 256, 3 × 512, 3 × 512, max pooling between",
+            "h = conv5_3, 512 features at each grid cell of 16 × 16 pixels; summary fc7 of 4096",
+        ]
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        return cls.channels
+
+    def __init__(self, canvas: Canvas) -> None:
+        super().__init__()
+        colours, height, width = canvas
+        self.grid = (halved(height, 4), halved(width, 4))
+        layers: list[nn.Module] = []
+        below = colours
+        for stage, widths in enumerate(STAGES):
+            if stage:
+                layers.append(nn.MaxPool2d(2, ceil_mode=True))
+            for above in widths:
+                layer = nn.Conv2d(below, above, 3, padding=1)
+                nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
+                nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+                layers += [layer, nn.ReLU()]
+                below = above
+        self.layers = nn.Sequential(*layers)
+        pooled = halved(height, 5) * halved(width, 5)
+        self.connected = nn.Sequential(
+            nn.MaxPool2d(2, ceil_mode=True),
+            nn.Flatten(),
+            nn.Linear(512 * pooled, 4096),
+            nn.ReLU(),
+            nn.Dropout(0.5),
+            nn.Linear(4096, 4096),
+            nn.ReLU(),
+            nn.Dropout(0.5),
+        )
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.layers(pixels)
+        return features, self.connected(features)

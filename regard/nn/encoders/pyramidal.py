@@ -1,0 +1,171 @@
+"""Pyramidal encoder: a long series of frames read by layers, the upper ones at ever fewer positions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from regard.data.perceived import Series
+from regard.errors import RegardError
+from regard.nn.cells import AnyCell
+from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.layer import First, RecurrentLayer
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.parts import Count, Dropout, Mistakes, Options, Plan, Size, register
+
+
+@register("encoder", "pyramidal", formerly=["pyramid"])
+class PyramidalEncoder(Encoder):
+    """The listener of Listen, Attend and Spell (Chan, Jaitly, Le, Vinyals 2015).
+
+        h¹_s = [→h¹_s; ←h¹_s] of the frames x_s
+        hˡ_s = [→hˡ_s; ←hˡ_s] of the pairs [hˡ⁻¹_2s; hˡ⁻¹_2s+1]
+
+    The last `reductions` of the `layers` read pairs of neighbours, so that n frames leave ⌈n / 2^reductions⌉
+    positions: enough for a decoder to find its way in. 0 reductions: a plain bidirectional encoder; as many as there
+    are layers: the first one reads pairs of frames. Where the number is odd, the last pair is filled up with zeros.
+    Dropout acts between layers. The summary is [→h_n; ←h_1] of the last layer.
+
+    input_size      D of the series (B, T, D)
+    frame_seconds   how long a frame lasts, where it is known: then positions are named by their time
+    """
+
+    class Options(Encoder.Options):
+        """Recurrent layers over audio or a series, the upper ones reading pairs of neighboring states (Chan 2015)."""
+
+        cell: AnyCell = "lstm"
+        """The recurrent cell."""
+        size: Size = 128
+        """In each direction."""
+        layers: Count = 3
+        """Recurrent layers on top of each other."""
+        reductions: Annotated[int, Field(ge=0, le=32)] = 2
+        """How many of the upper layers halve the time."""
+        dropout: Dropout = 0.0
+        """Between the layers."""
+
+    reads = ("audio", "series")
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> PyramidalEncoder:
+        return cls(
+            column.width,
+            cell=options.cell,
+            size=options.size,
+            layers=options.layers,
+            reductions=options.reductions,
+            dropout=options.dropout,
+            frame_seconds=getattr(column, "frame_seconds", None),
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.reductions > options.layers:
+            mistakes.add(
+                f"{options.layers} layers cannot halve the time {options.reductions} times.",
+                "reductions",
+                fix="Add layers.",
+            )
+        if options.dropout and options.layers == 1:
+            mistakes.add(
+                "dropout acts between layers, and there is one.",
+                "dropout",
+                fix="Add layers, or leave it out.",
+            )
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        return int(2 * options.size)
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        cell, plain = options.cell.type, options.layers - options.reductions
+        lines = []
+        if plain:
+            lines.append(
+                f"h_j = [→h_j; ←h_j]   →h_j = {cell}(→h_{{j−1}}, x_j)   ←h_j = {cell}(←h_{{j+1}}, x_j)   h_0 learned"
+            )
+        if options.reductions:
+            below = "h" if plain else "x"
+            lines.append(f"above: h_j of the pairs [{below}_2j; {below}_2j+1], {options.reductions} times")
+        dropout = f", dropout {options.dropout} between them" if options.dropout else ""
+        return [
+            *lines,
+            *options.cell.part.equations(options.cell, "h", "x"),
+            f"{options.layers} layers of {options.size} units in each direction{dropout}; "
+            f"S = T / {2**options.reductions}; summary [→h_S; ←h_1]",
+        ]
+
+    def __init__(
+        self,
+        input_size: int,
+        *,
+        cell: str | Options = "lstm",
+        size: int = 128,
+        layers: int = 3,
+        reductions: int = 2,
+        dropout: float = 0.0,
+        first: First = "learned",
+        frame_seconds: float | None = None,
+    ) -> None:
+        super().__init__()
+        if not 0 <= reductions <= layers or layers < 1:
+            raise RegardError(
+                f"A pyramid of {layers} layers cannot halve {reductions} times.",
+                fix="Choose at least one layer, and at most as many reductions as layers.",
+            )
+        width = 2 * size
+        self.value_size = self.summary_size = width
+        self.input_size, self.reductions, self.frame_seconds = input_size, reductions, frame_seconds
+        self.pairs = [layer >= layers - reductions for layer in range(layers)]
+        self.layers = nn.ModuleList(
+            RecurrentLayer(
+                (input_size if layer == 0 else width) * (2 if paired else 1), size, cell=cell, first=first
+            )
+            for layer, paired in enumerate(self.pairs)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, series: Series) -> Memory:
+        if series.values.shape[-1] != self.input_size:
+            raise RegardError(
+                f"The frames have {series.values.shape[-1]} features, expected {self.input_size}."
+            )
+        lengths = series.lengths
+        counts = lengths.cpu() if series.counts is None else series.counts
+        packing = Packing.of(lengths, series.values.shape[1], counts)
+        values = packing.pack(series.values)  # (N, D): what is padding is never read
+        summary = values.new_zeros(0)
+        for index, (layer, paired) in enumerate(zip(self.layers, self.pairs, strict=True)):
+            if index:
+                values = self.dropout(values)
+            if paired:
+                lengths, counts = (lengths + 1) // 2, (counts + 1) // 2
+                padded = paired_up(packing.unpack(values))  # (B, ⌈T / 2⌉, 2 D)
+                packing = Packing.of(lengths, padded.shape[1], counts)
+                values = packing.pack(padded)
+            values, summary = layer(values, packing)
+        states = packing.unpack(values)  # (B, S, 2 size)
+        mask = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+        return Memory(states, mask, summary, layout="frames")
+
+    def positions(self, series: Series) -> list[list[str]]:
+        """For every memory position of each row the time at which it begins, or its first frame counted from 0."""
+        step = 2**self.reductions
+        longest = -(-series.values.shape[1] // step)
+        if self.frame_seconds is None:
+            names = [f"frame {place * step}" for place in range(longest)]
+        else:
+            names = [f"{place * step * self.frame_seconds:.2f} s" for place in range(longest)]
+        return [names[: -(-length // step)] for length in series.lengths.tolist()]
+
+
+def paired_up(values: Tensor) -> Tensor:
+    """Neighbours side by side: (B, T, D) → (B, ⌈T / 2⌉, 2 D), zeros beside the last one where T is odd."""
+    rows, longest, width = values.shape
+    even = nn.functional.pad(values, (0, 0, 0, longest % 2))
+    return even.reshape(rows, -1, 2 * width)

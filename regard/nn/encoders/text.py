@@ -1,0 +1,124 @@
+"""What encoders of text have in common: a vector for each unit read, and a position of memory for each."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from regard import parts
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.encoders.encoder import Encoder, owner_of
+from regard.nn.parents import Parents
+from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
+from regard.parts import Count, Dropout, Mistakes, Plan, Size
+
+
+class CharactersOptions(parts.Settings):
+    """Words read by their characters too, so that unknown ones differ: a vector beside the word's own."""
+
+    type: Literal["convolutional", "recurrent"] = "convolutional"
+    size: Size = 64
+    embedding: Size = 32
+    """Of a character."""
+    width: Count = 3
+    """Of the convolution, in characters."""
+
+    @model_validator(mode="after")
+    def _own_options(self) -> CharactersOptions:
+        if self.type == "recurrent" and "width" in self.model_fields_set:
+            raise ValueError("width is of type: convolutional; a recurrent spelling has none. Remove it.")
+        return self
+
+
+class TextEncoderOptions(EmbeddingOptions):
+    """Shared by the encoders that leave one position for each unit of a text."""
+
+    word_dropout: Dropout = 0.0
+    """Share of the units that are read as unknown in training."""
+    characters: CharactersOptions | None = None
+    """Read words by their characters too; default: by their own vectors alone."""
+    parents: Parents.Options | None = None
+    """Soft parents beside the values of the memory; default: none."""
+
+
+class TextEncoder(Encoder):
+    """An encoder that leaves one position of memory for each unit of a text; derive from it for a new one."""
+
+    class Options(TextEncoderOptions):
+        """An encoder of text."""
+
+    reads = ("text",)
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.characters is not None:
+            _check_characters(name, plan, mistakes)
+        if options.parents is not None:
+            readers = [other for other in plan.encoder if owner_of(plan, other) is options]
+            Parents.check(options.parents, readers, plan, mistakes.at("parents"))
+
+    @classmethod
+    def column_needs(cls, options: Any) -> dict[str, Any]:
+        return {} if options.characters is None else {"spelled": True}
+
+
+def _check_characters(name: str, plan: Plan, mistakes: Mistakes) -> None:
+    column = plan.inputs[name]
+    if getattr(column, "unit", None) != "word" or getattr(column, "case", None) == "marked":
+        mistakes.add(
+            f"characters are read of whole words, and {name} is cut otherwise.",
+            "characters",
+            fix="Use unit: word, and case: keep or lower.",
+        )
+    columns = {**plan.inputs, **plan.outputs}
+    sharing = [other for other, one in columns.items() if getattr(one, "shared", None) == name]
+    if getattr(column, "shared", None) is not None or sharing:
+        mistakes.add(
+            "characters are fitted on one column, and this one shares its vocabulary.",
+            "characters",
+            fix="Leave characters out, or shared.",
+        )
+    if any(getattr(decoder, "tie", "none") == "all" for decoder in plan.decoder.values()):
+        mistakes.add(
+            "tie: all shares the embeddings of words, and these are made from characters too.",
+            "characters",
+            fix="Use tie: output, or leave characters out.",
+        )
+
+
+def build_word_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding | SpelledEmbedding:
+    """The vectors of units; of words that are read by their characters too, both side by side."""
+    words = build_embedding(options, column, read_files=read_files)
+    words.word_dropout = options.word_dropout
+    if options.characters is None:
+        return words
+    characters = options.characters
+    signs = Embedding(len(column.characters), characters.embedding)
+    spelling = (
+        ConvolutionalSpelling(signs, characters.size, width=characters.width)
+        if characters.type == "convolutional"
+        else RecurrentSpelling(signs, characters.size)
+    )
+    return SpelledEmbedding(words, spelling, dropout=words.dropout.p)
+
+
+def embedding_note(options: Any) -> str:
+    """What is read of each unit of a text, and what of it is dropped."""
+    vectors = f" from {options.vectors}" if options.vectors else ""
+    characters = getattr(options, "characters", None)
+    spelled = ""
+    if characters is not None:
+        way = (
+            f"convolution of width {characters.width}"
+            if characters.type == "convolutional"
+            else "bidirectional LSTM"
+        )
+        spelled = f" beside {characters.size} from its characters ({way})"
+    dropout = f", dropout {options.dropout}" if options.dropout else ""
+    return f"e(x_j) of {options.embedding}{vectors}{spelled}{dropout}"
+
+
+def parents_lines(options: Any) -> list[str]:
+    """What the soft parents of a memory are; nothing where it has none."""
+    return [] if options.parents is None else Parents.board(options.parents)

@@ -1,0 +1,29 @@
+"""Scores: how well a query q and a key h agree, for every pair of them; one score a file.
+
+additive     v · tanh(U q + W h)      (Bahdanau 2015)
+dot          q · h                    (Luong 2015)
+scaled-dot   q · h / √D
+general      q · W h                  (Luong 2015)
+linear       w · [q; h]
+location     v · tanh(U q + W h + V f), f = F * α of the step before    (Chorowski 2015)
+"""
+
+from regard.nn.scores.additive import Additive
+from regard.nn.scores.dot import Dot
+from regard.nn.scores.general import General
+from regard.nn.scores.linear import Linear
+from regard.nn.scores.location import Location
+from regard.nn.scores.scaled_dot import ScaledDot
+from regard.nn.scores.score import AnyScore, AttentionScore, make_score
+
+__all__ = [
+    "Additive",
+    "AnyScore",
+    "AttentionScore",
+    "Dot",
+    "General",
+    "Linear",
+    "Location",
+    "ScaledDot",
+    "make_score",
+]

@@ -1,0 +1,42 @@
+"""The additive score (Bahdanau et al. 2015)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.scores.score import AttentionScore
+from regard.parts import Size, register
+
+
+@register("score", "additive")
+class Additive(AttentionScore):
+    """v · tanh(U q + W h); `size` is the number of features they are compared in."""
+
+    class Options(AttentionScore.Options):
+        """v · tanh(U q + W h)."""
+
+        size: Size | None = None
+        """Features in which query and key are compared; default: the size of the query."""
+
+    def __init__(self, query_size: int, key_size: int, size: int | None = None) -> None:
+        super().__init__(query_size, key_size)
+        self.size = query_size if size is None else size
+        self.query = nn.Linear(query_size, self.size, bias=False)
+        self.key = nn.Linear(key_size, self.size, bias=False)
+        self.vector = nn.Parameter(torch.empty(self.size).uniform_(-1, 1) / math.sqrt(self.size))
+
+    @classmethod
+    def equation(cls, options: Any, query: str, key: str) -> str:
+        return f"v·tanh(U {query} + W {key})"
+
+    def keys(self, keys: Tensor) -> Tensor:
+        projected: Tensor = self.key(keys)
+        return projected
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        energies = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
+        return energies @ self.vector

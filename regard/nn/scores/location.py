@@ -1,0 +1,57 @@
+"""The location-aware score (Chorowski et al. 2015)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.scores.additive import Additive
+from regard.parts import Count, register
+
+
+@register("score", "location")
+class Location(Additive):
+    """v · tanh(U q + W h_s + V f_s), f = F * α: content, and where the step before looked.
+
+    F are `filters` over the positions s − reach … s + reach, so that a position can tell whether the last look was on
+    it, before it or behind it: what sounds the same twice is told apart. Before the first step all of α is on the first
+    position.
+    """
+
+    class Options(Additive.Options):
+        """v · tanh(U q + W h + V f), f = F * α of the step before."""
+
+        filters: Count = 10
+        """What it learns to see of where the step before looked."""
+        reach: Count = 7
+        """How many positions to either side a filter sees."""
+
+    needs = frozenset({"previous"})
+
+    def __init__(
+        self, query_size: int, key_size: int, size: int | None = None, *, filters: int = 10, reach: int = 7
+    ) -> None:
+        super().__init__(query_size, key_size, size)
+        self.reach, width = reach, 2 * reach + 1
+        bound = 1 / math.sqrt(width)
+        self.filters = nn.Parameter(torch.empty(width, filters).uniform_(-bound, bound))
+        self.place = nn.Linear(filters, self.size, bias=False)
+
+    @classmethod
+    def equation(cls, options: Any, query: str, key: str) -> str:
+        return f"v·tanh(U {query} + W {key} + V f_tj)   f_t = F * α_{{t−1}}"
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        if previous is None:
+            raise RegardError(
+                "A location score needs to know where the step before looked.",
+                fix="Use it in a decoder that goes step by step, or choose score additive.",
+            )
+        padded = nn.functional.pad(previous, (self.reach, self.reach))
+        around = padded.unfold(-1, len(self.filters), 1)  # (B, T, S, 2 reach + 1)
+        places = self.place(around @ self.filters)  # (B, T, S, A)
+        return torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1) + places) @ self.vector

@@ -1,0 +1,58 @@
+"""A score: queries and keys → how well each pair of them agrees."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from torch import Tensor, nn
+
+from regard import parts
+from regard.parts import find, one_of
+
+AnyScore = Annotated[Any, one_of("score")]
+"""A key of options that chooses a score: `score: dot`, `score: {type: additive, size: 128}`."""
+
+
+class AttentionScore(nn.Module):
+    """queries (B, T, Q) and prepared keys (B, S, A) → scores (B, T, S).
+
+    What depends on the keys alone (W h) is computed once per sequence by `keys` and passed to every call. A new score
+    derives from this class and writes `forward` and `equation`, and `keys` where it prepares them.
+
+    needs      what the call must give beside query and keys: "previous", where the step before looked, (B, T, S)
+    one_size   whether query and key must have the same number of features
+    """
+
+    class Options(parts.Options):
+        """A score has the options its own file names."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    one_size: ClassVar[bool] = False
+
+    def __init__(self, query_size: int, key_size: int) -> None:
+        super().__init__()
+        self.query_size, self.key_size = query_size, key_size
+
+    @classmethod
+    def build(cls, options: Any, query_size: int, key_size: int) -> AttentionScore:
+        """The score with its options, for queries and keys of these sizes."""
+        return cls(query_size, key_size, **dict(options))
+
+    @classmethod
+    def equation(cls, options: Any, query: str, key: str) -> str:
+        """What is computed, of a query and a key that are written so."""
+        raise NotImplementedError
+
+    def keys(self, keys: Tensor) -> Tensor:
+        """What is computed once per sequence: (B, S, D) → (B, S, A)."""
+        return keys
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        raise NotImplementedError
+
+
+def make_score(score: str | parts.Options, query_size: int, key_size: int) -> AttentionScore:
+    """The score a name or its options describe."""
+    options = find("score", score).Options() if isinstance(score, str) else score
+    made: AttentionScore = options.part.build(options, query_size, key_size)
+    return made

@@ -1,0 +1,60 @@
+"""Selections: from scores of T queries over S positions to how much each position is looked at; one selection a file.
+
+A selection is a distribution over where to look; its weights are the marginals p(position is selected).
+
+    uniform      1/n for each of the n positions                                             mean pooling
+    softmax      one position:            exp e_s / Σ exp e_s'
+    sigmoid      any subset of positions: σ(e_s)
+    hard         one position, read alone: softmax weights, a draw in training
+    segments     neighboring positions:   p(z_s = 1) of a binary chain
+    local        one position near p:     softmax within |s − p| ≤ D, times exp(−(s − p)² / 2(D/2)²)   (Luong 2015)
+    facts        K positions in order:    p(z_k = s) of a chain over the memory
+    projective   one head for each word:  p(head of t is s) of a tree whose arcs do not cross
+    spanning     one head for each word:  the same of any tree
+    given        the heads of a tree that comes with the data
+    oracle       the true alignment, given
+"""
+
+from regard.nn.selections.facts import Facts
+from regard.nn.selections.given import GivenHeads
+from regard.nn.selections.hard import Drawing, Hard, ScoreFunction
+from regard.nn.selections.local import Local
+from regard.nn.selections.oracle import Oracle
+from regard.nn.selections.projective import Projective
+from regard.nn.selections.segments import Segmental
+from regard.nn.selections.selection import (
+    NOTHING,
+    AnySelection,
+    Given,
+    Selection,
+    make_selection,
+    masked_softmax,
+    rows_at,
+)
+from regard.nn.selections.sigmoid import Sigmoid
+from regard.nn.selections.softmax import Softmax
+from regard.nn.selections.spanning import Spanning
+from regard.nn.selections.uniform import Uniform
+
+__all__ = [
+    "NOTHING",
+    "AnySelection",
+    "Drawing",
+    "Facts",
+    "Given",
+    "GivenHeads",
+    "Hard",
+    "Local",
+    "Oracle",
+    "Projective",
+    "ScoreFunction",
+    "Segmental",
+    "Selection",
+    "Sigmoid",
+    "Softmax",
+    "Spanning",
+    "Uniform",
+    "make_selection",
+    "masked_softmax",
+    "rows_at",
+]

@@ -1,0 +1,46 @@
+"""Facts: one joint choice of K positions in order, where each choice depends on the one before.
+
+    p(z_1 … z_K) ∝ exp( Σ_k scores[k, z_k] + Σ_k transitions[k, z_k, z_{k+1}] )      (Kim et al. 2017, section 4.3)
+
+A linear chain whose states are the positions of the memory. K softmaxes one after the other each commit to a mixture
+before the next one asks; here what is needed later decides what is found first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.nn.selections.selection import NOTHING, Given, Selection
+from regard.parts import register
+from regard.structures import LinearChain
+
+
+@register("selection", "facts")
+class Facts(Selection):
+    """Weights are p(z_k = s), (B, K, S); the transitions between consecutive choices come as `Given.transitions`.
+
+    The K queries are decided together: a decoder that writes step by step cannot use it.
+    """
+
+    joint = "queries"
+    needs = frozenset({"transitions"})
+
+    @classmethod
+    def equation(cls, options: Any, query: str) -> str:
+        return "α_kj = p(z_k = j)   p(z_1 … z_K) ∝ exp(Σ_k e_k[z_k] + Σ_k θ_k[z_k, z_{k+1}])"
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        if given.transitions is None:
+            raise RegardError(
+                "a joint selection of facts needs the scores of consecutive choices, and none were given.",
+                fix="Pass Given(transitions=…), as the memory network does.",
+            )
+        return self.chain(scores, mask, given.transitions).node_marginals
+
+    def chain(self, scores: Tensor, mask: Tensor, transitions: Tensor) -> LinearChain:
+        """The distribution itself: scores (B, K, S), mask (B, S), transitions (B, K−1, S, S)."""
+        nodes = scores.masked_fill(~mask.unsqueeze(1), float("-inf"))
+        return LinearChain(transitions, nodes)

@@ -1,0 +1,34 @@
+"""The heads of a tree that comes with the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.nn.selections.selection import NOTHING, Given, Selection, by_query
+from regard.parts import register
+
+
+@register("selection", "given")
+class GivenHeads(Selection):
+    """One where the tree says, zero elsewhere: position 0 is the root symbol."""
+
+    needs = frozenset({"words", "heads"})
+    learns = False
+    unguided = "the heads are given already"
+
+    @classmethod
+    def equation(cls, options: Any, query: str) -> str:
+        return "p(r → j) = 1 for the head that the data give, else 0"
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        if given.heads is None:
+            raise RegardError(
+                "These parents are given with the data, and no tree came.",
+                fix="Add a tree column of this input, or choose select: projective.",
+            )
+        positions = torch.arange(scores.shape[2], device=scores.device)
+        return ((given.heads.unsqueeze(-1) == positions) & by_query(mask)).to(scores.dtype)

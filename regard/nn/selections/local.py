@@ -1,0 +1,80 @@
+"""One position near a center (Luong et al. 2015)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.selections.selection import NOTHING, Given, Selection, masked_softmax
+from regard.parts import Count, register
+
+Center = Literal["predicted", "monotonic"]
+
+
+@register("selection", "local")
+class Local(Selection):
+    """Softmax within a window of D positions on both sides of a center p.
+
+    predicted    p = n · σ(v · tanh(W q)), n the length of the input, times exp(−(s − p)² / 2(D/2)²) (local-p)
+    monotonic    p = t, the output position, at most the last input position; no Gaussian (local-m)
+    """
+
+    class Options(Selection.Options):
+        """Softmax within a window around a center."""
+
+        window: Count = 10
+        """Half width of the window."""
+        center: Center = "predicted"
+        """Where the window stands: predicted from the state, or at the step's own number."""
+
+        moved = {"centre": "center"}
+
+    needs = frozenset({"query", "step"})
+
+    def __init__(
+        self, query_size: int | None = None, *, window: int = 10, center: Center = "predicted"
+    ) -> None:
+        super().__init__()
+        if window < 1:
+            raise RegardError(f"A local window must be at least 1; received {window}.")
+        self.window, self.monotonic = window, center == "monotonic"
+        if not self.monotonic:
+            if query_size is None:
+                raise RegardError(
+                    "Local selection predicts its center from the query.", fix="Give query_size."
+                )
+            self.hidden = nn.Linear(query_size, query_size, bias=False)
+            self.center = nn.Linear(query_size, 1, bias=False)
+
+    @classmethod
+    def build(cls, options: Any, query_size: int) -> Local:
+        return cls(query_size, window=options.window, center=options.center)
+
+    @classmethod
+    def equation(cls, options: Any, query: str) -> str:
+        near = f"α_t = softmax(e_t) within {options.window} of p_t"
+        if options.center == "monotonic":
+            return f"{near}, p_t = t"
+        return f"{near}, p_t = S·σ(v·tanh(W {query})), times exp(−(j − p_t)² / 2(D/2)²), D = {options.window}"
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        lengths = mask.sum(-1)[:, None, None]
+        if self.monotonic:
+            first = torch.arange(scores.shape[1], device=scores.device) if given.step is None else given.step
+            centers = torch.as_tensor(first, device=scores.device).reshape(1, -1, 1)
+            centers = torch.minimum(centers, lengths - 1).expand(-1, scores.shape[1], 1)
+        elif given.query is None:
+            raise RegardError(
+                "Local selection predicts its center from the query.", fix="Pass Given(query=…)."
+            )
+        else:
+            centers = lengths * torch.sigmoid(self.center(torch.tanh(self.hidden(given.query))))  # (B, T, 1)
+        distance = torch.arange(scores.shape[2], device=scores.device) - centers  # (B, T, S)
+        near = (distance.abs() <= self.window) & mask.unsqueeze(1)
+        weights = masked_softmax(scores, near)
+        if self.monotonic:
+            return weights
+        return weights * torch.exp(-(distance**2) / (2 * (self.window / 2) ** 2))

@@ -1,0 +1,33 @@
+"""The true alignment: an upper bound on what attention can bring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.nn.selections.selection import NOTHING, Given, Selection, by_query, rows_at
+from regard.parts import register
+
+
+@register("selection", "oracle")
+class Oracle(Selection):
+    """Looks where the truth says. Output positions beyond the truth (the end of the sequence among them) look
+    nowhere."""
+
+    needs = frozenset({"truth"})
+    learns = False
+    unguided = "the oracle is the truth already"
+
+    @classmethod
+    def equation(cls, options: Any, query: str) -> str:
+        return "α_t = the true alignment"
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        if given.truth is None:
+            raise RegardError(
+                "Oracle selection needs the true alignment, and none was given.",
+                fix="Add an alignment column to the data, or choose another selection.",
+            )
+        return rows_at(given.truth, given.step, scores) * by_query(mask)

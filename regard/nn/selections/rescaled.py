@@ -1,0 +1,42 @@
+"""Selections of no fixed number of positions, whose context does not grow with their number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.nn.selections.rescaling import rescale
+from regard.nn.selections.selection import Selection
+from regard.parts import NotNegative
+
+
+class Rescaled(Selection):
+    """The context is brought to a given sum of weights (Kim 2017):
+
+        c = Σ_s p_s x_s / γ,  γ = (1/λ) Σ_s p_s
+
+    normalize   λ, what the rescaled weights sum to; 0 leaves them as they are
+    """
+
+    class Options(Selection.Options):
+        """The context is λ Σ p x / Σ p."""
+
+        normalize: NotNegative = 2.0
+        """λ: the context is λ Σ p x / Σ p; 0: the plain sum Σ p x."""
+
+    def __init__(self, *, normalize: float = 2.0) -> None:
+        super().__init__()
+        if not 0 <= normalize < math.inf:
+            raise RegardError(f"A selection is normalized to a sum of 0 (off) or more; received {normalize}.")
+        self.normalize = normalize
+
+    @classmethod
+    def read_equation(cls, options: Any) -> str:
+        read = super().read_equation(options)
+        return f"{read} / γ_t, γ_t = Σ_j α_tj / {options.normalize:g}" if options.normalize else read
+
+    def reading(self, weights: Tensor) -> Tensor:
+        return rescale(weights, self.normalize) if self.normalize else weights

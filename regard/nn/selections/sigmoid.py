@@ -1,0 +1,27 @@
+"""Any subset of the positions, each chosen by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.nn.selections.rescaled import Rescaled
+from regard.nn.selections.selection import NOTHING, Given, by_query
+from regard.parts import register
+
+
+@register("selection", "sigmoid")
+class Sigmoid(Rescaled):
+    """σ(e_s) for each position; the context is rescaled as in `Rescaled`."""
+
+    joint = "nothing"
+    unguided = "independent weights satisfy it by looking everywhere"
+
+    @classmethod
+    def equation(cls, options: Any, query: str) -> str:
+        return "α_tj = σ(e_tj)"
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        return torch.sigmoid(scores) * by_query(mask)

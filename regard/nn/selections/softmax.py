@@ -1,0 +1,22 @@
+"""One position: a softmax over the scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from regard.nn.selections.selection import NOTHING, Given, Selection, by_query, masked_softmax
+from regard.parts import register
+
+
+@register("selection", "softmax")
+class Softmax(Selection):
+    """exp e_s / Σ exp e_s' over the positions that exist."""
+
+    @classmethod
+    def equation(cls, options: Any, query: str) -> str:
+        return "α_t = softmax(e_t)"
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        return masked_softmax(scores, by_query(mask))

@@ -1,0 +1,56 @@
+"""What a part sees of the whole it belongs to, and where it reports what cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from regard.errors import RegardError
+
+Where = Callable[..., str]
+"""From a place in the spec ("decoder", "target", "size") to the file, line and path a person knows it by."""
+
+
+class Plan(Protocol):
+    """A spec, as its parts see it: the options of every part, by name."""
+
+    @property
+    def inputs(self) -> Mapping[str, Any]: ...
+
+    @property
+    def outputs(self) -> Mapping[str, Any]: ...
+
+    @property
+    def truth(self) -> Mapping[str, Any]: ...
+
+    @property
+    def encoder(self) -> Mapping[str, Any]: ...
+
+    @property
+    def decoder(self) -> Mapping[str, Any]: ...
+
+
+class Mistakes:
+    """Collects everything about a spec that cannot be, so that a person sees all of it at once."""
+
+    def __init__(
+        self, where: Where, place: tuple[str, ...] = (), found: list[RegardError] | None = None
+    ) -> None:
+        self._where, self._place = where, place
+        self.found: list[RegardError] = [] if found is None else found
+
+    def at(self, *place: str) -> Mistakes:
+        """The same collection, for what lies below a place."""
+        return Mistakes(self._where, (*self._place, *place), self.found)
+
+    def add(self, what: str, *place: str, fix: str = "") -> None:
+        """Report a mistake at a place below this one."""
+        self.found.append(RegardError(what, where=self._where(*self._place, *place), fix=fix))
+
+    def raise_all(self) -> None:
+        """Raise one error with all that was found; nothing where nothing was."""
+        if not self.found:
+            return
+        first, *others = self.found
+        fix = first.fix + "".join(f"\n{other}" for other in others)
+        raise RegardError(first.what, where=first.where, fix=fix.strip())

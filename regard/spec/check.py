@@ -1,0 +1,76 @@
+"""What no single part can know alone: every part is asked whether it fits the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.parts import Mistakes, Plan, names, nearest, part
+
+ROLES = ("inputs", "outputs", "truth")
+
+
+def check(plan: Plan, mistakes: Mistakes) -> None:
+    """Report everything that cannot be, with what to choose instead."""
+    _check_columns(plan, mistakes)
+    _check_encoders(plan, mistakes)
+    _check_decoders(plan, mistakes)
+
+
+def _check_columns(plan: Plan, mistakes: Mistakes) -> None:
+    seen: dict[str, str] = {}
+    for role in ROLES:
+        columns: Mapping[str, Any] = getattr(plan, role)
+        for name, column in columns.items():
+            here = mistakes.at(role, name)
+            if not name.isidentifier():
+                here.add(f"{name!r} cannot name a column.", fix="Use letters, digits and _.")
+            if name in seen:
+                here.add(
+                    f"{name!r} is the name of a column in {seen[name]} and in {role}.",
+                    fix="Give each column a name of its own; `field:` says which field of the row it reads.",
+                )
+            seen[name] = role
+            if role not in column.part.roles:
+                fitting = [one for one in names("column") if role in part("column", one).roles]
+                here.add(
+                    f"a {column.type} column cannot stand in {role}.",
+                    "type",
+                    fix=f"Use one of {', '.join(fitting)}.",
+                )
+            else:
+                column.part.check_options(column, name, plan, here)
+
+
+def _check_encoders(plan: Plan, mistakes: Mistakes) -> None:
+    for name, encoder in plan.encoder.items():
+        here = mistakes.at("encoder", name)
+        column = plan.inputs[name]
+        if column.type not in encoder.part.reads:
+            fitting = [one for one in names("encoder") if column.type in part("encoder", one).reads]
+            here.add(
+                f"the encoder {encoder.type} cannot read {name}, which is of type {column.type}.",
+                "type",
+                fix=f"Use one of {', '.join(fitting)}." if fitting else "",
+            )
+        else:
+            encoder.part.check(encoder, name, plan, here)
+
+
+def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
+    for name, decoder in plan.decoder.items():
+        here = mistakes.at("decoder", name)
+        column = plan.outputs[name]
+        if column.type not in decoder.part.writes:
+            fitting = [one for one in names("decoder") if column.type in part("decoder", one).writes]
+            here.add(
+                f"a {decoder.type} decoder cannot write a {column.type} column.",
+                "type",
+                fix=f"Use one of {', '.join(fitting)}." if fitting else "",
+            )
+            continue
+        unknown = [over for over in decoder.over or () if over not in plan.encoder]
+        for over in unknown:
+            here.add(f"no input is named {over!r}.", "over", fix=nearest(over, list(plan.encoder)))
+        if not unknown:
+            decoder.part.check(decoder, name, plan, here)
