@@ -30,7 +30,7 @@ def test_each_row_is_read_in_both_directions_on_its_own() -> None:
 
 
 def test_an_encoder_with_rows_leaves_a_grid_of_even_width() -> None:
-    network = make_network("resnet", (1, 16, 32), channels=(5, 7), stride=4)
+    network = ResidualNetwork((1, 16, 32), channels=(5, 7), stride=4)
     encoder = ImageEncoder(network, position="learned", rows=True)
     memory = encoder(Pictures(torch.randint(0, 256, (2, 1, 16, 32), dtype=torch.uint8)))
     assert memory.values.shape == (2, 32, 8) == (2, 32, encoder.value_size)
