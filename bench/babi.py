@@ -30,7 +30,8 @@ from rich.console import Console
 from rich.table import Table
 
 from regard import RegardError
-from regard.model.store import read_metrics, versions, write_text
+from regard.files import write_text
+from regard.model.store import read_metrics, versions
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "babi.yaml"
 SYSTEMS = {"simple": "softmax", "structured": "facts"}

@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from regard import RegardError
-from regard.model.store import read_metrics, versions, write_text
+from regard.files import write_text
+from regard.model.store import read_metrics, versions
 
 SYSTEMS = ("facts", "facts-structured")
 

@@ -28,7 +28,8 @@ from rich.table import Table
 from torch import nn
 
 from regard.data import SPECIAL, Tokens
-from regard.model.store import versions, write_text
+from regard.files import write_text
+from regard.model.store import versions
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 
 BAR = 1.5

@@ -22,8 +22,10 @@ from rich.table import Table
 
 from regard import RegardError, zoo
 from regard.experiment import Experiment
+from regard.files import write_text
 from regard.metrics import higher_is_better
-from regard.model.store import SPEC, read_metrics, versions, write_text
+from regard.model.store import read_metrics, versions
+from regard.training.checkpoint import STATE
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def train(
     run = folder / name
     if not fresh and "scores" in read_metrics(run):
         console.print(f"[dim]{name}: found finished in {run}[/dim]")
-    elif not fresh and (run / SPEC).exists():
+    elif not fresh and (run / STATE).exists():
         Experiment.resume(run).train()
     else:
         Experiment.start(name, run=run, overwrite=True).train()

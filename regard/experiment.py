@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,12 @@ from regard.data.readers.opening import kind
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metric, evaluate
+from regard.files import write_text
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
-from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns, write_text
-from regard.pairs import is_data_file, pairs_spec, rows_file
+from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns
+from regard.pairs import is_data_file, pairs_spec
+from regard.run import RunFolder
 from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
@@ -37,17 +38,30 @@ class Experiment:
     """
 
     def __init__(
-        self, spec: Spec, run: Path, *, device: str | None = None, quiet: bool = False, resumed: bool = False
+        self,
+        spec: Spec,
+        run: Path | RunFolder,
+        *,
+        device: str | None = None,
+        quiet: bool = False,
+        resumed: bool = False,
     ):
-        self.spec, self.run, self.device, self.quiet, self.resumed = spec, run, device, quiet, resumed
+        if not isinstance(run, RunFolder):
+            run = RunFolder.resume(run) if resumed else RunFolder.start(run)
+        self.spec, self.device, self.quiet, self.resumed = spec, device, quiet, resumed
+        self.folder, self.run = run, run.path
         self.console = Console(quiet=quiet or process_rank() > 0)
-        # Before anything is built: the first weights are drawn from it.
-        seed_everything(spec.training.seed)
-        self.splits: Splits = open_splits(spec)
-        self.columns = self._columns()
-        self.datasets: dict[str, Dataset] = {}
-        self.model = Model.build(spec, self.columns)
-        check_metric(self.model, spec.training.metric)
+        try:
+            # Before anything is built: the first weights are drawn from it.
+            seed_everything(spec.training.seed)
+            self.splits: Splits = open_splits(spec)
+            self.columns = self._columns()
+            self.datasets: dict[str, Dataset] = {}
+            self.model = Model.build(spec, self.columns)
+            check_metric(self.model, spec.training.metric)
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def start(
@@ -60,28 +74,40 @@ class Experiment:
         overwrite: bool = False,
         quiet: bool = False,
     ) -> Experiment:
-        """A fresh run of a zoo system, a spec file, or a file of pairs."""
-        spec = pairs_spec(what, overrides) if is_data_file(what) else find(what, overrides)
+        """A fresh run of a zoo system, a spec file, or a file of pairs.
+
+        The folder is locked until the run ends or is closed. A run that is overwritten stays until the new one has its
+        first checkpoint.
+        """
+        spec = _spec(what, overrides)
         folder = run or Path("runs") / (spec.name or Path(what).name.split(".")[0])
-        if process_rank() == 0:
-            _make_room(folder, overwrite=overwrite)
-        return cls(spec, folder, device=device, quiet=quiet)
+        return cls(spec, RunFolder.start(folder, overwrite=overwrite), device=device, quiet=quiet)
 
     @classmethod
     def resume(
         cls, run: Path, *, overrides: Sequence[str] = (), device: str | None = None, quiet: bool = False
     ) -> Experiment:
         """Go on with an interrupted run; overrides may prolong it."""
-        if not (run / SPEC).is_file():
-            raise RegardError(
-                f"there is no run here: {SPEC} is missing.",
-                where=str(run),
-                fix="Name the folder of a run to resume.",
-            )
-        return cls(Spec.load(run / SPEC, overrides), run, device=device, quiet=quiet, resumed=True)
+        folder = RunFolder.resume(run)
+        try:
+            spec = Spec.load(folder.path / SPEC, overrides)
+        except BaseException:
+            folder.close()
+            raise
+        return cls(spec, folder, device=device, quiet=quiet, resumed=True)
+
+    def close(self) -> None:
+        """Free the folder of the run. `train` does so at its end."""
+        self.folder.close()
 
     def train(self) -> Model:
         """Train, keep the best weights, measure them on dev and test, save."""
+        try:
+            return self._train()
+        finally:
+            self.close()
+
+    def _train(self) -> Model:
         train, dev = self.dataset("train"), self.dataset("dev")
         options = self.spec.training
         batches = Batches(
@@ -97,20 +123,24 @@ class Experiment:
         self.model.network.distillation = load_distillation(self.model)
         self._announce(train, dev)
         if process_rank() == 0:
-            write_text(self.run / SPEC, self.spec.to_yaml())
+            self._prepare()
+            write_columns(self.folder.work / COLUMNS, self.columns)
+            write_text(self.folder.work / SPEC, self.spec.to_yaml())
         monitor = self.model.searching(method="greedy", n_best=1)
         result = fit_network(
             self.model.network,
             batches,
             options=options,
-            run=self.run,
+            run=self.folder.work,
             save_model=self.model.save,
             evaluate=lambda: self._monitor(monitor, dev),
             resume=self.resumed,
             progress=make_progress("silent" if self.quiet else "auto"),
             device=self.device,
             locate=train.where,
+            settle=self.folder.settle,
         )
+        self.folder.settle()  # a run without a step has no checkpoint
         if process_rank() == 0:
             self._finish(result)
         return self.model
@@ -127,9 +157,7 @@ class Experiment:
                 self.spec,
                 list(self.columns.values()),
                 gather=split != "train",
-                rejected=self.run / f"rejected-{split}.tsv"
-                if split != "train"
-                else self.run / "rejected.tsv",
+                rejected=self._rejected(split),
             )
         return self.datasets[split]
 
@@ -144,10 +172,18 @@ class Experiment:
         columns = make_columns(self.spec)
         if not columns_from(columns, self.spec):
             fit_columns(columns, self.spec, lambda: self.splits["train"])
-        if process_rank() == 0:
-            self.run.mkdir(parents=True, exist_ok=True)
-            write_columns(stored, columns)
         return columns
+
+    def _prepare(self) -> None:
+        data = self.spec.data
+        self.folder.prepare([*data.train, *data.dev, *data.test])
+
+    def _rejected(self, split: str) -> Path | None:
+        """Where the rows that cannot be used are listed, None where none are expected or another process does it."""
+        if self.spec.data.bad_rows != "skip" or process_rank() > 0:
+            return None
+        self._prepare()
+        return self.folder.work / ("rejected.tsv" if split == "train" else f"rejected-{split}.tsv")
 
     def _monitor(self, monitor: Model, dev: Dataset) -> dict[str, float]:
         """Dev loss and the deciding metric, with greedy search: what is looked at while training goes on."""
@@ -246,33 +282,26 @@ def fit(
     overrides   `key.path=value`, as with --set
     """
     changes = list(overrides)
-    folder = None if run is None else Path(run)
-    if not isinstance(data, str | Path):
-        folder = folder or Path("runs") / "pairs"
-        _make_room(folder, overwrite=overwrite)
-        rows_file(data, folder / "pairs.jsonl")
-        data, overwrite = folder / "pairs.jsonl", False
-    what = str(data)
-    if spec is not None:
-        what, changes = str(spec), [f"data={{train: {what!r}}}", *changes]
-    experiment = Experiment.start(
-        what, run=folder, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
-    )
-    return experiment.train()
+    if isinstance(data, str | Path):
+        what, changes = _with_spec(str(data), spec, changes)
+        folder = None if run is None else Path(run)
+        return Experiment.start(
+            what, run=folder, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
+        ).train()
+    kept = RunFolder.start(run or Path("runs") / "pairs", overwrite=overwrite)
+    try:
+        what, changes = _with_spec(str(kept.add_pairs(data)), spec, changes)
+        described = _spec(what, changes if spec is not None else ["name=pairs", *changes])
+    except BaseException:
+        kept.close()
+        raise
+    return Experiment(described, kept, device=device, quiet=quiet).train()
 
 
-def _make_room(folder: Path, *, overwrite: bool) -> None:
-    """A folder for a run: a new one, or what is left of an old one where that was asked for."""
-    if folder.exists() and not folder.is_dir():
-        raise RegardError(
-            "this is a file, expected a folder for the run.", where=str(folder), fix="Name another with -o."
-        )
-    if (folder / SPEC).exists():
-        if not overwrite:
-            raise RegardError(
-                "a run lives here already.",
-                where=str(folder),
-                fix=f"Go on with it (--resume {folder}), replace it (--overwrite), or name another folder (-o).",
-            )
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+def _spec(what: str, overrides: Sequence[str]) -> Spec:
+    return pairs_spec(what, overrides) if is_data_file(what) else find(what, overrides)
+
+
+def _with_spec(data: str, spec: str | Path | None, changes: list[str]) -> tuple[str, list[str]]:
+    """What to train, and the changes to its spec: the data themselves, or a spec on these data."""
+    return (data, changes) if spec is None else (str(spec), [f"data={{train: {data!r}}}", *changes])

@@ -75,8 +75,8 @@ def _metrics(targets: Sequence[str], unit: str) -> list[str]:
     return ["per", "word_error"] if _is_code(targets) else ["bleu", "chrf"]
 
 
-def rows_file(pairs: Sequence[Any], path: Path) -> None:
-    """Pairs given in Python, kept beside the run so that it can be resumed."""
+def rows_text(pairs: Sequence[Any]) -> str:
+    """Pairs given in Python as JSON lines, to be kept beside the run so that it can be resumed."""
     import json
 
     lines = []
@@ -91,8 +91,7 @@ def rows_file(pairs: Sequence[Any], path: Path) -> None:
         if missing is not None:
             raise RegardError(f"the {missing} is missing.", where=f"row {number}", fix="Leave the row out.")
         lines.append(json.dumps({name: str(value) for name, value in pair.items()}, ensure_ascii=False))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
 
 
 def _text(values: Sequence[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.errors import RegardError
+from regard.files import replacing
 from regard.model import Model
 from regard.prediction import Prediction
 
@@ -128,18 +129,12 @@ def parse_line(raw: bytes, where: str, model: Model) -> Any:
 
 @contextmanager
 def written(path: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears whole at the end or not at all."""
+    """Standard output, or a file that is written atomically."""
     if path is None:
         yield sys.stdout
         return
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8") as stream:
-            yield stream
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        yield stream
 
 
 def score_pairs(

@@ -13,8 +13,9 @@ from rich.table import Table
 from regard.cli.answering import load
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
+from regard.files import write_text
 from regard.metrics import METRICS, ByLength
-from regard.model.store import versions, write_text
+from regard.model.store import versions
 
 TOGETHER = " + "
 """Between the names of models that are measured as one."""

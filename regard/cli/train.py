@@ -26,7 +26,11 @@ def train(
         typer.Option("--resume", metavar="RUN", help="Go on with a run that was interrupted."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a run that is already there.")
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace the run in this folder once the new one has a checkpoint; other files stay.",
+        ),
     ] = False,
     overrides: Overrides = None,
     device: Device = None,

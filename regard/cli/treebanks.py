@@ -13,6 +13,7 @@ from typing import IO, Any
 from regard.data.readers.conllu import FIELDS, ConlluSentence, parse_conllu
 from regard.data.readers.opening import find, kind, opened
 from regard.errors import RegardError
+from regard.files import replacing
 from regard.model import Model
 
 CHUNK = 1024
@@ -82,18 +83,12 @@ def _inputs(model: Model, sentence: ConlluSentence, path: Path) -> dict[str, str
 
 @contextmanager
 def written_bytes(path: Path | None) -> Iterator[IO[bytes] | Any]:
-    """Standard output, or a file, compressed as its name says, that appears whole at the end or not at all."""
+    """Standard output, or a file, compressed as its name says, that is written atomically."""
     if path is None:
         import sys
 
         yield sys.stdout.buffer
         return
-    temporary = path.with_name(f".{path.name}.part")
     opener: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with opener(temporary, "wb") as stream:
-            yield stream
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as temporary, opener(temporary, "wb") as stream:
+        yield stream

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from regard.data.contents import is_data
 from regard.data.readers.row import Row
 from regard.data.readers.rows import SKIP_HINT, BadRows
 from regard.errors import RegardError
+from regard.files import write_bytes
 
 MOST_CONTENT = 64
 
@@ -78,21 +78,13 @@ def short(value: str) -> str:
 
 
 def write_rejected(path: Path, rejected: Iterable[Rejected]) -> int:
-    """rejected.tsv, whole or not at all, and the number of its rows; with none, no file, nor an old one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    count = 0
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary.open("w", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
-        file.write(HEADER)
-        for one in rejected:
-            file.write(one.write())
-            count += 1
-    if count:
-        os.replace(temporary, path)
-    else:
-        temporary.unlink()
+    """rejected.tsv, written atomically, and the number of its rows; with none, no file, nor an old one."""
+    lines = [one.write() for one in rejected]
+    if not lines:
         path.unlink(missing_ok=True)
-    return count
+        return 0
+    write_bytes(path, "".join([HEADER, *lines]).encode("utf-8", errors="backslashreplace"))
+    return len(lines)
 
 
 def read_rejected(path: Path) -> list[Rejected]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from os import PathLike
 from pathlib import Path
 
 from regard.errors import RegardError
+from regard.files import write_bytes
 from regard.inspect.scene import Scene
 
 ENDINGS = (".svg", ".html", ".png", ".pdf")
@@ -16,7 +15,7 @@ ENDINGS = (".svg", ".html", ".png", ".pdf")
 def save(figure: Scene | str, path: str | PathLike[str]) -> Path:
     """Write a scene, or the text of a page, to .svg, .html, .png or .pdf.
 
-    The file appears whole or not at all: it is written under another name beside it and then renamed.
+    The file is written atomically.
     """
     target = Path(path)
     ending = ".html" if target.suffix.lower() == ".htm" else target.suffix.lower()
@@ -35,7 +34,7 @@ def save(figure: Scene | str, path: str | PathLike[str]) -> Path:
         raise RegardError(
             "the folder to write to does not exist.", where=str(target.parent), fix="Make it first."
         )
-    _replace(target, _content(figure, ending))
+    write_bytes(target, _content(figure, ending))
     return target
 
 
@@ -51,17 +50,3 @@ def _content(figure: Scene | str, ending: str) -> bytes:
     from regard.inspect.pyplot import pdf, png
 
     return png(figure) if ending == ".png" else pdf(figure)
-
-
-def _replace(target: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files only their owner can read
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise

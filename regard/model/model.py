@@ -11,6 +11,8 @@ import torch
 from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
+from regard.files import write_text
+from regard.manifest import MODEL_FILES, claim
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import make_columns
@@ -31,7 +33,6 @@ from regard.model.store import (
     read_weights,
     write_columns,
     write_metrics,
-    write_text,
     write_weights,
 )
 from regard.prediction import Prediction
@@ -67,7 +68,7 @@ class Model:
     @classmethod
     def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[str] = ()) -> Model:
         """A finished model from its folder; `overrides` may change how it searches, not what it is."""
-        folder = Path(folder)
+        folder = Path(folder).expanduser()
         spec = read_spec(folder, tuple(overrides))
         columns = read_columns(folder / COLUMNS)
         missing = [name for name in make_columns(spec) if name not in columns]
@@ -80,8 +81,9 @@ class Model:
         return model.to(device or best_device()).eval()
 
     def save(self, folder: str | Path) -> None:
-        """Write the model's folder; each file whole or not at all."""
-        folder = Path(folder)
+        """Write the model's folder, each file atomically; refused where a file of another's would be replaced."""
+        folder = Path(folder).expanduser()
+        claim(folder, MODEL_FILES)
         write_columns(folder / COLUMNS, self.columns)
         write_text(folder / SPEC, self.spec.to_yaml())
         write_weights(folder / WEIGHTS, self.network)

@@ -5,51 +5,31 @@ spec.yaml           what the model is
 columns.json        vocabularies and classes
 metrics.json        what was measured, where, with which seed and versions
 card.md             the same for people
+manifest.json       which of the files here are regard's
 """
 
 from __future__ import annotations
 
 import json
-import os
 import platform
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from regard.data.columns import Column, column_from_state
 from regard.errors import RegardError
+from regard.files import write_tensors, write_text
+from regard.manifest import MODEL_FILES, is_interrupted
 from regard.spec import Spec
 from regard.version import __version__
 
-WEIGHTS, SPEC, COLUMNS, METRICS, CARD = (
-    "model.safetensors",
-    "spec.yaml",
-    "columns.json",
-    "metrics.json",
-    "card.md",
-)
+SPEC, COLUMNS, WEIGHTS, METRICS, CARD = MODEL_FILES
 FORMAT = 1
-
-
-def write_text(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def write_weights(path: Path, network: nn.Module) -> None:
@@ -60,10 +40,7 @@ def write_weights(path: Path, network: nn.Module) -> None:
         if id(tensor) not in seen:
             seen.add(id(tensor))
             tensors[name] = tensor.detach().to("cpu").contiguous()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    save_file(tensors, temporary, metadata={"format": "pt", "regard": __version__})
-    os.replace(temporary, path)
+    write_tensors(path, tensors, ("format", "pt"))
 
 
 def read_weights(path: Path, network: nn.Module) -> None:
@@ -119,6 +96,12 @@ def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
             "no such folder.",
             where=str(folder),
             fix="Name the folder of a trained model; `regard train NAME` makes one.",
+        )
+    if is_interrupted(folder):
+        raise RegardError(
+            "this model was being replaced by a new one when the process was killed.",
+            where=str(folder),
+            fix=f"Complete the new one: regard train --resume {folder}",
         )
     missing = [name for name in (SPEC, COLUMNS, WEIGHTS) if not (folder / name).is_file()]
     if missing:

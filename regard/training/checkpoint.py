@@ -7,33 +7,26 @@ checkpoint, the old one or the new one.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
 from regard.errors import RegardError
+from regard.files import write_tensors
+from regard.manifest import STATE_FILE
 
-STATE = "state/training.safetensors"
+STATE = STATE_FILE
 """Where a run keeps its training state."""
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-    """Replaces `path` in one step: temporary file, fsync, rename, fsync of the folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    save_file(_separate(tensors), temporary, metadata={"values": json.dumps(values)})
-    _sync(temporary)
-    os.replace(temporary, path)
-    _sync(path.parent)
-    for leftover in path.parent.glob(f"{path.name}.*.partial"):
-        leftover.unlink(missing_ok=True)
+    """Replaces `path` atomically."""
+    write_tensors(path, _separate(tensors), ("values", json.dumps(values)))
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -60,16 +53,6 @@ def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         seen.add(value.untyped_storage().data_ptr())
         separate[name] = value.clone() if shared and value.numel() else value
     return separate
-
-
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return  # Windows has no handle of a folder to flush
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

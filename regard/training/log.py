@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import MissingExtra
+from regard.files import naming, write_text
 
 COLUMNS = ("step", "epoch", "seconds", "loss", "rate", "gradient_norm", "tokens_per_second")
 FILE = "log.csv"
@@ -40,13 +41,22 @@ class Log:
             kept = self._kept(self._path, self.rows)
             self.columns += new
             self._replace(self._path, kept)
-        with self._path.open("a", newline="", encoding="utf-8") as file:
+        with naming(self._path), self._path.open("a", newline="", encoding="utf-8") as file:
             csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(_written(values))
         self.rows += 1
         if self._board is not None:
             for name, value in values.items():
                 if name not in ("step", "epoch"):
                     self._board.add_scalar(name.replace(".", "/"), value, int(values["step"]))
+
+    def move(self, run: Path) -> None:
+        """The file is in another folder now."""
+        if self._path is None:
+            return
+        self._path = run / FILE
+        if self._board is not None:
+            self._board.close()
+            self._board = _open_board(run, 0)
 
     def _kept(self, path: Path, rows: int) -> list[dict[str, str]]:
         """The first `rows` rows of the file, and its columns."""
@@ -64,15 +74,13 @@ class Log:
         writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        temporary = path.with_name(f"{FILE}.partial")
-        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
-        os.replace(temporary, path)
+        write_text(path, text.getvalue())
         self.rows = len(rows)
 
     def sync(self) -> None:
         """On disk before a checkpoint counts the rows."""
         if self._path is not None:
-            with self._path.open("rb") as file:
+            with naming(self._path), self._path.open("rb") as file:
                 os.fsync(file.fileno())
 
     def close(self) -> None:

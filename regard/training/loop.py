@@ -15,6 +15,8 @@ from torch import nn
 
 from regard.data.batch import Batch
 from regard.errors import RegardError
+from regard.files import sweep
+from regard.manifest import FOLDERS, refuse_links
 from regard.spec.training import TrainingSpec
 from regard.training.device import make_accelerator
 from regard.training.failures import Place, explain_out_of_memory
@@ -65,6 +67,7 @@ def fit(
     device: str | None = None,
     locate: Callable[[int], str] | None = None,
     checkpoint_minutes: float = 5.0,
+    settle: Callable[[], Path] | None = None,
 ) -> Result:
     """Trains `network`, whose forward maps a Batch to {output: Loss}, and leaves it with the best weights.
 
@@ -74,10 +77,13 @@ def fit(
     evaluate     measures the network as it is then; `options.metric` names the one that decides
     resume       goes on from the last checkpoint in `run`, or from the start if there is none yet
     locate       says where a row of the data came from, for messages
+    settle       called once, in every process, when the first checkpoint is written: gives the folder in which the run
+                 goes on, to which it has moved all that was written until then
 
     Seeds are the caller's: the network was built before this is called (see `seed_everything`).
     """
     training = Training(network, batches, options, Path(run), locate, checkpoint_minutes * 60.0)
+    training.settle = settle
     training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
     try:
         return training.run_to_end()
@@ -99,6 +105,7 @@ class Training:
     ) -> None:
         self.network, self.batches, self.options, self.run = network, batches, options, run
         self.locate, self.checkpoint_seconds = locate, checkpoint_seconds
+        self.settle: Callable[[], Path] | None = None
 
     def start(
         self,
@@ -110,6 +117,7 @@ class Training:
         resume: bool,
     ) -> None:
         options, network = self.options, self.network
+        refuse_links(self.run)
         self.accelerator = make_accelerator(options.precision, device)
         main = self.accelerator.is_main_process
         self.progress = (progress or make_progress()) if main else Progress()
@@ -123,11 +131,16 @@ class Training:
             seed_everything(options.seed + self.accelerator.process_index)
         if not resume and self.state.path.exists():
             raise RegardError(
-                "a run lives here already.", where=str(self.run), fix="Resume it or name another folder."
+                "this folder already contains a run.",
+                where=str(self.run),
+                fix="Resume it, or choose another folder.",
             )
         if resume and self.state.load():
             self.progress.note(f"Resumed at step {self.state.position.step}")
         position = self.state.position
+        if main:
+            for name in ("", *FOLDERS):
+                sweep(self.run / name)
         self.log = Log(
             self.run if main else None,
             rows=position.log_rows,
@@ -221,6 +234,15 @@ class Training:
         self.log.sync()
         self.state.save()
         self.saved = time.monotonic()
+        if self.settle is not None:
+            settle, self.settle = self.settle, None
+            self._move(settle())
+
+    def _move(self, run: Path) -> None:
+        """Go on in another folder, to which all files have been moved."""
+        self.run = self.judge.run = run
+        self.state.move(run)
+        self.log.move(run)
 
     def _reason_to_stop(self) -> str | None:
         position, options = self.state.position, self.options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from regard.training.checkpoint import copy_into, read, write
 
 FOLDER = "state/kept"
+OWN = re.compile(r"step-[0-9]{8,}\.safetensors")
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,10 @@ class Snapshots:
         return (-kept.value if self.higher else kept.value), kept.step
 
     def prune(self) -> None:
-        """Removes the files nothing names any more."""
+        """Removes the snapshots nothing names any more, and no other file."""
         named = {self._file(kept.step) for kept in self.kept}
-        for file in self.folder.glob("*"):
-            if file not in named:
+        for file in self.folder.glob("step-*.safetensors"):
+            if OWN.fullmatch(file.name) and file.is_file() and file not in named:
                 file.unlink(missing_ok=True)
 
     def load_best(self, network: nn.Module) -> None:
@@ -83,6 +85,9 @@ class Snapshots:
             for name, value in sums.items()
         }
         copy_into(network.state_dict(), mean)
+
+    def move(self, run: Path) -> None:
+        self.folder = run / FOLDER
 
     def _file(self, step: int) -> Path:
         return self.folder / f"step-{step:08d}.safetensors"

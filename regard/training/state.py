@@ -95,6 +95,11 @@ class TrainingState:
         checkpoint.write(self.path, tensors, values)
         self.snapshots.prune()
 
+    def move(self, run: Path) -> None:
+        """The files are in another folder now."""
+        self.path = run / checkpoint.STATE
+        self.snapshots.move(run)
+
     def load(self) -> bool:
         """Takes up the last checkpoint; False when the run had not come to its first one."""
         if not self.path.exists():

@@ -259,7 +259,7 @@ def test_answers_to_bad_input_name_the_line(regard: Run, trained: Path, tmp_path
 def test_a_run_is_not_overwritten_by_chance(regard: Run, trained: Path) -> None:
     code, _, err = regard("train", str(trained.parents[1] / "pairs.tsv"), "-o", str(trained), "--quiet")
     assert code == 2
-    assert "a run lives here already" in err
+    assert "already contains a run" in err
     assert "--overwrite" in err
 
 

@@ -118,7 +118,7 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
 
 def test_an_occupied_folder_is_refused(tmp_path: Path) -> None:
     train(tmp_path, epochs=1)
-    with pytest.raises(RegardError, match=r"a run lives here already.*Resume it"):
+    with pytest.raises(RegardError, match=r"already contains a run.*Resume it"):
         train(tmp_path, epochs=1)
 
 

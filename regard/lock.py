@@ -1,0 +1,91 @@
+"""A lock that one process holds on a file: freed when the process ends, however it ends.
+
+The kernel keeps the lock (`flock`), so a killed process leaves none behind. The lock's file may outlive it, and is
+taken over by the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import weakref
+from pathlib import Path
+from typing import Any
+
+from regard.errors import RegardError
+
+try:
+    import fcntl
+except ImportError:  # Windows: no locks
+    fcntl = None  # type: ignore[assignment]
+
+
+class Lock:
+    """An exclusive lock on a folder, held from the moment this is made until `release`."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.path = folder, folder / name
+        handle = self._take()
+        os.ftruncate(handle, 0)
+        os.write(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+        self.release = weakref.finalize(self, _release, handle, self.path, os.getpid())
+
+    def _take(self) -> int:
+        while True:
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+            if take(handle) is False:
+                holder = os.pread(handle, 1000, 0)
+                os.close(handle)
+                raise self._refusal(holder)
+            if still_at(handle, self.path):
+                return handle
+            os.close(handle)  # its last holder removed it between our opening and our locking
+
+    def _refusal(self, written: bytes) -> RegardError:
+        try:
+            holder: dict[str, Any] = json.loads(written)
+            pid, host = int(holder["pid"]), str(holder["host"])
+        except (ValueError, KeyError, TypeError):  # it has not written its name yet
+            pid, host = 0, ""
+        if (pid, host) == (os.getpid(), socket.gethostname()):
+            return RegardError(
+                "this process already uses this run.",
+                where=str(self.folder),
+                fix="Train the `Experiment` that holds it, or call its `close()`.",
+            )
+        name = f" (process {pid} on {host})" if pid else ""
+        return RegardError(
+            f"this run is being trained by another process{name}.",
+            where=str(self.folder),
+            fix="Wait until it ends, or choose another folder with `-o`.",
+        )
+
+
+def take(handle: int) -> bool | None:
+    """Lock an open file: True, False where another holds it, None where the file system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def still_at(handle: int, path: Path) -> bool:
+    """Whether `path` still names the open file."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _release(handle: int, path: Path, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # a fork of the owner: the lock is not its own to free
+    if still_at(handle, path):
+        path.unlink(missing_ok=True)
+    os.close(handle)

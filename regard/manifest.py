@@ -1,0 +1,186 @@
+"""Which files of a folder regard wrote: manifest.json lists them, and no other file is ever replaced or removed.
+
+    {"regard": "0.1.0", "files": ["spec.yaml", …, "state/kept/step-[0-9]*.safetensors"], "folders": ["state", …]}
+
+A name is listed before its file is first written, so that a killed process leaves no file that nobody owns. The
+names are a closed set: an entry that is not one of ours, as in a folder from elsewhere, counts for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from regard.errors import RegardError
+from regard.files import sweep, write_text
+from regard.version import __version__
+
+MANIFEST = "manifest.json"
+MODEL_FILES = ("spec.yaml", "columns.json", "model.safetensors", "metrics.json", "card.md")
+STATE_FILE = "state/training.safetensors"
+RUN_FILES = (
+    *MODEL_FILES,
+    "log.csv",
+    "rejected.tsv",
+    "rejected-*.tsv",
+    "tensorboard/events.out.tfevents.*",
+    "state/kept/step-[0-9]*.safetensors",
+    STATE_FILE,
+)
+DATA_FILES = ("pairs.jsonl", "pairs-[0-9]*.jsonl")
+FOLDERS = ("state/kept", "state", "tensorboard")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What regard owns in a folder.
+
+    files     names, or patterns of names
+    folders   those that regard made
+    moving    names of a new run that is on its way into this folder; see `regard.run`
+    """
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    moving: tuple[str, ...] = ()
+
+    def owns(self, name: str) -> bool:
+        return any(_matches(name, entry) for entry in self.files)
+
+    def present(self, folder: Path) -> list[str]:
+        """The names of its files that are there."""
+        return present(folder, self.files)
+
+
+def read(folder: Path) -> Manifest:
+    """The folder's manifest; of a run or a model from before there were manifests, the names known then."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        if not _is_columns(folder / "columns.json"):
+            return Manifest()
+        old_run = (folder / STATE_FILE).is_file()
+        return Manifest(RUN_FILES, FOLDERS) if old_run else Manifest(MODEL_FILES)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if "regard" not in content:
+            raise RegardError(
+                "this file exists and regard did not write it.",
+                where=str(path),
+                fix="Choose another folder, or move the file.",
+            )
+        files, folders, moving = (list(content.get(key, ())) for key in ("files", "folders", "moving"))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        if isinstance(error, RegardError):
+            raise
+        raise RegardError(
+            f"the list of the run's files cannot be read: {error}.",
+            where=str(path),
+            fix="Choose another folder.",
+        ) from None
+    return Manifest(
+        tuple(entry for entry in files if _is_known(entry)),
+        tuple(name for name in folders if name in FOLDERS),
+        tuple(name for name in moving if _is_known(name)),
+    )
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    content = {"regard": __version__, "files": manifest.files, "folders": manifest.folders}
+    if manifest.moving:
+        content["moving"] = manifest.moving
+    write_text(folder / MANIFEST, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def check_free(folder: Path, entries: Iterable[str]) -> None:
+    """Refuse where a file that these entries name is there and is not regard's."""
+    manifest = read(folder)
+    for name in present(folder, entries):
+        if not manifest.owns(name) or (folder / name).is_dir():
+            raise RegardError(
+                "this file exists and regard did not write it.",
+                where=str(folder / name),
+                fix="Choose another folder, or move the file.",
+            )
+
+
+def claim(folder: Path, entries: Iterable[str]) -> None:
+    """Own these names from now on; refuse where one of them is another's file. Leftovers of killed writes go."""
+    entries = tuple(entries)
+    check_free(folder, entries)
+    manifest = read(folder)
+    new = tuple(entry for entry in entries if entry not in manifest.files)
+    if new or not (folder / MANIFEST).is_file():
+        made = tuple(name for name in FOLDERS if name in manifest.folders or not (folder / name).exists())
+        write(folder, Manifest((*manifest.files, *new), made, manifest.moving))
+    for name in ("", *FOLDERS):
+        if not (folder / name).is_symlink():
+            sweep(folder / name)
+
+
+def present(folder: Path, entries: Iterable[str]) -> list[str]:
+    """The names in a folder that entries describe, in their order; nothing is looked for behind a link."""
+    found: dict[str, None] = {}
+    for entry in entries:
+        where, pattern = PurePosixPath(entry).parent, PurePosixPath(entry).name
+        inside = [folder / part for part in (where, *where.parents) if part.name]
+        if not (folder / where).is_dir() or any(part.is_symlink() for part in inside):
+            continue
+        names = sorted(path.name for path in (folder / where).iterdir() if fnmatchcase(path.name, pattern))
+        found.update(dict.fromkeys(str(where / name) for name in names))
+    return list(found)
+
+
+def remove(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
+    """These files of the manifest, and the folders regard made where they are empty now."""
+    for name in names:
+        if manifest.owns(name) and not ((folder / name).is_dir() and not (folder / name).is_symlink()):
+            (folder / name).unlink(missing_ok=True)
+    for name in manifest.folders:
+        path = folder / name
+        if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+            path.rmdir()
+
+
+def refuse_links(folder: Path, names: Iterable[str] = FOLDERS) -> None:
+    """The folders in which regard removes files must be its own, not links to somewhere else."""
+    for name in names:
+        if (folder / name).is_symlink():
+            raise RegardError(
+                "this is a link; regard removes old files here and expects a folder of its own.",
+                where=str(folder / name),
+                fix="Remove the link. To use another disk, link the folder of the run instead.",
+            )
+
+
+def is_interrupted(folder: Path) -> bool:
+    """Whether a new run was on its way into this folder when its process was killed."""
+    try:
+        return bool(read(folder).moving)
+    except RegardError:
+        return False
+
+
+def _is_known(name: object) -> bool:
+    known = (*RUN_FILES, *DATA_FILES)
+    return isinstance(name, str) and (name in known or any(_matches(name, entry) for entry in known))
+
+
+def _matches(name: str, entry: str) -> bool:
+    parts, patterns = name.split("/"), entry.split("/")
+    return (
+        len(parts) == len(patterns)
+        and ".." not in parts
+        and all(fnmatchcase(part, pattern) for part, pattern in zip(parts, patterns, strict=True))
+    )
+
+
+def _is_columns(path: Path) -> bool:
+    """Whether this is regard's columns.json, by which a model from before there were manifests is known."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return isinstance(content, dict) and {"format", "columns"} <= content.keys()
+    except (OSError, ValueError, RecursionError):
+        return False

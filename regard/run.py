@@ -1,0 +1,251 @@
+"""The folder of a run: locked while it is trained, and replaced only when the new run has a checkpoint of its own.
+
+A run that overwrites another one is written to RUN/.regard-next. Its first checkpoint moves it into RUN, where it goes
+on; until then the old run stays as it was, and a new one that fails or is killed leaves it untouched. The move can be
+interrupted anywhere: RUN/manifest.json says what is moving, and the next start or resume completes it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from regard import manifest
+from regard.errors import RegardError
+from regard.files import naming, sweep, write_text
+from regard.lock import Lock
+from regard.manifest import DATA_FILES, FOLDERS, MANIFEST, RUN_FILES, STATE_FILE, Manifest
+from regard.pairs import rows_text
+from regard.training.processes import process_rank
+
+LOCK, NEXT = ".regard.lock", ".regard-next"
+LONGEST_WAIT = 60.0
+SIGNS = ("spec.yaml", "model.safetensors", STATE_FILE)
+"""The files any of which makes a folder the folder of a run."""
+
+
+class RunFolder:
+    """Where a run is kept, and where it is written until its first checkpoint.
+
+    path   the folder the user named
+    work   where this run's files are now: `path`, or a folder inside it until the run replaces an older one
+
+    Of several processes of one training the first holds the lock and writes; the others only know the places.
+    """
+
+    def __init__(self, path: Path, *, work: Path | None = None) -> None:
+        self.path, self.work = path, work or path
+        self._lock: Lock | None = None
+        self._made: list[Path] = []
+        self._pairs: Path | None = None
+
+    @classmethod
+    def start(cls, path: str | Path, *, overwrite: bool = False) -> RunFolder:
+        """A folder for a new run; refused where it would replace a run unasked, or a file that is not regard's."""
+        folder = cls(Path(path).expanduser())
+        if process_rank() == 0:
+            if not (folder.path / LOCK).exists():
+                folder._check(overwrite=overwrite)  # before anything is written
+            folder._take_lock(lambda: folder._check(overwrite=overwrite))
+        if overwrite and contains_run(folder.path):
+            folder.work = folder.path / NEXT
+        return folder
+
+    @classmethod
+    def resume(cls, path: str | Path) -> RunFolder:
+        """The folder of a run that has a checkpoint."""
+        folder = cls(Path(path).expanduser())
+        if process_rank() == 0:
+            if not (folder.path / LOCK).exists():
+                folder._check_resumable()
+            folder._take_lock(folder._check_resumable)
+        else:
+            _wait_for_recovery(folder.path)
+        return folder
+
+    def prepare(self, inputs: Iterable[str] = ()) -> None:
+        """Own the names of a run's files, before the first is written; `inputs` are the files it is trained on."""
+        own = manifest.read(self.path).present(self.path)
+        used = [name for name in own if _is_data(name) and _among(self.path / name, inputs)]
+        manifest.claim(self.work, (*RUN_FILES, *used))
+
+    def add_pairs(self, rows: Sequence[Any]) -> Path:
+        """Rows given in Python, kept in the folder so that the run can be resumed. Another run's rows stay."""
+        text, names = rows_text(rows), manifest.present(self.path, DATA_FILES)
+        for name in names:
+            if manifest.read(self.path).owns(name) and _text_of(self.path / name) == text:
+                return self.path / name
+        number = next(n for n in range(1, len(names) + 2) if _pairs_name(n) not in names)
+        name = _pairs_name(number)
+        manifest.claim(self.path, [name])
+        self._pairs = self.path / name
+        write_text(self._pairs, text)
+        return self._pairs
+
+    def settle(self) -> Path:
+        """Called when the first checkpoint is whole: the run takes the place of the one it overwrites."""
+        if self.work != self.path and process_rank() == 0:
+            _move_in(self.path)
+        self.work, self._pairs = self.path, None
+        return self.path
+
+    def close(self) -> None:
+        """Free the lock; a run that had no checkpoint leaves the older one as it was."""
+        if self._lock is None:
+            return
+        with suppress(
+            OSError, RegardError
+        ):  # what made the run fail, a full disk say, is the thing to report
+            if self.work != self.path and not _has_checkpoint(self.path):
+                _discard(self.path / NEXT)
+                if self._pairs is not None:
+                    self._forget(self._pairs)
+        self._lock.release()
+        self._lock = None
+        self._remove_made()
+
+    def _take_lock(self, check: Callable[[], None]) -> None:
+        missing = [part for part in (self.path, *self.path.parents) if not part.exists()]
+        with naming(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._made = missing
+            try:
+                self._lock = Lock(self.path, LOCK)
+            except BaseException:
+                self._remove_made()
+                raise
+        try:
+            recover(self.path)
+            check()  # again: another process may have been at work until now
+        except BaseException:
+            self.close()
+            raise
+
+    def _check(self, *, overwrite: bool) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise RegardError(
+                "this is a file, expected a folder for the run.",
+                where=str(self.path),
+                fix="Choose another folder with `-o`.",
+            )
+        manifest.refuse_links(self.path, (*FOLDERS, NEXT))
+        if contains_run(self.path) and not overwrite:
+            raise RegardError(
+                "this folder already contains a run.",
+                where=str(self.path),
+                fix=f"Pass `--overwrite`, continue it with `--resume {self.path}`, "
+                "or choose another folder with `-o`.",
+            )
+        manifest.check_free(self.path, RUN_FILES)
+
+    def _check_resumable(self) -> None:
+        if not contains_run(self.path) or not (self.path / "spec.yaml").is_file():
+            raise RegardError(
+                "there is no run here: regard has written no spec.yaml into this folder.",
+                where=str(self.path),
+                fix="Name the folder of a run to resume.",
+            )
+        manifest.refuse_links(self.path, (*FOLDERS, NEXT))
+        if not _has_checkpoint(self.path) and not (self.path / STATE_FILE).is_file():
+            raise RegardError(
+                f"this run cannot be resumed: {STATE_FILE} is missing.",
+                where=str(self.path),
+                fix="Train it anew with `--overwrite`, or start a new run from its weights: "
+                f"`--set training.start_from={self.path} -o NEW`.",
+            )
+
+    def _forget(self, path: Path) -> None:
+        listed = manifest.read(self.path)
+        manifest.remove(self.path, listed, [path.name])
+        files = tuple(name for name in listed.files if name != path.name)
+        manifest.write(self.path, Manifest(files, listed.folders, listed.moving))
+
+    def _remove_made(self) -> None:
+        """The folders made for a run that wrote nothing."""
+        for folder in self._made:
+            with suppress(OSError):  # not empty
+                folder.rmdir()
+        self._made = []
+
+
+def contains_run(path: Path) -> bool:
+    """Whether regard has written a run, or a model, into this folder."""
+    listed = manifest.read(path)
+    return any(listed.owns(name) and (path / name).is_file() for name in SIGNS)
+
+
+def recover(path: Path) -> None:
+    """Complete what a killed process left: a new run with a checkpoint moves in, one without goes."""
+    if _has_checkpoint(path):
+        _move_in(path)
+    elif (path / NEXT).is_dir():
+        _discard(path / NEXT)
+
+
+def _has_checkpoint(path: Path) -> bool:
+    """Whether a new run in path/NEXT has one: it is then the one to keep, and perhaps half moved."""
+    return bool(manifest.read(path).moving) or (path / NEXT / STATE_FILE).is_file()
+
+
+def _wait_for_recovery(path: Path) -> None:
+    """In the other processes of a training: until the first has completed what a killed one left."""
+    end = time.monotonic() + LONGEST_WAIT
+    while _has_checkpoint(path) and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def _move_in(path: Path) -> None:
+    """Replace the run in `path` by the one in path/NEXT. Every step can be repeated after a kill."""
+    old, new = manifest.read(path), manifest.read(path / NEXT)
+    if not old.moving:
+        # the state comes last: with it the folder is a run to resume
+        moving = sorted(new.present(path / NEXT), key=lambda name: name == STATE_FILE)
+        files = tuple(dict.fromkeys((*old.files, *new.files)))
+        old = Manifest(files, tuple(dict.fromkeys((*old.folders, *new.folders))), tuple(moving))
+        manifest.write(path, old)
+    kept = {*old.moving, *(name for name in new.files if _is_data(name))}
+    manifest.remove(path, old, [name for name in old.present(path) if name not in kept])
+    for name in old.moving:
+        with naming(path / name):
+            if (path / NEXT / name).is_file():
+                (path / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path / NEXT / name, path / name)
+    manifest.write(path, Manifest(new.files or old.files, old.folders))
+    _discard(path / NEXT)
+
+
+def _discard(folder: Path) -> None:
+    """Remove a run that did not come to its first checkpoint, or the empty folder of one that moved."""
+    if not folder.is_dir():
+        return
+    listed = manifest.read(folder)
+    for name in ("", *FOLDERS):
+        sweep(folder / name)
+    manifest.remove(folder, listed, listed.present(folder))
+    (folder / MANIFEST).unlink(missing_ok=True)
+    with suppress(OSError):  # not empty: something else is in it
+        folder.rmdir()
+
+
+def _is_data(name: str) -> bool:
+    return any(Path(name).match(entry) for entry in DATA_FILES)
+
+
+def _among(path: Path, inputs: Iterable[str]) -> bool:
+    parts = [Path(part) for name in inputs for part in (name, *name.split("+"))]
+    return any(part.exists() and part.samefile(path) for part in parts)
+
+
+def _pairs_name(number: int) -> str:
+    return "pairs.jsonl" if number == 1 else f"pairs-{number}.jsonl"
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
