@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.describe.attention import drawing_line
 from regard.describe.lines import Answer, column_line, decoder_lines, encoder_lines, loss_line
+from regard.parts import as_data
 from regard.spec import RecurrentDecoderSpec, Spec, TrainingSpec
 
 if TYPE_CHECKING:
@@ -71,10 +72,11 @@ def _data(spec: Spec) -> Answer:
     lines = [f"pairs (x, y):   x = {inputs}   y = {outputs}"]
     lines += [f"known truth: {column_line(column, name)}" for name, column in spec.truth.items()]
     if spec.data.world:
-        lines.append(f"from the generated world {spec.data.world!r}")
+        lines.append(f"from the generated world {spec.data.world.type!r}")
     elif spec.data.package:
-        options = ", ".join(f"{key} {value}" for key, value in spec.data.options.items())
-        lines.append(f"from the package {spec.data.package!r}" + (f" ({options})" if options else ""))
+        given = as_data(spec.data.package)
+        options = ", ".join(f"{key} {value}" for key, value in given.items() if key != "type")
+        lines.append(f"from the package {given['type']!r}" + (f" ({options})" if options else ""))
     elif spec.data.train:
         lines.append(f"from {', '.join(spec.data.train)}")
     return lines

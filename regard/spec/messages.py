@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from regard.errors import RegardError
+from regard.parts import Options
+from regard.parts import nearest as nearest
+from regard.parts.choice import OneOf, suggestion
 from regard.spec.document import Document, Place
 
 EXPECTED = {
@@ -29,7 +31,7 @@ def explain(
     mistakes = _by_place(error.errors(include_url=False), full, written)
     # An unknown key is the likeliest cause of everything else that is wrong nearby.
     place, first = min(mistakes.items(), key=lambda found: found[1]["type"] != "extra_forbidden")
-    what, fix = _sentence(first, root)
+    what, fix = _sentence(first, root, full)
     if len(mistakes) > 1:
         others = len(mistakes) - 1
         fix = f"{fix} ({others} more {'mistake' if others == 1 else 'mistakes'} after this one.)".strip()
@@ -42,12 +44,6 @@ def as_written(place: Place, written: Mapping[Place, Place]) -> Place:
         if place[:length] in written:
             return (*written[place[:length]], *place[length:])
     return place
-
-
-def nearest(word: str, known: list[str]) -> str:
-    """` Did you mean size?` or the whole list when nothing is near."""
-    match = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
-    return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(sorted(known))}."
 
 
 def _by_place(
@@ -90,11 +86,16 @@ def _holds(value: Any, step: str | int) -> bool:
     return isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
 
 
-def _sentence(mistake: dict[str, Any], root: type[BaseModel]) -> tuple[str, str]:
+def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str, Any]) -> tuple[str, str]:
     kind, received, context = mistake["type"], mistake.get("input"), mistake.get("ctx") or {}
     last = mistake["loc"][-1]
     if kind == "extra_forbidden":
-        return f"unknown key {last!r}.", nearest(str(last), _keys_at(root, mistake["loc"][:-1]))
+        models = _models_at(root, mistake["loc"][:-1], full)
+        moved = [model.moved[last] for model in models if issubclass(model, Options) and last in model.moved]
+        known = [key for model in models for key in model.model_fields]
+        return f"unknown key {last!r}.", moved[0] if moved else nearest(str(last), known)
+    if kind == "unknown_part":
+        return f"{context['name']} is not a known {context['kind']}.", _other_name(mistake)
     if kind == "missing":
         missing = f"the key {last!r}" if isinstance(last, str) else f"item {last + 1}"
         return f"{missing} is missing.", ""
@@ -110,31 +111,49 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel]) -> tuple[str, str]
     if kind == "union_tag_not_found":
         return "the key 'type' is missing.", ""
     if kind == "value_error":
-        return str(context.get("error", mistake["msg"])), ""
+        cause = context.get("error", mistake["msg"])
+        return (cause.what, cause.fix) if isinstance(cause, RegardError) else (str(cause), "")
     message = mistake["msg"].replace("Input should be", "expected").rstrip(".")
     return f"{message[0].lower()}{message[1:]}, received {received!r}.", ""
 
 
-def _keys_at(root: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
-    """The keys that would have been known at this place."""
+def _other_name(mistake: Mapping[str, Any]) -> str:
+    received = mistake["input"]
+    name = received.get("type") if isinstance(received, Mapping) else received
+    return suggestion(mistake["ctx"]["kind"], str(name))
+
+
+def _models_at(
+    root: type[BaseModel], location: tuple[str | int, ...], full: Mapping[str, Any]
+) -> list[type[BaseModel]]:
+    """The options that may stand at this place."""
     current: list[type[BaseModel]] = [root]
+    value: Any = full
     for step in location:
+        value = value[step] if _holds(value, step) else None
         following: list[type[BaseModel]] = []
         for model in current:
             if isinstance(step, str) and step in model.model_fields:
-                following += _models_in(model.model_fields[step].annotation)
+                field = model.model_fields[step]
+                following += _models_in(field.annotation, value)
+                following += [found for mark in field.metadata for found in _models_in(mark, value)]
         if following:
             current = following
         elif isinstance(step, str):
             tagged = [model for model in current if _tag(model) == step]
             current = tagged or current
-    return [key for model in current for key in model.model_fields]
+    return current
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
+def _models_in(annotation: Any, value: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+    if isinstance(annotation, OneOf):
+        try:
+            return [annotation.options_of(value)]
+        except ValidationError:  # its own mistake, told at its own place
+            return []
+    return [model for argument in get_args(annotation) for model in _models_in(argument, value)]
 
 
 def _tag(model: type[BaseModel]) -> str | None:

@@ -11,6 +11,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from regard import spec as parts
+from regard.parts import Options, names, origin, part
+from regard.parts.choice import OneOf
 from regard.spec.decoders import ScheduledSamplingSpec
 
 SECTIONS: dict[str, list[type[BaseModel]]] = {
@@ -58,6 +60,8 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
     "training": [parts.TrainingSpec, parts.ScheduleSpec],
     "data": [parts.DataSpec],
 }
+REGISTERED = {"data.world": "world", "data.package": "package", "data.format": "reader"}
+"""Keys whose values are parts, and the kind of these."""
 TITLES = {
     ScheduledSamplingSpec: "scheduled_sampling",
     parts.ScheduleSpec: "schedule",
@@ -78,33 +82,46 @@ def page() -> str:
         "nearest known one. `encoder`, `decoder` and `attention` may be written once where there is one of each; see",
         "[the guide](guide.md).",
     ]
-    for section, classes in SECTIONS.items():
+    registered = {key: _ours(kind) for key, kind in REGISTERED.items()}
+    for section, classes in (SECTIONS | registered).items():
         lines += ["", f"## {section}"]
-        for part in classes:
-            lines += ["", *_part(part, alone=len(classes) == 1)]
+        for options in classes:
+            lines += ["", *_part(options, alone=len(classes) == 1)]
     return "\n".join(lines) + "\n"
 
 
-def _part(part: type[BaseModel], *, alone: bool) -> list[str]:
-    kind = part.model_fields.get("type")
-    named = "" if kind is None or part in TITLES else f"type: {get_args(kind.annotation)[0]}"
-    title = TITLES.get(part, named)
+def _ours(kind: str) -> list[type[BaseModel]]:
+    """The parts of a kind that come with this package."""
+    every = [part(kind, name) for name in names(kind)]
+    return [made for made in every if origin(made).distribution == "regard"]
+
+
+def _part(options: type[BaseModel], *, alone: bool) -> list[str]:
+    title = TITLES.get(options, _name(options))
     lines = [] if alone or not title else [f"### {title}", ""]
-    if part.__doc__ and not part.__doc__.startswith("!!!"):
-        lines += [part.__doc__.strip().split("\n\n")[0], ""]
-    lines += ["| key | value | default | |", "|---|---|---|---|"]
-    for name, field in part.model_fields.items():
-        if name == "type" and part not in TITLES:
+    if options.__doc__ and not options.__doc__.startswith("!!!"):
+        lines += [options.__doc__.strip().split("\n\n")[0], ""]
+    rows = []
+    for name, field in options.model_fields.items():
+        if name == "type" and options not in TITLES:
             continue
         about = " ".join((field.description or "").split())
-        lines.append(f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {about} |")
-    return lines
+        rows.append(f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {about} |")
+    return lines + (["| key | value | default | |", "|---|---|---|---|", *rows] if rows else ["No options."])
+
+
+def _name(options: type[BaseModel]) -> str:
+    if issubclass(options, Options) and options.type:
+        return f"type: {options.type}"
+    kind = options.model_fields.get("type")
+    return "" if kind is None else f"type: {get_args(kind.annotation)[0]}"
 
 
 def _type(annotation: Any) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is typing.Annotated:
-        return _type(arguments[0])
+        chosen = [mark.kind for mark in arguments if isinstance(mark, OneOf)]
+        return f"a {chosen[0]}" if chosen else _type(arguments[0])
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin is tuple:
