@@ -59,12 +59,14 @@ class DataSpec(Options):
 
     @model_validator(mode="after")
     def _one_source(self) -> DataSpec:
-        named = [name for name in ("world", "package") if getattr(self, name)]
-        if self.train:
-            named.append("train")
-        if len(named) > 1:
+        named = [name for name in ("world", "package", *SPLITS) if getattr(self, name)]
+        if len(named) > 1 and self.provider:
             raise ValueError(
                 f"data names {' and '.join(named)}; rows come from one of them. Remove the others."
+            )
+        if self.provider and "hold_out" in self.model_fields_set:
+            raise ValueError(
+                f"hold_out has no effect: the {self.provider.kind} has a dev split of its own. Remove it."
             )
         for split in self.images if isinstance(self.images, dict) else ():
             if split not in SPLITS:

@@ -1,4 +1,4 @@
-"""Worlds of meaningless symbols, to see that a model learns at all: copy them, or reverse them."""
+"""What the worlds of meaningless symbols share: `copy` and `reverse`, to see that a model learns at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pydantic import model_validator
 
 from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import RegardError
-from regard.parts import register
 from regard.worlds.world import World
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -76,19 +75,3 @@ class SymbolWorld(World):
                 "target": " ".join(letters[place] for place in order),
                 "alignment": " ".join(f"{place}-{target}" for place, target in links),
             }
-
-
-@register("world", "copy")
-class CopyWorld(SymbolWorld):
-    """Copy a string: b a d → b a d."""
-
-    def order(self, length: int) -> list[int]:
-        return list(range(length))
-
-
-@register("world", "reverse")
-class ReverseWorld(SymbolWorld):
-    """Reverse a string: b a d → d a b."""
-
-    def order(self, length: int) -> list[int]:
-        return list(range(length - 1, -1, -1))

@@ -150,6 +150,11 @@ def test_overrides_leave_the_original_alone() -> None:
             "the memory of source has 256, the decoder 64. Use score: general",
         ),
         ("data: {world: copy, package: cldr}", "data names world and package; rows come from one of them"),
+        ("data: {world: copy, test: a.tsv}", "data names world and test; rows come from one of them"),
+        (
+            "data: {world: copy, hold_out: 0.1}",
+            "hold_out has no effect: the world has a dev split of its own",
+        ),
         (
             "data: {world: rooms, options: {train: 1}}",
             "data.options: unknown key 'options'. Write the options below the world or the package: "
