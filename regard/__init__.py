@@ -42,6 +42,7 @@ _ROOMS = (
     "structures",
     "trace",
     "training",
+    "worlds",
     "zoo",
 )
 

@@ -20,7 +20,8 @@ def list_systems() -> None:
     table.add_column("data")
     for name in zoo.names():
         spec = zoo.find(name)
-        data = f"world {spec.data.world}" if spec.data.world else f"package {spec.data.package}"
+        provider = spec.data.provider
+        data = f"{provider.kind} {provider.type}" if provider else ", ".join(spec.data.train)
         table.add_row(name, spec.description, data)
     console = Console()
     console.print(table)

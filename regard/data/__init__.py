@@ -1,4 +1,4 @@
-"""Data: from rows in files, worlds and packages to batches of encoded columns."""
+"""Data: from rows in files and packages to batches of encoded columns."""
 
 from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Spelling, Tokens, Trees
 from regard.data.batches import Batches
@@ -23,7 +23,6 @@ from regard.data.packages import package
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.readers import Row, read_rows, values
 from regard.data.rejections import Rejected, Rejections, write_rejected
-from regard.data.worlds import World, world
 
 __all__ = [
     "BEGIN",
@@ -57,11 +56,9 @@ __all__ = [
     "TreeColumn",
     "Trees",
     "Vocabulary",
-    "World",
     "column_from_state",
     "package",
     "read_rows",
     "values",
-    "world",
     "write_rejected",
 ]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from regard.data.ragged import Array, Ragged
 
@@ -33,7 +34,7 @@ def key_of(*parts: Any) -> str:
 class RaggedWriter:
     """Rows appended one by one to two files, or to memory where there is no folder."""
 
-    def __init__(self, folder: Path | None, name: str, dtype: type) -> None:
+    def __init__(self, folder: Path | None, name: str, dtype: DTypeLike) -> None:
         self.folder, self.name, self.dtype = folder, name, np.dtype(dtype)
         self._values, self._offsets = self._sink("values"), self._sink("offsets")
         self._waiting: list[bytes] = []

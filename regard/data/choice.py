@@ -1,44 +1,37 @@
-"""Choosing a world or a package by name, with options."""
+"""Make a world, a package or a reader in Python: by name, with options, every mistake a `RegardError`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
+
+from pydantic import ValidationError
 
 from regard.errors import RegardError
+from regard.parts import Options, find, nearest
 
-T = TypeVar("T")
+
+def choose(kind: str, name: str, options: Mapping[str, Any]) -> Any:
+    """The part of that name, made with these options."""
+    made = find(kind, name)
+    try:
+        return made(**options)
+    except ValidationError as error:
+        raise _refusal(error, made, f"{kind} {name}") from None
 
 
-def choose(kind: str, known: Mapping[str, type[T]], name: str, options: Mapping[str, Any]) -> T:
-    """known[name](**options), with an error that names the nearest name or option."""
-    if name not in known:
-        raise RegardError(
-            f"there is no {kind} {name!r}; known: {', '.join(known)}.", fix=_nearest(name, list(known))
+def _refusal(error: ValidationError, made: type[Options], where: str) -> RegardError:
+    """The first mistake; an unknown option before others, since it often is their cause."""
+    mistakes = error.errors(include_url=False)
+    mistake = min(mistakes, key=lambda found: found["type"] != "extra_forbidden")
+    option = ".".join(str(step) for step in mistake["loc"])
+    if mistake["type"] == "extra_forbidden":
+        known = list(made.model_fields)
+        return RegardError(
+            f"the {where} has no option {option!r}; it has {', '.join(known)}.", fix=nearest(option, known)
         )
-    made = known[name]
-    allowed = {field.name: field.default for field in fields(made)} if is_dataclass(made) else {}
-    for option, value in options.items():
-        if option not in allowed:
-            raise RegardError(
-                f"the {kind} {name} has no option {option!r}; it has {', '.join(allowed)}.",
-                fix=_nearest(option, list(allowed)),
-            )
-        _check_option(allowed[option], value, option, f"{kind} {name}")
-    return made(**options)
-
-
-def _check_option(default: Any, value: Any, option: str, where: str) -> None:
-    """An option is of its default's kind: a yes or no, or a whole number."""
-    if isinstance(default, bool):
-        if not isinstance(value, bool):
-            raise RegardError(f"{option} is {value!r}, expected true or false.", where=where)
-    elif isinstance(default, int) and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-        raise RegardError(f"{option} is {value!r}, expected a whole number.", where=where)
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    nearest = get_close_matches(name, known, n=1)
-    return f"Did you mean {nearest[0]!r}?" if nearest else ""
+    cause = mistake.get("ctx", {}).get("error")
+    if isinstance(cause, RegardError):
+        return RegardError(cause.what, where=where, fix=cause.fix)
+    expected = mistake["msg"].replace("Input should be", "expected").rstrip(".")
+    return RegardError(f"{option} is {mistake['input']!r}, {expected}.", where=where)

@@ -232,7 +232,8 @@ def _cached(
     rows: Iterable[Row], columns: Sequence[Column], cache: Path, on_bad: BadRows
 ) -> tuple[Encoded, Rejections]:
     stamps = [stamp] if (stamp := stamped(all_rows(rows), columns)) else []
-    folder = cache / key_of([column.state() for column in columns], fingerprint(rows), on_bad, *stamps)
+    states = [{**column.state(), "dtype": np.dtype(column.dtype).str} for column in columns]
+    folder = cache / key_of(states, fingerprint(rows), on_bad, *stamps)
     if read_manifest(folder) is None:
         with building(folder) as temporary:
             rejections = Rejections(on_bad)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Encoded:
     columns   name → encodings, of the cached columns
     texts     name → UTF-8 bytes of the raw values
     places    UTF-8 bytes of each row's "file:line"
-    costs     (rows,) what the row costs: the dearest of its columns
+    costs     (rows,) what the row costs: that of its costliest column
     """
 
     columns: dict[str, Ragged]
@@ -75,7 +75,7 @@ def encode_rows(
     """One pass, one row at a time: memory does not grow with the rows unless there is no folder."""
     cached = [column for column in columns if column.cached]
     encodings = {
-        column.name: RaggedWriter(folder, f"{place}.ids", np.int32) for place, column in enumerate(cached)
+        column.name: RaggedWriter(folder, f"{place}.ids", column.dtype) for place, column in enumerate(cached)
     }
     texts = {
         column.name: RaggedWriter(folder, f"{place}.text", np.uint8) for place, column in enumerate(columns)
@@ -90,7 +90,7 @@ def encode_rows(
             for column in columns:
                 texts[column.name].append_bytes(row[column.field].encode("utf-8", errors="surrogatepass"))
                 if column.cached:
-                    encodings[column.name].append(outcome[column.name])
+                    encodings[column.name].append(stored(column, outcome[column.name]))
             places.append_bytes(getattr(row, "where", "").encode("utf-8", errors="surrogatepass"))
             costs.append(np.int32(max(column.cost(outcome[column.name]) for column in columns)))
         return Encoded(
@@ -146,11 +146,22 @@ def examine(
     return encoded
 
 
+def stored(column: Column, encoded: Array) -> Array:
+    """The encoding in the dtype of its column; what would lose its fractions by that is refused."""
+    if encoded.size and not np.can_cast(encoded.dtype, column.dtype, casting="same_kind"):
+        raise RegardError(
+            f"the column encodes values as {encoded.dtype}, but stores {np.dtype(column.dtype)}.",
+            where=column.name,
+            fix=f"Set  dtype = np.{encoded.dtype}  in {type(column).__name__}.",
+        )
+    return encoded.astype(column.dtype, copy=False)
+
+
 def open_encoded(folder: Path, columns: Sequence[Column]) -> Encoded:
     """What `encode_rows` left in a folder."""
-    cached: list[Any] = [column for column in columns if column.cached]
+    cached = [column for column in columns if column.cached]
     return Encoded(
-        {column.name: mapped(folder, f"{place}.ids", np.int32) for place, column in enumerate(cached)},
+        {column.name: mapped(folder, f"{place}.ids", column.dtype) for place, column in enumerate(cached)},
         {column.name: mapped(folder, f"{place}.text", np.uint8) for place, column in enumerate(columns)},
         mapped(folder, "places", np.uint8),
         mapped(folder, "costs", np.int32).values,

@@ -54,9 +54,11 @@ class Ragged:
         return Ragged(np.asarray(self.values[places]), offsets)
 
     def padded(self, fill: int = 0) -> Array:
-        """(rows, longest) int64, with `fill` on the right of every shorter row."""
+        """(rows, longest) with `fill` on the right of every shorter row; int64, or the type of the values if these are
+        floats."""
         lengths = self.lengths
         longest = int(lengths.max(initial=0))
-        table = np.full((len(self), longest), fill, dtype=np.int64)
+        kind = self.values.dtype if np.issubdtype(self.values.dtype, np.floating) else np.dtype(np.int64)
+        table = np.full((len(self), longest), fill, dtype=kind)
         table[np.arange(longest) < lengths[:, None]] = self.values
         return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import wave
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -68,13 +69,13 @@ def encode_wav(samples: Array, rate: int) -> bytes:
         whole = np.clip(np.rint(samples * 32767.0), -32768, 32767)
     elif samples.dtype != np.int16:
         raise Unreadable(f"is an array of {samples.dtype}, expected floats from −1 to 1, or int16")
-    content = np.ascontiguousarray(whole.astype("<i2"))
-    channels = 1 if content.ndim == 1 else content.shape[1]
-    size, width = content.nbytes, 2 * channels
-    head = b"RIFF" + (36 + size).to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little")
-    numbers = [(1, 2), (channels, 2), (rate, 4), (rate * width, 4), (width, 2), (16, 2)]
-    head += b"".join(number.to_bytes(count, "little") for number, count in numbers)
-    return head + b"data" + size.to_bytes(4, "little") + content.tobytes()
+    stream = io.BytesIO()
+    with wave.open(stream, "wb") as file:
+        file.setnchannels(1 if whole.ndim == 1 else whole.shape[1])
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(whole.astype("<i2").tobytes())
+    return stream.getvalue()
 
 
 def resample(samples: Tensor, rate: int, to: int) -> Tensor:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.model.counting import parameter_counts
+from regard.parts import as_data
 from regard.spec import Spec, TrainingSpec
 
 if TYPE_CHECKING:
@@ -73,10 +74,11 @@ def _data(spec: Spec) -> Answer:
     lines = [f"pairs (x, y):   x = {inputs}   y = {outputs}"]
     lines += [f"known truth: {column.part.describe(column, name)}" for name, column in spec.truth.items()]
     if spec.data.world:
-        lines.append(f"from the generated world {spec.data.world!r}")
+        lines.append(f"from the generated world {spec.data.world.type!r}")
     elif spec.data.package:
-        options = ", ".join(f"{key} {value}" for key, value in spec.data.options.items())
-        lines.append(f"from the package {spec.data.package!r}" + (f" ({options})" if options else ""))
+        given = as_data(spec.data.package)
+        options = ", ".join(f"{key} {value}" for key, value in given.items() if key != "type")
+        lines.append(f"from the package {given['type']!r}" + (f" ({options})" if options else ""))
     elif spec.data.train:
         lines.append(f"from {', '.join(spec.data.train)}")
     return lines

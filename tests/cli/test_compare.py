@@ -20,7 +20,7 @@ SMALL = ["train=80", "dev=10", "test=12", "long=2"]
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Two runs of a few steps on the same data, with two selections."""
     folder = tmp_path_factory.mktemp("runs")
-    overrides = [f"data.options.{option}" for option in SMALL]
+    overrides = [f"data.world.{option}" for option in SMALL]
     overrides += ["training.steps=3", "encoder.size=8", "decoder.size=8", "search.max_length=6"]
     for select in ("softmax", "segments"):
         experiment = Experiment.start(

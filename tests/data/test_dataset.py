@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from regard.data import (
     AlignmentColumn,
@@ -24,6 +28,7 @@ from regard.data import (
     values,
     write_rejected,
 )
+from regard.data.ragged import Ragged
 from regard.errors import RegardError
 
 FIELDS = ("source", "target")
@@ -292,3 +297,75 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak > 8e6
+
+
+class RatingColumn(Column):
+    """A number with fractions; nothing of the package knows it."""
+
+    type = "rating"
+    scalar = True
+    dtype = np.float64
+
+    def learn(self, values: Iterable[str]) -> None:
+        return
+
+    def encode(self, value: str) -> np.ndarray:
+        return np.array(float(value), dtype=np.float64)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return str(ids[0])
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        return [str(value)]
+
+    def collate(
+        self, encoded: Sequence[np.ndarray] | Ragged, beside: Mapping[str, Any] | None = None
+    ) -> Tensor:
+        return torch.from_numpy(Ragged.of(encoded).values.copy())
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+
+class TruncatedRatingColumn(RatingColumn):
+    """Its author forgot the dtype."""
+
+    dtype = np.int32
+
+
+def ratings(*texts: str) -> list[Row]:
+    return [Row({"stars": text}, file="made", line=n) for n, text in enumerate(texts, start=1)]
+
+
+def test_floats_are_stored_as_floats(cache: Path | None) -> None:
+    rows = ratings("4.5", "-0.125", "3", "1e-300")
+    for _ in range(2):  # built, then found in the cache
+        dataset = Dataset.build(rows, [RatingColumn("stars")], cache=cache)
+        found = [dataset[place]["stars"] for place in range(4)]
+        assert [value.item() for value in found] == [4.5, -0.125, 3.0, 1e-300]
+        assert all(value.shape == () and value.dtype == np.float64 for value in found)
+        batch = dataset.batch([3, 0])["stars"]
+        assert batch.dtype == torch.float64 and batch.tolist() == [1e-300, 4.5]
+
+
+def test_a_column_of_another_dtype_has_a_cache_of_its_own(tmp_path: Path) -> None:
+    class SinglePrecisionColumn(RatingColumn):
+        dtype = np.float32
+
+    rows = ratings("0.1")
+    for made, expected in ((RatingColumn, 0.1), (SinglePrecisionColumn, float(np.float32(0.1)))):
+        dataset = Dataset.build(rows, [made("stars")], cache=tmp_path)
+        assert dataset[0]["stars"].dtype == made.dtype and dataset[0]["stars"].item() == expected
+
+
+def test_fractions_are_never_dropped_silently() -> None:
+    with pytest.raises(
+        RegardError, match=r"stars: the column encodes values as float64, but stores int32\. Set"
+    ):
+        Dataset.build(ratings("4.5"), [TruncatedRatingColumn("stars")])
+
+
+def test_ragged_floats_are_padded_as_floats() -> None:
+    rows = Ragged.of([np.array([0.5, 1.5]), np.array([2.5])])
+    np.testing.assert_array_equal(rows.padded(), [[0.5, 1.5], [2.5, 0.0]])
+    assert Ragged.of([np.array([1, 2], dtype=np.int32)]).padded().dtype == np.int64

@@ -10,7 +10,7 @@ import pytest
 from regard.data import package
 from regard.data.packages.cldr import is_spelling
 from regard.data.packages.likeness import likeness, skeleton
-from regard.data.packages.parts import parted
+from regard.data.packages.parted import parted
 from regard.errors import RegardError
 
 
@@ -116,13 +116,13 @@ def test_cldr_names() -> None:
     [
         ({"locale": "xx"}, "cldr: locale is 'xx'"),
         ({"locale": "zh"}, "dev and test ask for 150 of 0 entries"),
-        ({"lokale": "hi"}, "the package cldr has no option 'lokale'; .*Did you mean 'locale'"),
+        ({"lokale": "hi"}, "the package cldr has no option 'lokale'; .*Did you mean locale"),
     ],
 )
 def test_packages_that_cannot_be(options: dict, message: str) -> None:
     with pytest.raises(RegardError, match=message):
         package("cldr", **options).splits()
-    with pytest.raises(RegardError, match="no package 'cmu'; known: cmudict, cldr"):
+    with pytest.raises(RegardError, match=r"no package 'cmu'\. Did you mean cmudict"):
         package("cmu")
 
 
@@ -134,7 +134,7 @@ for name in ("cmudict", "babel", "pyarrow", "zstandard", "datasets"):
     sys.modules[name] = None
 import regard.data as data
 assert "sentencepiece" not in sys.modules
-from regard.data.packages.parts import parted
+from regard.data.packages.parted import parted
 from regard.errors import MissingExtra
 import pathlib, tempfile
 folder = pathlib.Path(tempfile.mkdtemp())

@@ -195,7 +195,7 @@ def test_a_new_picture_changes_the_fingerprint_of_a_folder(tmp_path: Path) -> No
 
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RegardError, match="no pictures here"):
+    with pytest.raises(RegardError, match="no images here"):
         list(read_rows(tmp_path, fields=["image", "label"], format="folder"))
 
 
@@ -222,10 +222,10 @@ def test_idx_files_give_pictures_and_classes(tmp_path: Path) -> None:
 
 def test_idx_files_that_do_not_belong_together(tmp_path: Path) -> None:
     both = idx_files(tmp_path, labels=b"\x01")
-    with pytest.raises(RegardError, match="2 pictures, but 1 labels"):
+    with pytest.raises(RegardError, match="2 images, but 1 labels"):
         list(read_rows(both, fields=["image", "label"], format="idx"))
     images, labels = both.split("+")
-    with pytest.raises(RegardError, match="pictures first"):
+    with pytest.raises(RegardError, match="images first"):
         list(read_rows(f"{labels}+{images}", fields=["image", "label"], format="idx"))
     with pytest.raises(RegardError, match="takes two files"):
         read_rows(images, fields=["image", "label"], format="idx")

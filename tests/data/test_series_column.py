@@ -11,7 +11,6 @@ from regard.data import Dataset, read_rows
 from regard.data.arrays import array_uri
 from regard.data.columns import SeriesColumn, column_from_state
 from regard.data.contents import Unreadable
-from regard.data.readers.skeletons import read_skeletons
 from regard.data.variation import SeriesVariation, read_at, rotation
 from regard.errors import RegardError
 
@@ -184,7 +183,7 @@ def test_a_folder_of_skeleton_files(tmp_path: Path) -> None:
     for name in ("a02_s10_e01", "a01_s03_e02"):
         written(tmp_path / f"{name}_skeleton.txt", skeleton(2))
     written(tmp_path / "README.md", "about")
-    rows = list(read_skeletons(tmp_path, ["series", "action", "subject"]))
+    rows = list(read_rows(tmp_path, fields=["series", "action", "subject"], format="skeletons"))
     assert [(row["action"], row["subject"], row["episode"]) for row in rows] == [
         ("1", "3", "2"),
         ("2", "10", "1"),
@@ -194,9 +193,9 @@ def test_a_folder_of_skeleton_files(tmp_path: Path) -> None:
     )
     assert dataset[0]["series"].shape == (2, 60) and len(dataset) == 2
     with pytest.raises(RegardError, match="but no label"):
-        list(read_skeletons(tmp_path, ["series", "label"]))
+        list(read_rows(tmp_path, fields=["series", "label"], format="skeletons"))
     with pytest.raises(RegardError, match="no skeleton files"):
         (tmp_path / "other").mkdir()
-        list(read_skeletons(tmp_path / "other", ["series"]))
+        list(read_rows(tmp_path / "other", fields=["series"], format="skeletons"))
     with pytest.raises(RegardError, match="expected a folder"):
-        list(read_skeletons(tmp_path / "README.md", ["series"]))
+        list(read_rows(tmp_path / "README.md", fields=["series"], format="skeletons"))

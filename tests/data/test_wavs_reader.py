@@ -71,7 +71,7 @@ def test_mistakes_are_named(recordings, tmp_path):
     with pytest.raises(RegardError, match="but no age"):
         list(read_rows(recordings, fields=["age"], format="wavs"))
     (tmp_path / "none").mkdir()
-    with pytest.raises(RegardError, match="has no sounds"):
+    with pytest.raises(RegardError, match="has no audio files"):
         list(read_rows(tmp_path / "none", fields=ALL, format="wavs"))
-    with pytest.raises(RegardError, match="expected a folder of sounds"):
+    with pytest.raises(RegardError, match="expected a folder of audio files"):
         list(read_rows(recordings / "7_theo_9.wav", fields=ALL, format="wavs"))

@@ -11,9 +11,9 @@ from PIL import Image
 from regard import Model, Spec
 from regard.data import Dataset, Row
 from regard.data.arrays import array_from_uri, array_uri
-from regard.data.worlds import world
 from regard.errors import RegardError
 from regard.trace import SeenFilm, SeenSeries
+from regard.worlds import world
 from tests.model.small import build
 
 SMALL_FRAME = {"channels": [4, 8], "cell": 4, "size": 8}

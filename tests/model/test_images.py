@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from regard import Model, Spec
-from regard.data import Batches, Row, world
+from regard.data import Batches, Row
 from regard.evaluation import evaluate
 from regard.model.columns import fit_columns, make_columns
+from regard.worlds import world
 
 ENCODER = {"type": "image", "network": "resnet", "channels": [4, 4, 6], "cell": 8}
 IMAGE = {"type": "image", "size": 48}

@@ -10,12 +10,12 @@ import soundfile
 
 import regard
 from regard.data.contents import data_content
-from regard.data.worlds import world
 from regard.errors import RegardError
 from regard.model import Model
+from regard.worlds import world
 
 SMALL = [
-    "data.options={train: 24, dev: 6, test: 6, words: 2}",
+    "data.world={type: tones, train: 24, dev: 6, test: 6, words: 2}",
     "training.steps=2",
     "encoder.size=6",
     "decoder.size=8",

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 import regard
 from regard.cli.main import app
-from regard.data.worlds import world
 from regard.describe import answers
 from regard.errors import RegardError
 from regard.evaluation import evaluate
 from regard.experiment import Experiment
 from regard.spec import Spec
 from regard.trace import Arcs
+from regard.worlds import world
 
 SMALL = {"encoder": {"type": "recurrent", "size": 8, "embedding": 8}}
 TRAINING = {"steps": 3, "batch_rows": 16, "epochs": 1}

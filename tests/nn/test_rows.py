@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from regard.data.perceived import Pictures
-from regard.nn.encoders.image import ImageEncoder, Rows
+from regard.nn.encoders.image import ImageEncoder, ResidualNetwork, Rows
 
 
 def test_each_row_is_read_in_both_directions_on_its_own() -> None:

@@ -149,8 +149,35 @@ def test_overrides_leave_the_original_alone() -> None:
             "decoder: {size: 64}\nattention: {score: dot}",
             "the memory of source has 256, the decoder 64. Use score: general",
         ),
-        ("data: {world: a, package: b}", "data names world and package; rows come from one of them"),
-        ("data: {train: a.tsv, options: {x: 1}}", "options belong to a world or a package"),
+        ("data: {world: copy, package: cldr}", "data names world and package; rows come from one of them"),
+        ("data: {world: copy, test: a.tsv}", "data names world and test; rows come from one of them"),
+        (
+            "data: {world: copy, hold_out: 0.1}",
+            "hold_out has no effect: the world has a dev split of its own",
+        ),
+        (
+            "data: {world: rooms, options: {train: 1}}",
+            "data.options: unknown key 'options'. Write the options below the world or the package: "
+            "world: {type: rooms, train: 500}",
+        ),
+        ("data: {world: romes}", "data.world: 'romes' is not a known world. Did you mean rooms?"),
+        (
+            "data: {world: {type: romes}}",
+            "data.world.type: 'romes' is not a known world. Did you mean rooms?",
+        ),
+        ("data: {world: {train: 5}}", "data.world: the key 'type' is missing"),
+        ("data: {world: 5}", "data.world: expected a name or a mapping of options, received 5"),
+        (
+            "data: {world: {type: rooms, peple: 6}}",
+            "data.world.peple: unknown key 'peple'. Did you mean people?",
+        ),
+        ("data: {world: {type: rooms, people: 2}}", "data.world: people is 2, expected 5 to 8."),
+        ("data: {world: {type: rooms, longest: 5}}", "Set longest to 6 or more, or facts to 2."),
+        (
+            "data: {package: {type: cldr, lokale: hi}}",
+            "data.package.lokale: unknown key 'lokale'. Did you mean",
+        ),
+        ("data: {train: a, format: tvs}", "data.format: 'tvs' is not a known reader. Did you mean tsv?"),
         ("inputs: 3", "inputs: expected a mapping from names to columns, received 3"),
         ("inputs: {source: {type: txt}}", "inputs.source.type: 'txt' is not one of text, story"),
         ("inputs: {source: {unit: word}}", "the key 'type' is missing"),

@@ -49,8 +49,9 @@ def _has_parents(spec: Spec, name: str) -> bool:
 @pytest.mark.parametrize("name", zoo.names())
 def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, tmp_path: Path) -> None:
     spec = zoo.find(name)
-    source = f"world {spec.data.world}" if spec.data.world else f"package {spec.data.package}"
-    overrides = [f"data.options.{key}={value}" for key, value in DATA[source].items()]
+    provider = spec.data.provider
+    source = f"{provider.kind} {provider.type}"
+    overrides = [f"data.{provider.kind}.{key}={value}" for key, value in DATA[source].items()]
     overrides += [
         "training.steps=3",
         "training.batch_rows=16",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 from torch import Tensor
 
 from regard import parts
@@ -49,6 +50,8 @@ class Column(ABC):
     """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
     scalar: ClassVar[bool] = False
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
+    dtype: ClassVar[DTypeLike] = np.int32
+    """Of the numbers of an encoding, as the cache stores them; not used where nothing is `cached`."""
 
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
@@ -118,7 +121,7 @@ class Column(ABC):
 
     @abstractmethod
     def encode(self, value: str) -> Array:
-        """Numbers, int32: a sequence, or a scalar of shape (). What is not `cached` may be any array."""
+        """Numbers of the column's `dtype`: a sequence, or a scalar of shape (). What is not `cached`: any array."""
 
     @property
     def varies(self) -> bool:

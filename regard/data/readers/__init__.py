@@ -1,6 +1,7 @@
-"""Readers: rows from files and the hub, with the place of each."""
+"""Readers: rows from files and the hub, with the place of each. Each file holds one format and registers it."""
 
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
-from regard.data.readers.rows import BadRows, Format, ManyRows, Rows, read_rows, values
+from regard.data.readers.rows import BadRows, ManyRows, Rows, read_rows, values
 
-__all__ = ["BadRows", "Format", "ManyRows", "Row", "Rows", "read_rows", "values"]
+__all__ = ["BadRows", "ManyRows", "Reader", "Row", "Rows", "read_rows", "values"]

@@ -15,34 +15,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from regard.data.readers.known import refuse_strangers
 from regard.data.readers.lines import Line, read_lines, without_last_blank_lines
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
+from regard.parts import register
 
-FIELDS = ("story", "question", "answer", "facts")
 
+@register("reader", "babi")
+class BabiReader(Reader):
+    """Files of the bAbI tasks."""
 
-def read_babi(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    refuse_strangers("a bAbI file", FIELDS, fields, path)
-    sentences: list[str] = []
-    places: dict[int, int] = {}
-    began = 0
-    for line in without_last_blank_lines(read_lines(path)):
-        number, _, text = line.text.partition(" ")
-        problem = line.problem or _problem(number, text)
-        if problem:
-            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
-            continue
-        if int(number) == 1:
-            sentences, places, began = [], {}, line.number
-        if "\t" in text:
-            row = _question(text, line, path, sentences, places)
-            row.group = f"the story of line {began}"
-            yield row
-        else:
-            places[int(number)] = len(sentences)
-            sentences.append(text.strip().removesuffix(".").strip())
+    about: ClassVar[str] = "a bAbI file"
+    fields: ClassVar[tuple[str, ...]] = ("story", "question", "answer", "facts")
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        sentences: list[str] = []
+        places: dict[int, int] = {}
+        began = 0
+        for line in without_last_blank_lines(read_lines(path)):
+            number, _, text = line.text.partition(" ")
+            problem = line.problem or _problem(number, text)
+            if problem:
+                yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+                continue
+            if int(number) == 1:
+                sentences, places, began = [], {}, line.number
+            if "\t" in text:
+                row = _question(text, line, path, sentences, places)
+                row.group = f"the story of line {began}"
+                yield row
+            else:
+                places[int(number)] = len(sentences)
+                sentences.append(text.strip().removesuffix(".").strip())
 
 
 def _problem(number: str, text: str) -> str | None:

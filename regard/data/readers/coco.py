@@ -12,26 +12,34 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from regard.data.readers.known import refuse_strangers
 from regard.data.readers.opening import opened
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError
+from regard.parts import register
 
-FIELDS = ("image", "caption", "id", "split")
 
+@register("reader", "coco")
+class CocoReader(Reader):
+    """Captions in JSON: the layout of COCO or of Karpathy's splits."""
 
-def read_coco(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    refuse_strangers("a COCO caption file", FIELDS, fields, path)
-    content = _parsed(path)
-    captions = _annotated(content) if "annotations" in content else _karpathy(content)
-    for number, found in enumerate(captions, start=1):
-        if isinstance(found, str):
-            yield Row(file=str(path), line=number, problem=found)
-            continue
-        values = {field: found[field] for field in fields if field in found}
-        yield Row(values, file=str(path), line=number)
+    about: ClassVar[str] = "a COCO caption file"
+    fields: ClassVar[tuple[str, ...]] = ("image", "caption", "id", "split")
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        content = _parsed(path)
+        captions = _annotated(content) if "annotations" in content else _karpathy(content)
+        for number, found in enumerate(captions, start=1):
+            if isinstance(found, str):
+                yield Row(file=str(path), line=number, problem=found)
+                continue
+            values = {field: found[field] for field in fields if field in found}
+            yield Row(values, file=str(path), line=number)
 
 
 def _parsed(path: Path) -> Mapping[str, Any]:

@@ -8,36 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from regard.data.readers.lines import Line, read_lines
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError
+from regard.parts import register
 
 DOCUMENT = "-DOCSTART-"
 
 
-def read_conll(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    """A row a sentence, the cells of each column between spaces.
+@register("reader", "conll")
+class ConllReader(Reader):
+    """A word a line with its tags beside it; a row a sentence, the cells of each column between spaces.
 
-    fields   one name for each column in their order, `_` for those not wanted; or numbers from 1 ("4"), and then any
-             of the columns
-
-    Cells are separated by tabs where the file has any, else by spaces. Lines that begin with -DOCSTART- mark
-    documents and are passed over.
+    The fields are one name for each column in their order, `_` for those not wanted; or numbers from 1 ("4"), and then
+    any of the columns. Cells are separated by tabs where the file has any, else by spaces. Lines that begin with
+    -DOCSTART- mark documents and are skipped.
     """
-    places: list[int] | None = None
-    gathered: list[Line] = []
-    for line in _with_end(read_lines(path)):
-        if line.text.strip():
-            if not line.text.startswith(DOCUMENT):
-                gathered.append(line)
-            continue
-        if gathered:
-            width = len(_cells(gathered[0].text))
-            if places is None:
-                places = columns_of(fields, width, str(path))
-            yield _row(gathered, fields, places, width, str(path))
-            gathered = []
+
+    suffixes: ClassVar[tuple[str, ...]] = (".conll",)
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        places: list[int] | None = None
+        gathered: list[Line] = []
+        for line in _with_end(read_lines(path)):
+            if line.text.strip():
+                if not line.text.startswith(DOCUMENT):
+                    gathered.append(line)
+                continue
+            if gathered:
+                width = len(_cells(gathered[0].text))
+                if places is None:
+                    places = columns_of(fields, width, str(path))
+                yield _row(gathered, fields, places, width, str(path))
+                gathered = []
 
 
 def _with_end(lines: Iterator[Line]) -> Iterator[Line]:

@@ -11,9 +11,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from regard.data.readers.opening import opened
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
+from regard.parts import register
 
 CELLS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 FIELDS = {"words": 1, "lemmas": 2, "upos": 3, "tags": 3, "xpos": 4, "feats": 5, "deps": 8, "misc": 9}
@@ -143,12 +146,20 @@ def _fault(cells: Sequence[str], expected: int) -> str | None:
     return None
 
 
-def read_conllu(path: Path, fields: Sequence[str]) -> Iterator[Row]:
+@register("reader", "conllu")
+class ConlluReader(Reader):
     """A row a sentence: words lemmas upos xpos feats tree deps misc, the values of the words between spaces."""
-    with opened(path) as stream:
-        for sentence in parse_conllu(iter(stream)):
-            if sentence.problem:
-                line, reason = sentence.problem
-                yield Row(file=str(path), line=line, problem=reason, source=sentence.text)
-            elif sentence.words:
-                yield Row(sentence.fields(fields), file=str(path), line=sentence.number)
+
+    suffixes: ClassVar[tuple[str, ...]] = (".conllu",)
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        with opened(path) as stream:
+            for sentence in parse_conllu(iter(stream)):
+                if sentence.problem:
+                    line, reason = sentence.problem
+                    yield Row(file=str(path), line=line, problem=reason, source=sentence.text)
+                elif sentence.words:
+                    yield Row(sentence.fields(fields), file=str(path), line=sentence.number)

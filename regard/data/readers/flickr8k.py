@@ -13,34 +13,49 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from regard.data.readers.known import refuse_strangers
 from regard.data.readers.lines import read_lines, without_last_blank_lines
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError
+from regard.parts import register
 
-FIELDS = ("image", "caption", "split", "number")
 TABLE = "available_images.tsv"
 LISTS = {part: f"Flickr_8k.{part}Images.txt" for part in ("train", "dev", "test")}
 
 _LINE = re.compile(r"(?P<image>[^\t]+?)#(?P<number>\d+)[\t@](?P<caption>.*)")
 
 
-def read_flickr8k(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    refuse_strangers("a Flickr8k caption file", FIELDS, fields, path)
-    splits = read_splits(path) if "split" in fields else {}
-    for line in without_last_blank_lines(read_lines(path)):
-        found = _LINE.fullmatch(line.text)
-        if line.problem or found is None:
-            problem = line.problem or "is no caption such as  picture.jpg#0 <tab> A dog runs ."
-            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
-            continue
-        values = found.groupdict()
-        if values["image"] in splits:
-            values["split"] = splits[values["image"]]
-        yield Row(
-            {field: values[field] for field in fields if field in values}, file=str(path), line=line.number
-        )
+@register("reader", "flickr8k")
+class Flickr8kReader(Reader):
+    """Captions as Flickr8k and Flickr30k have them."""
+
+    about: ClassVar[str] = "a Flickr8k caption file"
+    fields: ClassVar[tuple[str, ...]] = ("image", "caption", "split", "number")
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        splits = read_splits(path) if "split" in fields else {}
+        for line in without_last_blank_lines(read_lines(path)):
+            found = _LINE.fullmatch(line.text)
+            if line.problem or found is None:
+                problem = line.problem or "is no caption such as  picture.jpg#0 <tab> A dog runs ."
+                yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+                continue
+            values = found.groupdict()
+            if values["image"] in splits:
+                values["split"] = splits[values["image"]]
+            yield Row(
+                {field: values[field] for field in fields if field in values},
+                file=str(path),
+                line=line.number,
+            )
+
+    def beside(self, files: Sequence[Path]) -> list[Path]:
+        return [file for file in split_files(files[0]) if file.is_file()]
 
 
 def split_files(path: Path) -> list[Path]:

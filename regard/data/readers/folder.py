@@ -13,28 +13,45 @@ import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from regard.data.readers.known import refuse_strangers
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError
+from regard.parts import register
 
-FIELDS = ("image", "label")
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
 
 
-def read_folder(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    refuse_strangers("a folder of pictures", FIELDS, fields, path)
-    names = picture_names(path)
-    if not names:
-        raise RegardError(
-            f"there are no pictures here ({', '.join(ENDINGS)}).",
-            where=str(path),
-            fix="Put them into one folder for each class.",
-        )
-    for name in names:
-        folder, slash, _ = name.partition("/")
-        values = {"image": name} | ({"label": folder} if slash else {})
-        yield Row({field: values[field] for field in fields if field in values}, file=str(path / name))
+@register("reader", "folder")
+class FolderReader(Reader):
+    """Images in one folder for each class; the whole may be a zip archive."""
+
+    about: ClassVar[str] = "a folder of images"
+    fields: ClassVar[tuple[str, ...]] = ("image", "label")
+    folder: ClassVar[bool] = True
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        names = picture_names(path)
+        if not names:
+            raise RegardError(
+                f"there are no images here ({', '.join(ENDINGS)}).",
+                where=str(path),
+                fix="Put them into one folder for each class.",
+            )
+        for name in names:
+            folder, slash, _ = name.partition("/")
+            values = {"image": name} | ({"label": folder} if slash else {})
+            yield Row({field: values[field] for field in fields if field in values}, file=str(path / name))
+
+    def images_in(self, files: Sequence[Path]) -> str:
+        return str(files[0])
+
+    def listed(self, folder: Path) -> list[str]:
+        return picture_names(folder)
 
 
 def picture_names(path: Path) -> list[str]:

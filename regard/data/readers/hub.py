@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.data.readers.values import row_of
 from regard.errors import MissingExtra, RegardError
+from regard.parts import register
 
 PREFIX = "hf:"
 
@@ -33,23 +36,43 @@ def load(name: str) -> Any:
     try:
         return load_dataset(dataset, config, split=split, streaming=True)
     except Exception as error:
-        raise RegardError(f"the hub did not give it ({error}).", where=name) from error
+        raise RegardError(
+            f"could not load the data set from the Hugging Face Hub: {error}.", where=name
+        ) from error
 
 
-def read_hub(name: str, fields: Sequence[str]) -> Iterator[Row]:
+@register("reader", "hub")
+class HubReader(Reader):
     """Rows are numbered from 1; class numbers become their names; a field "translation.en" lies inside another."""
-    dataset = load(name)
-    features = dataset.features or {}
-    classes = {field: features[field].names for field in fields if hasattr(features.get(field), "names")}
-    for number, record in enumerate(dataset, start=1):
-        if number == 1:
-            lacking = [
-                field for field in fields if field.partition(".")[0] not in record and field not in record
-            ]
-            if lacking:
-                raise RegardError(
-                    f"it has the fields {', '.join(record)}, but no {' and no '.join(lacking)}.", where=name
+
+    prefix: ClassVar[str] = PREFIX
+
+    def files(self, path: str) -> list[Path]:
+        return [Path(path)]
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        name = str(files[0])
+        dataset = load(name)
+        features = dataset.features or {}
+        classes = {field: features[field].names for field in fields if hasattr(features.get(field), "names")}
+        for number, record in enumerate(dataset, start=1):
+            if number == 1:
+                lacking = [
+                    field for field in fields if field.partition(".")[0] not in record and field not in record
+                ]
+                if lacking:
+                    raise RegardError(
+                        f"it has the fields {', '.join(record)}, but no {' and no '.join(lacking)}.",
+                        where=name,
+                    )
+            for field, names in classes.items():
+                record[field] = (
+                    names[record[field]] if record[field] is not None and record[field] >= 0 else None
                 )
-        for field, names in classes.items():
-            record[field] = names[record[field]] if record[field] is not None and record[field] >= 0 else None
-        yield row_of(record, fields, file=name, line=number)
+            yield row_of(record, fields, file=name, line=number)
+
+    def content(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[bytes]:
+        for row in self.read(files, fields):
+            yield repr((sorted(row.items()), row.problem)).encode()

@@ -12,26 +12,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from regard.data.readers.known import refuse_strangers
 from regard.data.readers.latex import latex_tokens
 from regard.data.readers.lines import Line, read_lines, without_last_blank_lines
+from regard.data.readers.opening import find
+from regard.data.readers.reader import Reader, joined
 from regard.data.readers.row import Row
 from regard.errors import RegardError
+from regard.parts import register
 
-FIELDS = ("image", "formula", "tokens", "number")
 FORMULAS = ("formulas.lst", "im2latex_formulas.lst", "formulas.norm.lst", "im2latex_formulas.norm.lst")
 
 
-def read_im2latex(path: Path, formulas: Path, fields: Sequence[str]) -> Iterator[Row]:
-    refuse_strangers("an im2latex list", FIELDS, fields, path)
-    written = list(read_lines(formulas))
-    for line in without_last_blank_lines(read_lines(path)):
-        values, problem = _pair(line, written, formulas)
-        if problem:
-            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
-        else:
-            yield Row({field: values[field] for field in fields}, file=str(path), line=line.number)
+@register("reader", "im2latex")
+class Im2latexReader(Reader):
+    """Lists of im2latex with the file of formulas."""
+
+    about: ClassVar[str] = "an im2latex list"
+    fields: ClassVar[tuple[str, ...]] = ("image", "formula", "tokens", "number")
+    several: ClassVar[str] = "LIST+FORMULAS"
+
+    def files(self, path: str) -> list[Path]:
+        return [find(path), formulas_of(Path(path))] if len(joined(path)) == 1 else super().files(path)
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path, formulas = files
+        written = list(read_lines(formulas))
+        for line in without_last_blank_lines(read_lines(path)):
+            values, problem = _pair(line, written, formulas)
+            if problem:
+                yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+            else:
+                yield Row({field: values[field] for field in fields}, file=str(path), line=line.number)
 
 
 def formulas_of(path: Path) -> Path:

@@ -5,23 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from regard.data.readers.lines import read_lines, without_last_blank_lines
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.data.readers.values import row_of
+from regard.parts import register
 
 
-def read_jsonl(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    """A field "a.b" is found inside the object a; numbers are taken as they are written."""
-    for line in without_last_blank_lines(read_lines(path)):
-        problem, record = line.problem, None
-        if problem is None:
-            problem, record = parse(line.text)
-        if record is None:
-            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
-        else:
-            yield row_of(record, fields, file=str(path), line=line.number, source=line.text)
+@register("reader", "jsonl")
+class JsonLinesReader(Reader):
+    """An object a line. A field "a.b" is found inside the object a; numbers are taken as they are written."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        for line in without_last_blank_lines(read_lines(path)):
+            problem, record = line.problem, None
+            if problem is None:
+                problem, record = parse(line.text)
+            if record is None:
+                yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+            else:
+                yield row_of(record, fields, file=str(path), line=line.number, source=line.text)
 
 
 def parse(text: str) -> tuple[str | None, dict[str, Any] | None]:

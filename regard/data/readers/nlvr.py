@@ -12,37 +12,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from regard.data.contents import Contents
 from regard.data.readers.jsonl import parse
-from regard.data.readers.known import refuse_strangers
 from regard.data.readers.lines import read_lines, without_last_blank_lines
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.data.readers.values import row_of
+from regard.parts import register
 
-FIELDS = ("image", "sentence", "label", "identifier", "directory", "arrangement")
 WRITTEN = ("sentence", "label", "identifier", "directory")
 ARRANGEMENTS = 6
 
 
-def read_nlvr(path: Path, fields: Sequence[str], images: str | None) -> Iterator[Row]:
-    refuse_strangers("an NLVR file", FIELDS, fields, path)
-    split, contents = path.name.partition(".")[0], Contents()
-    folder = images or str(path.parent)
-    for line in without_last_blank_lines(read_lines(path)):
-        problem, record = (line.problem, None) if line.problem else parse(line.text)
-        lacking = [name for name in WRITTEN if record is not None and name not in record]
-        if record is None or lacking:
-            problem = problem or f"has no {lacking[0]}"
-            yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
-            continue
-        row = row_of(record, WRITTEN, file=str(path), line=line.number, source=line.text)
-        if row.problem:
-            yield row
-            continue
-        for arrangement, image in _images(contents, folder, split, row):
-            values = {**row, "image": image, "arrangement": str(arrangement)}
-            yield Row({field: values[field] for field in fields}, file=str(path), line=line.number)
+@register("reader", "nlvr")
+class NlvrReader(Reader):
+    """NLVR's JSON lines: a statement about an image, true or false."""
+
+    about: ClassVar[str] = "an NLVR file"
+    fields: ClassVar[tuple[str, ...]] = (
+        "image",
+        "sentence",
+        "label",
+        "identifier",
+        "directory",
+        "arrangement",
+    )
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        split, contents = path.name.partition(".")[0], Contents()
+        folder = images or str(path.parent)
+        for line in without_last_blank_lines(read_lines(path)):
+            problem, record = (line.problem, None) if line.problem else parse(line.text)
+            lacking = [name for name in WRITTEN if record is not None and name not in record]
+            if record is None or lacking:
+                problem = problem or f"has no {lacking[0]}"
+                yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
+                continue
+            row = row_of(record, WRITTEN, file=str(path), line=line.number, source=line.text)
+            if row.problem:
+                yield row
+                continue
+            for arrangement, image in _images(contents, folder, split, row):
+                values = {**row, "image": image, "arrangement": str(arrangement)}
+                yield Row({field: values[field] for field in fields}, file=str(path), line=line.number)
 
 
 def _images(contents: Contents, folder: str, split: str, row: Row) -> list[tuple[int, str]]:

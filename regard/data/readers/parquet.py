@@ -4,34 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.data.readers.values import row_of
 from regard.errors import MissingExtra, RegardError
+from regard.parts import register
 
 
-def read_parquet(path: Path, fields: Sequence[str]) -> Iterator[Row]:
+@register("reader", "parquet")
+class ParquetReader(Reader):
     """Rows are numbered from 1 in place of lines; only the columns asked for are read."""
-    try:
-        import pyarrow
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise MissingExtra("pyarrow", "parquet", f"Reading {path}") from None
-    try:
-        file = ParquetFile(path)
-    except (pyarrow.ArrowInvalid, OSError) as error:
-        raise RegardError(f"this is not a readable Parquet file ({error}).", where=str(path)) from error
-    with file:
-        names = file.schema_arrow.names
-        heads = {field: field if field in names else field.partition(".")[0] for field in fields}
-        lacking = [field for field, head in heads.items() if head not in names]
-        if lacking:
-            raise RegardError(
-                f"the file has the columns {', '.join(names)}, but no {' and no '.join(lacking)}.",
-                where=str(path),
-            )
-        number = 0
-        for batch in file.iter_batches(columns=sorted(set(heads.values())), batch_size=4096):
-            for record in batch.to_pylist():
-                number += 1
-                yield row_of(record, fields, file=str(path), line=number)
+
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        try:
+            import pyarrow
+            from pyarrow.parquet import ParquetFile
+        except ImportError:
+            raise MissingExtra("pyarrow", "parquet", f"Reading {path}") from None
+        try:
+            file = ParquetFile(path)
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            raise RegardError(f"this is not a readable Parquet file ({error}).", where=str(path)) from error
+        with file:
+            names = file.schema_arrow.names
+            heads = {field: field if field in names else field.partition(".")[0] for field in fields}
+            lacking = [field for field, head in heads.items() if head not in names]
+            if lacking:
+                raise RegardError(
+                    f"the file has the columns {', '.join(names)}, but no {' and no '.join(lacking)}.",
+                    where=str(path),
+                )
+            number = 0
+            for batch in file.iter_batches(columns=sorted(set(heads.values())), batch_size=4096):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield row_of(record, fields, file=str(path), line=number)

@@ -4,65 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+from regard.data.choice import choose
 from regard.data.contents import inside
-from regard.data.readers.babi import read_babi
-from regard.data.readers.conll import read_conll
-from regard.data.readers.conllu import read_conllu
-from regard.data.readers.csv import read_csv
-from regard.data.readers.folder import picture_names
-from regard.data.readers.hub import PREFIX, read_hub
-from regard.data.readers.jsonl import read_jsonl
-from regard.data.readers.opening import find, kind
-from regard.data.readers.parallel import read_parallel
-from regard.data.readers.parquet import read_parquet
-from regard.data.readers.pictured import (
-    PICTURED,
-    Pictured,
-    beside,
-    pictured_files,
-    pictures_in,
-    read_pictured,
-)
+from regard.data.readers.opening import COMPRESSIONS, find, kind
+from regard.data.readers.reader import Reader, joined
 from regard.data.readers.row import Row
-from regard.data.readers.skeletons import read_skeletons
-from regard.data.readers.tsv import read_tsv
-from regard.data.readers.wavs import read_wavs
 from regard.errors import RegardError
+from regard.parts import as_data, names, part
 
-Format = (
-    Literal["tsv", "csv", "jsonl", "parquet", "conllu", "conll", "babi", "text", "skeletons", "wavs"]
-    | Pictured
-)
 BadRows = Literal["stop", "skip"]
 
-FORMATS: dict[str, Format] = {
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".conllu": "conllu",
-    ".conll": "conll",
-}
-READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
-    "tsv": read_tsv,
-    "csv": read_csv,
-    "jsonl": read_jsonl,
-    "parquet": read_parquet,
-    "conllu": read_conllu,
-    "conll": read_conll,
-    "babi": read_babi,
-    "skeletons": read_skeletons,
-    "wavs": read_wavs,
-}
-FOLDERS = ("skeletons", "wavs")
-"""Formats that are read from a folder; that of pictures (`folder`) may be an archive too."""
 SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
 
 
@@ -74,14 +29,13 @@ class Rows(Iterable[Row]):
         path: str,
         fields: Sequence[str],
         *,
-        format: Format | None,
+        format: str | Reader | None,
         bad_rows: BadRows,
         images: str | None = None,
     ) -> None:
         self.path, self.fields, self.bad_rows, self.images = path, list(fields), bad_rows, images
-        self.hub = path.startswith(PREFIX)
-        self.files = [] if self.hub else files_of(path, format)
-        self.format = None if self.hub else format or format_of(path, self.files, self.fields)
+        self.reader = reader_of(path, format, self.fields)
+        self.files = self.reader.files(path)
 
     def __iter__(self) -> Iterator[Row]:
         for row in self.with_problems():
@@ -92,39 +46,21 @@ class Rows(Iterable[Row]):
 
     def with_problems(self) -> Iterator[Row]:
         """All rows, those that could not be read with their `problem`."""
-        folder = pictures_in(self.format, self.files, self.images)
-        if not folder:
-            yield from self._read()
-            return
-        for row in self._read():
-            row.folder = folder
+        self.reader.check(self.fields, self.path)
+        folder = self.images or self.reader.images_in(self.files)
+        for row in self.reader.read(self.files, self.fields, images=self.images):
+            if folder:
+                row.folder = folder
             yield row
-
-    def _read(self) -> Iterator[Row]:
-        if self.hub:
-            return read_hub(self.path, self.fields)
-        if self.format in PICTURED:
-            return read_pictured(self.format, self.files, self.fields, self.images)
-        if self.format == "text" or len(self.files) > 1:
-            return read_parallel(self.files, self.fields)
-        return READERS[self.format or "tsv"](self.files[0], self.fields)
 
     def fingerprint(self) -> str:
         """A hash of the names and of every byte of the files: what the rows depend on."""
-        made_of = self.path, self.format, self.fields, *([self.images] if self.images else [])
+        options = {key: value for key, value in as_data(self.reader).items() if key != "type"}
+        chosen = [item for item in (self.images, options) if item]
+        made_of = self.path, self.reader.type, self.fields, *chosen
         digest = hashlib.blake2b(repr(made_of).encode(), digest_size=16)
-        if self.hub:
-            for row in self.with_problems():
-                digest.update(repr((sorted(row.items()), row.problem)).encode())
-        for file in [*self.files, *beside(self.format, self.files)]:
-            if file.is_dir():
-                names = sorted(os.listdir(file)) if self.format in FOLDERS else picture_names(file)
-                digest.update("\n".join(names).encode(errors="surrogateescape"))
-                continue
-            digest.update(hashlib.blake2b(str(file.stat().st_size).encode()).digest())
-            with file.open("rb") as stream:
-                while part := stream.read(1 << 20):
-                    digest.update(part)
+        for piece in self.reader.content(self.files, self.fields):
+            digest.update(piece)
         return digest.hexdigest()
 
 
@@ -148,29 +84,42 @@ class ManyRows(Iterable[Row]):
         ).hexdigest()
 
 
-def files_of(path: str, format: Format | None) -> list[Path]:
-    """One file, or several joined with + (unless a file of that very name exists); a folder of pictures."""
-    if format in PICTURED:
-        return pictured_files(path, format)
-    if format in FOLDERS and Path(path).is_dir():
-        return [Path(path)]
-    if "+" not in path or Path(path).exists():
-        return [find(path)]
-    return [find(part) for part in path.split("+")]
+def reader_of(path: str, format: str | Reader | None, fields: Sequence[str]) -> Reader:
+    """The reader a format names; without one, the reader of such names or files."""
+    readers: list[type[Reader]] = [part("reader", name) for name in names("reader")]
+    for reader in readers:
+        if reader.prefix and path.startswith(reader.prefix):
+            return reader()
+    if isinstance(format, Reader):
+        return format
+    if format is None and len(joined(path)) > 1:
+        format = "text"
+    if format is None:
+        format = format_of(find(path), readers, fields)
+    named: Reader = choose("reader", format, {})
+    return named
 
 
-def format_of(path: str, files: Sequence[Path], fields: Sequence[str]) -> Format:
-    if len(files) > 1:
-        return "text"
-    known = FORMATS.get(kind(files[0]))
-    if known:
-        return known
+def format_of(file: Path, readers: Sequence[type[Reader]], fields: Sequence[str]) -> str:
+    """The name of the one reader that claims the suffix of a file; `text` for one text a line."""
+    suffix = kind(file)
+    claimed = [reader.type for reader in readers if suffix in reader.suffixes]
+    if len(claimed) == 1:
+        return claimed[0]
+    if claimed:
+        raise RegardError(
+            f"the readers {' and '.join(claimed)} both read {suffix} files.",
+            where=str(file),
+            fix=f"Choose one: format: {claimed[0]}",
+        )
     if len(fields) == 1:
         return "text"
+    known = ", ".join(suffix for reader in readers for suffix in reader.suffixes)
     raise RegardError(
-        f"the name does not tell the format: {kind(files[0]) or 'no extension'}.",
-        where=path,
-        fix=f"Rename it to one of {', '.join(FORMATS)} (.gz, .xz, .zst may follow), or join parallel files with +.",
+        f"the name does not tell the format: {suffix or 'no extension'}.",
+        where=str(file),
+        fix=f"Rename it to one of {known} ({', '.join(COMPRESSIONS)} may follow), set format, or join parallel files "
+        "with +.",
     )
 
 
@@ -178,18 +127,17 @@ def read_rows(
     path: str | Path | Sequence[str | Path],
     *,
     fields: Sequence[str],
-    format: Format | None = None,
+    format: str | Reader | None = None,
     bad_rows: BadRows = "stop",
     images: str | None = None,
 ) -> Rows | ManyRows:
     """The rows of a file, of parallel files "a.en+a.de", of `hf:name[:config]:split`, or of several of these.
 
     fields     those wanted, in the order of the cells where there is no header
-    format     told by the extension, unless given
+    format     the name of a reader, or a reader; chosen by the extension when absent
     bad_rows   what iterating does with rows that cannot be read: stop with an error, or skip them. A `Dataset` sees
                them in any case and follows its own `on_bad`.
-
-    images     the folder or zip archive of the pictures that rows name; beside the file when absent
+    images     the folder or zip archive of the images that rows name; beside the file when absent
 
     Files are read as a stream, anew for each iteration; that they exist is checked at once.
     """
@@ -203,7 +151,7 @@ def read_rows(
 
 
 def values(rows: Iterable[Row], *fields: str) -> Iterator[str]:
-    """The texts of some fields, blank and missing ones left out: what a column learns from."""
+    """The texts of some fields, blank and missing ones left out: what a column is fitted to."""
     for row in rows:
         for field in fields:
             text = row.get(field)

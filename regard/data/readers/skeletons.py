@@ -9,35 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from regard.data.readers.known import refuse_strangers
+from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.data.skeletons import SkeletonName
 from regard.errors import RegardError
+from regard.parts import register
 
-FIELDS = ("series", "action", "subject", "episode")
 
+@register("reader", "skeletons")
+class SkeletonsReader(Reader):
+    """A folder of skeleton files, a row for each."""
 
-def read_skeletons(path: Path, fields: Sequence[str]) -> Iterator[Row]:
-    refuse_strangers("a folder of skeleton files", FIELDS, fields, path)
-    if not path.is_dir():
-        raise RegardError(
-            "expected a folder of skeleton files, received a file.",
-            where=str(path),
-            fix="Unpack it first: tar xf",
-        )
-    named = [(name, file) for file in path.iterdir() if (name := SkeletonName.of(file.name)) is not None]
-    if not named:
-        raise RegardError(
-            "the folder has no skeleton files.",
-            where=str(path),
-            fix="They are named aAA_sSS_eEE_skeleton.txt: name the folder in which they lie.",
-        )
-    for name, file in sorted(named, key=lambda pair: pair[1].name):
-        values = {
-            "series": file.name,
-            "action": str(name.action),
-            "subject": str(name.subject),
-            "episode": str(name.episode),
-        }
-        yield Row(values, file=str(file), folder=str(path))
+    about: ClassVar[str] = "a folder of skeleton files"
+    fields: ClassVar[tuple[str, ...]] = ("series", "action", "subject", "episode")
+    folder: ClassVar[bool] = True
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        if not path.is_dir():
+            raise RegardError(
+                "expected a folder of skeleton files, received a file.",
+                where=str(path),
+                fix="Unpack it first: tar xf",
+            )
+        named = [(name, file) for file in path.iterdir() if (name := SkeletonName.of(file.name)) is not None]
+        if not named:
+            raise RegardError(
+                "the folder has no skeleton files.",
+                where=str(path),
+                fix="They are named aAA_sSS_eEE_skeleton.txt: name the folder in which they lie.",
+            )
+        for name, file in sorted(named, key=lambda pair: pair[1].name):
+            values = {
+                "series": file.name,
+                "action": str(name.action),
+                "subject": str(name.subject),
+                "episode": str(name.episode),
+            }
+            yield Row(values, file=str(file), folder=str(path))

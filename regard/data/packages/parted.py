@@ -1,0 +1,27 @@
+"""Cutting a set of entries into parts that share none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from regard.errors import RegardError
+
+
+def parted(
+    entries: Sequence[str], *, seed: int, train: int | None, dev: int, test: int, name: str
+) -> dict[str, list[str]]:
+    """Distinct entries, sorted, then shuffled: test first, then dev, then train (all that remain, unless limited)."""
+    left = sorted(set(entries))
+    if len(left) <= dev + test:
+        raise RegardError(
+            f"dev and test ask for {dev + test} of {len(left)} entries; none is left to train on.",
+            where=name,
+        )
+    Random(seed).shuffle(left)
+    rest = left[dev + test :]
+    return {
+        "train": rest if train is None else rest[:train],
+        "dev": left[test : dev + test],
+        "test": left[:test],
+    }

@@ -1,0 +1,96 @@
+"""A reader: how the rows of one file format are read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from regard.data.readers.opening import find
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+from regard.parts import Options
+
+
+class Reader(Options):
+    """One format. Registered with `@register("reader", NAME)`, and chosen by `format: NAME` or by a file's name."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Of the files it reads where no format is given: (".tsv", ".tab")."""
+    prefix: ClassVar[str] = ""
+    """Of names it reads that are no paths: "hf:"."""
+    about: ClassVar[str] = "a file"
+    """What it reads, for messages: "a bAbI file"."""
+    fields: ClassVar[tuple[str, ...]] = ()
+    """All fields its rows can have, where the format determines them."""
+    folder: ClassVar[bool] = False
+    """Whether it reads a folder."""
+    several: ClassVar[str] = ""
+    """The files it reads, where these are more than one: "IMAGES+LABELS"."""
+
+    def files(self, path: str) -> list[Path]:
+        """The files, or the folder, that a path names. That they exist is checked."""
+        if self.folder and Path(path).is_dir():
+            return [Path(path)]
+        parts = joined(path)
+        if len(parts) != self.several.count("+") + 1:
+            count = "two files" if self.several else "one file"
+            fix = (
+                f"Join them with +: {self.several}"
+                if self.several
+                else "Remove format to read parallel texts."
+            )
+            raise RegardError(
+                f"format: {self.type} takes {count}, received {len(parts)}.", where=path, fix=fix
+            )
+        return [find(part) for part in parts]
+
+    @abstractmethod
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        """The rows, each with at least the given fields that it has.
+
+        images   the folder or archive of the images that rows name, where it is given
+        """
+
+    def check(self, fields: Sequence[str], where: str) -> None:
+        """Refuse fields that the format does not have."""
+        unknown = [field for field in fields if self.fields and field not in self.fields]
+        if unknown:
+            raise RegardError(
+                f"{self.about} has the fields {', '.join(self.fields)}, but no {unknown[0]}.",
+                where=where,
+                fix=f"Name the columns so, or give a column  field: {self.fields[0]}.",
+            )
+
+    def images_in(self, files: Sequence[Path]) -> str:
+        """The folder that holds the images its rows name, where no other is given; "": beside the files."""
+        return ""
+
+    def beside(self, files: Sequence[Path]) -> list[Path]:
+        """Further files that are read though the path does not name them."""
+        return []
+
+    def listed(self, folder: Path) -> list[str]:
+        """The names in a folder on which its rows depend."""
+        return sorted(os.listdir(folder))
+
+    def content(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[bytes]:
+        """Everything the rows depend on: names in folders, bytes of files. The cache is keyed by a hash of it."""
+        for file in [*files, *self.beside(files)]:
+            if file.is_dir():
+                yield "\n".join(self.listed(file)).encode(errors="surrogateescape")
+                continue
+            yield hashlib.blake2b(str(file.stat().st_size).encode()).digest()
+            with file.open("rb") as stream:
+                while part := stream.read(1 << 20):
+                    yield part
+
+
+def joined(path: str) -> list[str]:
+    """ "a.en+a.de" → its files; one where there is no +, or where a file of that very name exists."""
+    return path.split("+") if "+" in path and not Path(path).exists() else [path]

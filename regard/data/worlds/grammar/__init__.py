@@ -1,7 +1,0 @@
-"""English sentences with their tags and dependency trees, ambiguous in the way English is."""
-
-from regard.data.worlds.grammar.grammar import Grammar
-from regard.data.worlds.grammar.sentence import Node, Sentence
-from regard.data.worlds.grammar.world import GrammarWorld
-
-__all__ = ["Grammar", "GrammarWorld", "Node", "Sentence"]

@@ -1,7 +1,0 @@
-"""Pairs of sentences of which one follows from the other, contradicts it, or neither."""
-
-from regard.data.worlds.inference.meaning import Event, Meaning, Thing, relation
-from regard.data.worlds.inference.wording import say
-from regard.data.worlds.inference.world import InferenceWorld
-
-__all__ = ["Event", "InferenceWorld", "Meaning", "Thing", "relation", "say"]

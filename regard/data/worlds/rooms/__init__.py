@@ -1,5 +1,0 @@
-"""Stories about people, rooms and objects, with questions whose supporting facts are known."""
-
-from regard.data.worlds.rooms.world import RoomsWorld
-
-__all__ = ["RoomsWorld"]

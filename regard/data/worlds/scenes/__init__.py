@@ -1,5 +1,0 @@
-"""Drawn scenes of coloured shapes, with captions and questions whose words refer to known places."""
-
-from regard.data.worlds.scenes.world import ScenesWorld
-
-__all__ = ["ScenesWorld"]

@@ -1,0 +1,166 @@
+"""The films world: small films of shapes that act, told in a sentence whose words have frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from regard.data.arrays import array_uri
+from regard.data.provider import RowCount, Splits, numbered
+from regard.data.ragged import Array
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.films.actions import ACTIONS, POSE, Action, perform
+from regard.worlds.films.drawing import COLOURS, ROUND, SHAPES, blank, coverage, paint
+from regard.worlds.world import World
+
+RADIUS = 5.0
+FRAMES = 5
+"""Frames of one action; jumps and circles would be hard to tell in fewer."""
+MOST_EVENTS = 5
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A shape stands there, acts, and stands there again.
+
+    start, stop    its frames among those of the film, the one after the last
+    first, last    … in which the shape acts
+    others         shapes that stand by, with their colours
+    """
+
+    shape: str
+    colour: str
+    action: Action
+    start: int
+    first: int
+    last: int
+    stop: int
+    others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """What is told of it."""
+        return ["the", self.colour, self.shape, *self.action.name.split()]
+
+
+@register("world", "films")
+class FilmsWorld(World):
+    """Films of one or more shots; in each of them a shape does something.
+
+        film → the red square moves left then the blue ring grows
+
+    `action` is what the first shape does and `moment` when it does so. `places` says for each word of the caption that
+    names a color or a shape in which frames it is visible, and for the words of the action in which it happens, as
+    fractions of the film.
+    """
+
+    train: RowCount = 4_000
+    """Number of films."""
+    dev: RowCount = 300
+    test: RowCount = 1_000
+    events: int = 2
+    """Most shots of a film; films with one, two, … are equally many."""
+    others: int = 0
+    """Shapes that stand by in each shot and are not mentioned."""
+    size: int = 24
+    """Width and height of a frame, in pixels."""
+    pause: int = 1
+    """Most frames in which nothing happens, at the beginning and at the end of each shot."""
+
+    fields: ClassVar[tuple[str, ...]] = ("film", "action", "moment", "caption", "places")
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Self:
+        for option, least, most in (
+            ("events", 1, MOST_EVENTS),
+            ("others", 0, len(SHAPES) - 1),
+            ("size", 24, 512),
+            ("pause", 0, 100),
+        ):
+            if not least <= getattr(self, option) <= most:
+                raise RegardError(f"{option} is {getattr(self, option)}, expected {least} to {most}.")
+        return self
+
+    def splits(self) -> Splits:
+        sizes = {"train": self.train, "dev": self.dev, "test": self.test}
+        return {
+            # Each split has a generator of its own, so that it stays the same whatever the sizes of the others.
+            split: numbered(
+                self.type, split, self._rows(np.random.default_rng([self.seed, place]), sizes[split])
+            )
+            for place, split in enumerate(sizes)
+        }
+
+    def _rows(self, generator: np.random.Generator, size: int) -> Iterator[dict[str, str]]:
+        for number in range(size):
+            shots = self._script(generator, 1 + number % self.events)
+            length = shots[-1].stop
+            yield {
+                "film": array_uri(np.concatenate([self._frames(generator, shot) for shot in shots])),
+                "action": shots[0].action.name,
+                "moment": f"0:{_span(shots[0].first, shots[0].last, length)}",
+                "caption": " then ".join(" ".join(shot.words) for shot in shots),
+                "places": _places(shots),
+            }
+
+    def _script(self, generator: np.random.Generator, events: int) -> list[Shot]:
+        """Who does what when."""
+        shots: list[Shot] = []
+        start = 0
+        for _ in range(events):
+            shape, *shapes = generator.permutation(list(SHAPES)).tolist()
+            colour, *colours = generator.permutation(list(COLOURS)).tolist()
+            possible = [action for action in ACTIONS.values() if not (action.corners and shape in ROUND)]
+            action = possible[int(generator.integers(len(possible)))]
+            before, after = generator.integers(self.pause + 1, size=2).tolist()
+            first, last = start + before, start + before + FRAMES
+            others = tuple(zip(shapes, colours, strict=False))[: self.others]
+            shots.append(Shot(shape, colour, action, start, first, last, last + after, others))
+            start = last + after
+        return shots
+
+    def _frames(self, generator: np.random.Generator, shot: Shot) -> Array:
+        """(T, size, size, 3) uint8 of a shot; who acts is in front of who stands by."""
+        length = shot.stop - shot.start
+        frames = blank(length, self.size)
+        for shape, colour in shot.others:
+            still = self._poses(generator, (0.0, 0.0, 0.0, 0.0), length)
+            paint(frames, coverage(shape, still, self.size), colour)
+        poses = self._poses(generator, shot.action.reach, length)
+        perform(shot.action, poses, shot.first - shot.start, shot.last - shot.start)
+        paint(frames, coverage(shot.shape, poses, self.size), shot.colour)
+        return np.rint(frames).astype(np.uint8)
+
+    def _poses(
+        self, generator: np.random.Generator, reach: tuple[float, float, float, float], length: int
+    ) -> Array:
+        """(T, 5) of a shape that stands still at a place from which nothing within its reach leaves the frame."""
+        left, right, up, down = reach
+        start = {
+            "x": generator.uniform(RADIUS + left, self.size - RADIUS - right),
+            "y": generator.uniform(RADIUS + up, self.size - RADIUS - down),
+            "radius": RADIUS,
+            "angle": 0.0,
+            "seen": 1.0,
+        }
+        return np.tile([start[name] for name in POSE], (length, 1))
+
+
+def _span(first: int, last: int, length: int) -> str:
+    return f"{first / length:.4f},{last / length:.4f}"
+
+
+def _places(shots: list[Shot]) -> str:
+    """`1:0.0000,0.5000 2:0.0000,0.5000 3:0.1000,0.4000 …`: the words of each shot but `the`, at their frames."""
+    found, token, length = [], 0, shots[-1].stop
+    for shot in shots:
+        there, acting = _span(shot.start, shot.stop, length), _span(shot.first, shot.last, length)
+        found += [f"{token + 1}:{there}", f"{token + 2}:{there}"]
+        found += [f"{token + place}:{acting}" for place in range(3, len(shot.words))]
+        token += len(shot.words) + 1  # and the word `then`
+    return " ".join(found)

@@ -1,0 +1,5 @@
+"""Formulas in LaTeX, and how they look."""
+
+from regard.worlds.formulas.world import FormulasWorld
+
+__all__ = ["FormulasWorld"]

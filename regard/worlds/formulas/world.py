@@ -1,0 +1,90 @@
+"""The formulas world: pictures of formulas, to be written in LaTeX, and where each token stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from regard.data.drawn import as_value
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.formulas.boxes import Box, origin, painted
+from regard.worlds.formulas.expressions import Writer
+from regard.worlds.formulas.typeface import Typeface
+from regard.worlds.world import World
+
+
+@register("world", "formulas")
+class FormulasWorld(World):
+    """Images of formulas: fractions, sub- and superscripts, roots, Greek letters, sums and brackets, in gray.
+
+    The symbols are drawn by matplotlib's mathtext, each once, and composed here: mathtext itself takes tens of
+    milliseconds for a formula, this a quarter of one, and knows the box of each token.
+    """
+
+    train: RowCount = 10_000
+    """Number of rows; no formula occurs twice, in one split or in two."""
+    dev: RowCount = 300
+    test: RowCount = 1_000
+    height: int = 32
+    """Height of the image, in pixels; a formula that does not fit is drawn anew."""
+    width: int = 128
+    """Width of the image, in pixels."""
+    most: int = 24
+    """Most tokens of a formula."""
+
+    fields: ClassVar[tuple[str, ...]] = ("image", "formula", "places")
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Self:
+        for option, least in (("height", 32), ("width", 64), ("most", 10)):
+            if getattr(self, option) < least:
+                raise RegardError(f"{option} is {getattr(self, option)}, expected {least} or more.")
+        return self
+
+    def splits(self) -> Splits:
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
+        seen: set[str] = set()
+        typeface = Typeface()
+        rows = {
+            split: numbered(
+                self.type, split, self._rows(Random(f"{self.seed} {split}"), typeface, size, seen)
+            )
+            for split, size in sizes.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test")}
+
+    def _rows(
+        self, random: Random, typeface: Typeface, size: int, seen: set[str]
+    ) -> Iterator[dict[str, str]]:
+        while size > 0:
+            writer = Writer(typeface, random)
+            box = writer.formula()
+            formula = " ".join(writer.tokens)
+            fits = (
+                box.width <= self.width - 4 and box.height <= self.height and len(writer.tokens) <= self.most
+            )
+            if fits and formula not in seen:
+                seen.add(formula)
+                size -= 1
+                picture = painted(box, self.height, self.width)
+                yield {
+                    "image": as_value(picture, self.type),
+                    "formula": formula,
+                    "places": self._places(box),
+                }
+
+    def _places(self, box: Box) -> str:
+        """token:x0,y0,x1,y1 of every token that is drawn; braces and the signs of scripts are not."""
+        left, baseline = origin(box, self.height)
+        found = {}
+        for mark in box.marks:
+            x, y, (high, wide) = left + mark.x, baseline + mark.y, mark.ink.shape
+            corners = (x / self.width, y / self.height, (x + wide) / self.width, (y + high) / self.height)
+            found[mark.token] = ",".join(f"{corner:.4f}" for corner in corners)
+        return " ".join(f"{token}:{found[token]}" for token in sorted(found))

@@ -1,0 +1,37 @@
+"""Prepositional phrases: which ones a word can take, and that the words alone decide where they hang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from regard.worlds.grammar.lexicon import LICENCES
+from regard.worlds.grammar.sentence import Node
+
+Meaning = tuple[str, str]
+"""A preposition and the kind of its noun."""
+
+
+def licensed(host: Node, meaning: Meaning) -> bool:
+    """Whether such a phrase can hang from this word."""
+    return bool(LICENCES[meaning] & host.kind)
+
+
+def free_meanings(host: Node, open_words: Iterable[Node]) -> list[Meaning]:
+    """The phrases `host` can take, without those that a word nearer to where they would stand can take too."""
+    nearer: list[Node] = []
+    for word in open_words:
+        if word is host:
+            break
+        nearer.append(word)
+    return [
+        meaning
+        for meaning in LICENCES
+        if licensed(host, meaning) and not any(licensed(word, meaning) for word in nearer)
+    ]
+
+
+def choose_meaning(host: Node, edge: Node, generator: Random) -> Meaning | None:
+    """One of the phrases that would hang from `host` at the right end of `edge`; None where there is none."""
+    free = free_meanings(host, edge.right_edge())
+    return generator.choice(free) if free else None

@@ -1,0 +1,60 @@
+"""The grammar world: sentences, tags and trees, in splits that share no sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.grammar.grammar import Grammar
+from regard.worlds.world import World
+
+SHORTEST = 6
+
+
+@register("world", "grammar")
+class GrammarWorld(World):
+    """English sentences with the tag and the head of each word (`grammar.py` says what is ambiguous about them)."""
+
+    train: RowCount = 5_000
+    """Number of sentences; none occurs twice, in one split or in two."""
+    dev: RowCount = 500
+    test: RowCount = 1_000
+    max_words: int = 25
+    """Longest sentence, counting the full stop."""
+    crossing: float = 0.0
+    """Share of the sentences whose tree may be non-projective."""
+
+    fields: ClassVar[tuple[str, ...]] = ("words", "tags", "tree")
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Self:
+        if self.max_words < SHORTEST:
+            raise RegardError(f"max_words is {self.max_words}, expected at least {SHORTEST}.")
+        if not 0.0 <= self.crossing <= 1.0:
+            raise RegardError(f"crossing is {self.crossing}, expected a share from 0 to 1.")
+        return self
+
+    def splits(self) -> Splits:
+        grammar, seen = Grammar(Random(self.seed), crossing=self.crossing), set[str]()
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
+        rows = {
+            split: numbered(self.type, split, self._rows(grammar, size, seen))
+            for split, size in sizes.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test")}
+
+    def _rows(self, grammar: Grammar, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
+        while size:
+            sentence = grammar.sentence()
+            if len(sentence) > self.max_words or sentence.text in seen:
+                continue
+            seen.add(sentence.text)
+            size -= 1
+            yield {"words": sentence.text, "tags": " ".join(sentence.tags), "tree": sentence.tree}

@@ -1,0 +1,28 @@
+"""The words of the inference world: some of the grammar world's, and how their meanings stand to each other."""
+
+from __future__ import annotations
+
+from regard.worlds.grammar.lexicon import POSSESSIVES
+
+PEOPLE = ("man", "woman", "king", "doctor", "farmer", "cook")
+ANIMALS = ("dog", "cat", "horse", "fox", "wolf")
+THINGS = ("key", "cup", "lamp", "ring")
+CLOTHES = ("hat", "coat", "mask")
+PLACES = ("garden", "village", "park")
+
+KINDS = {"person": PEOPLE, "animal": ANIMALS, "object": THINGS, "garment": CLOTHES, "place": PLACES}
+KIND_OF = {noun: kind for kind, nouns in KINDS.items() for noun in nouns}
+"""The hypernym of each noun: what is true of a dog is true of an animal."""
+
+TRAITS = ("old", "big", "happy", "rich", "clean", "small", "tired", "quiet")
+"""They apply to a thing whatever else it is: a big happy dog is big, and it is happy."""
+OWNERS = tuple(dict.fromkeys(POSSESSIVES))
+MANNERS = ("quickly", "often", "again")
+
+ABOUT_LIVING = (("chased", "hugged"), ("loved", "feared"))
+ABOUT_THINGS = (("found", "lost"), ("bought", "sold"))
+ALONE = (("slept", "worked"), ("walked", "waited"))
+OPPOSITE = {
+    verb: other for pair in (*ABOUT_LIVING, *ABOUT_THINGS, *ALONE) for verb, other in (pair, pair[::-1])
+}
+"""Verbs of which at most one is true of the same people and things."""

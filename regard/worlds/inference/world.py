@@ -1,0 +1,117 @@
+"""The inference world: pairs of sentences and how they stand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.grammar.sentence import Sentence
+from regard.worlds.inference.edits import Edits
+from regard.worlds.inference.meaning import Meaning, relation
+from regard.worlds.inference.premises import Premises
+from regard.worlds.inference.wording import say
+from regard.worlds.world import World
+
+LABELS = ("entailment", "contradiction", "neutral")
+UNTOLD = ("the", "was")
+"""Words that are wherever a phrase of their kind is: their heads tell nothing."""
+
+
+@register("world", "inference")
+class InferenceWorld(World):
+    """Natural-logic pairs: a hypothesis follows from its premise, contradicts it, or neither, a third of the rows each.
+
+    Fields: premise, hypothesis, relation, and the trees premise_tree and hypothesis_tree. Sentences are made with the
+    grammar world's words and trees. A hypothesis says less than its premise, says it in the passive, calls a dog an
+    animal; in a neutral one some word has another head; in a contradiction something is denied. A neutral hypothesis
+    must show a pair of a word and its head that the premise does not have (agent and patient of an active verb have the
+    same head, so that they are not exchanged).
+    """
+
+    train: RowCount = 12_000
+    """Number of pairs; none occurs twice, in one split or in two."""
+    dev: RowCount = 500
+    test: RowCount = 1_000
+    joined: float = 0.35
+    """Share of premises that join two events with "and"."""
+    max_words: int = 18
+    """Longest sentence."""
+
+    fields: ClassVar[tuple[str, ...]] = (
+        "premise",
+        "hypothesis",
+        "relation",
+        "premise_tree",
+        "hypothesis_tree",
+    )
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Self:
+        if not 0.0 <= self.joined <= 1.0:
+            raise RegardError(f"joined is {self.joined}, expected a share from 0 to 1.")
+        if self.max_words < 10:
+            raise RegardError(f"max_words is {self.max_words}, expected at least 10.")
+        return self
+
+    def splits(self) -> Splits:
+        generator, seen = Random(self.seed), set[tuple[str, str]]()
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
+        rows = {
+            split: numbered(self.type, split, self._rows(generator, size, seen))
+            for split, size in sizes.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test")}
+
+    def _rows(self, generator: Random, size: int, seen: set[tuple[str, str]]) -> Iterator[dict[str, str]]:
+        premises, edits = Premises(generator, joined=self.joined), Edits(generator)
+        while size:
+            label = generator.choice(LABELS)
+            premise, hypothesis = draw_pair(label, premises, edits)
+            first, second = say(premise), say(hypothesis)
+            if max(len(first), len(second)) > self.max_words or (first.text, second.text) in seen:
+                continue
+            seen.add((first.text, second.text))
+            size -= 1
+            yield {
+                "premise": first.text,
+                "hypothesis": second.text,
+                "relation": label,
+                "premise_tree": first.tree,
+                "hypothesis_tree": second.tree,
+            }
+
+
+def draw_pair(label: str, premises: Premises, edits: Edits) -> tuple[Meaning, Meaning]:
+    """A premise and a hypothesis that stand so to each other, drawn until they do."""
+    while True:
+        premise = premises.draw()
+        hypothesis: Meaning | None = edits.shrink(premise)
+        if hypothesis is not None and label == "contradiction":
+            hypothesis = edits.deny(hypothesis)
+        elif hypothesis is not None and label == "neutral":
+            hypothesis = edits.disturb(hypothesis)
+        if hypothesis is None or relation(premise, hypothesis) != label:
+            continue
+        if label == "neutral" and not _shows(say(premise), say(hypothesis)):
+            continue
+        return premise, edits.generalise(hypothesis, premise)
+
+
+def _shows(premise: Sentence, hypothesis: Sentence) -> bool:
+    """Whether the hypothesis has a word of the premise with a head that this word does not have there."""
+    known = _pairs(premise)
+    return any(
+        pair not in known for pair in _pairs(hypothesis) if pair[0] in premise.words and pair[0] not in UNTOLD
+    )
+
+
+def _pairs(sentence: Sentence) -> set[tuple[str, str]]:
+    words = ("", *sentence.words)
+    return {(word, words[head]) for word, head in zip(sentence.words, sentence.heads, strict=True)}

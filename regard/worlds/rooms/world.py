@@ -1,0 +1,102 @@
+"""The rooms world: stories, questions, answers and supporting facts, in splits that share no story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.rooms.life import OBJECTS, PEOPLE, ROOMS, Life
+from regard.worlds.rooms.questions import questions
+from regard.worlds.world import World
+
+LEAST = 5
+
+
+@register("world", "rooms")
+class RoomsWorld(World):
+    """People move between rooms and carry objects; one question a story.
+
+    mary went to the kitchen. mary took the milk. john moved to the office. mary travelled to the garden.
+    where is the milk → garden, because of lines 1 and 3 (counted from 0)
+    """
+
+    train: RowCount = 10_000
+    """Number of stories; none occurs twice, in one split or in two."""
+    dev: RowCount = 500
+    test: RowCount = 1_000
+    people: int = 5
+    """Number of people, 5 to 8; two to four of them meet in a story."""
+    rooms: int = 6
+    """Number of rooms, 5 to 8."""
+    objects: int = 5
+    """Number of objects, 5 to 8."""
+    shortest: int = 4
+    """Fewest lines of a story; lengths are uniform."""
+    longest: int = 15
+    """Most lines of a story."""
+    facts: int = 0
+    """2 or 3: only questions with that many supporting facts; 0: both, equally many."""
+
+    fields: ClassVar[tuple[str, ...]] = ("story", "question", "answer", "facts")
+
+    @model_validator(mode="after")
+    def _can_be_told(self) -> Self:
+        for option, known in (("people", PEOPLE), ("rooms", ROOMS), ("objects", OBJECTS)):
+            if not LEAST <= getattr(self, option) <= len(known):
+                raise RegardError(f"{option} is {getattr(self, option)}, expected {LEAST} to {len(known)}.")
+        if not 4 <= self.shortest <= self.longest:
+            raise RegardError(
+                f"stories have {self.shortest} to {self.longest} lines, expected at least 4 and no less than shortest."
+            )
+        if self.facts != 2 and self.longest < 6:
+            raise RegardError(
+                f"stories have at most {self.longest} lines, too few for three facts.",
+                fix="Set longest to 6 or more, or facts to 2.",
+            )
+        if self.facts not in (0, 2, 3):
+            raise RegardError(f"facts is {self.facts}, expected 2, 3 or 0 for both.", fix="Leave it out.")
+        return self
+
+    def splits(self) -> Splits:
+        generator, seen = Random(self.seed), set[str]()
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
+        rows = {
+            split: numbered(self.type, split, self._rows(generator, size, seen))
+            for split, size in sizes.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test")}
+
+    def _rows(self, generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
+        for number in range(size):
+            wanted = self.facts or 2 + number % 2
+            row = self._row(generator, wanted)
+            while row is None or row["story"] in seen:
+                row = self._row(generator, wanted)
+            seen.add(row["story"])
+            yield row
+
+    def _row(self, generator: Random, facts: int) -> dict[str, str] | None:
+        """A story with a question of so many facts; None where nothing of the kind can be asked about it."""
+        lines = generator.randint(self.shortest, self.longest)
+        cast = generator.sample(PEOPLE[: self.people], generator.randint(2, 4))
+        life = Life(generator, cast, ROOMS[: self.rooms], OBJECTS[: self.objects])
+        events = life.live(lines)
+        possible = [question for question in questions(events) if len(question.facts) == facts]
+        if not possible:
+            return None
+        # Of two kinds of the same number of facts, the one with fewer questions is not to be the rarer one.
+        kind = generator.choice(sorted({question.text.split()[1] for question in possible}))
+        asked = generator.choice([question for question in possible if question.text.split()[1] == kind])
+        return {
+            "story": " ".join(f"{event.told(generator)}." for event in events),
+            "question": asked.text,
+            "answer": asked.answer,
+            "facts": " ".join(map(str, asked.facts)),
+        }

@@ -1,0 +1,5 @@
+"""Drawn scenes of coloured shapes, with captions and questions whose words refer to known places."""
+
+from regard.worlds.scenes.world import ScenesWorld
+
+__all__ = ["ScenesWorld"]

@@ -1,0 +1,130 @@
+"""What can be asked about a scene, the answer, and the things it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from random import Random
+
+from regard.worlds.scenes.placing import ORDERED
+from regard.worlds.scenes.things import COLOURS, SHAPES, Scene, Thing
+
+ATTRIBUTES = ("size", "colour", "shape")
+ASKED = {"size": "how large is the {}", "colour": "what colour is the {}", "shape": "what shape is the {}"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """about: the things one has to look at; none where the answer is that there are none.
+
+    apart: one after the other, because it matters which is which, or whether they are the same.
+    """
+
+    text: str
+    answer: str
+    about: tuple[Thing, ...]
+    apart: bool = False
+
+    def places(self, pixels: int) -> str:
+        """0:… of the things looked at together; 0:… 1:… of those looked at one after the other."""
+        return " ".join(
+            f"{number if self.apart else 0}:{thing.place(pixels)}" for number, thing in enumerate(self.about)
+        )
+
+
+def ask(scene: Scene, pixels: int, generator: Random) -> Question:
+    """A question of a random kind, of those that this scene allows.
+
+    what colour is the large star        also its size and its shape
+    how many circles are there           0 to the number of things
+    is there a red ring                  yes or no, as often
+    is the square left of the red ring   or right of, above, below; yes or no, as often
+    """
+    while True:
+        question = generator.choice(KINDS)(scene, pixels, generator)
+        if question is not None:
+            return question
+
+
+def _named(things: Scene, named: tuple[str, ...], like: Thing) -> list[Thing]:
+    return [thing for thing in things if all(getattr(thing, name) == getattr(like, name) for name in named)]
+
+
+def _words(thing: Thing, named: tuple[str, ...]) -> str:
+    """large red star, the attributes named alone; a thing where its shape is not."""
+    words = [getattr(thing, name) for name in ATTRIBUTES if name in named]
+    return " ".join(words if "shape" in named else [*words, "thing"])
+
+
+def _description(scene: Scene, thing: Thing, generator: Random, *, hidden: str = "") -> str | None:
+    """Words for this thing and no other of the scene, as few as will do; None where there are none."""
+    known = [name for name in ATTRIBUTES if name != hidden]
+    for number in range(1, len(known) + 1):
+        ways = [named for named in combinations(known, number) if len(_named(scene, named, thing)) == 1]
+        if ways:
+            return _words(thing, generator.choice(ways))
+    return None
+
+
+def _attribute(scene: Scene, pixels: int, generator: Random) -> Question | None:
+    thing, wanted = generator.choice(scene), generator.choice(ATTRIBUTES)
+    description = _description(scene, thing, generator, hidden=wanted)
+    if description is None:
+        return None
+    return Question(ASKED[wanted].format(description), getattr(thing, wanted), (thing,))
+
+
+def _count(scene: Scene, pixels: int, generator: Random) -> Question:
+    present = generator.random() < 0.75
+    shape = generator.choice(scene).shape if present else generator.choice(SHAPES)
+    plural = f"{shape}es" if shape == "cross" else f"{shape}s"
+    about = [thing for thing in scene if thing.shape == shape]
+    looked = tuple(about[:1] + about[1:][::-1])  # first the leftmost, then the rightmost: are these two?
+    return Question(f"how many {plural} are there", str(len(about)), looked, apart=True)
+
+
+def _existence(scene: Scene, pixels: int, generator: Random) -> Question | None:
+    """Of what is not there, its colour or its shape is, where that can be: each alone gives nothing away."""
+    thing = generator.choice(scene)
+    if generator.random() < 0.5:
+        about = tuple(_named(scene, ("colour", "shape"), thing))
+        return Question(f"is there a {thing.colour} {thing.shape}", "yes", about)
+    colour, shape = thing.colour, thing.shape
+    if generator.random() < 0.5:
+        colour = generator.choice(list(COLOURS))
+    else:
+        shape = generator.choice(SHAPES)
+    if any(other.colour == colour and other.shape == shape for other in scene):
+        return None
+    return Question(f"is there a {colour} {shape}", "no", ())
+
+
+def _relation(scene: Scene, pixels: int, generator: Random) -> Question | None:
+    if len(scene) < 2:
+        return None
+    first, second = generator.sample(scene, 2)
+    texts = [_description(scene, thing, generator) for thing in (first, second)]
+    if None in texts:
+        return None
+    true = generator.random() < 0.5
+    if generator.random() < 0.5:
+        is_left = first.x < second.x
+        word = "left of" if is_left == true else "right of"
+    else:
+        if abs(first.y - second.y) < ORDERED * pixels:
+            return None
+        is_above = first.y < second.y
+        word = "above" if is_above == true else "below"
+    text = f"is the {texts[0]} {word} the {texts[1]}"
+    return Question(text, "yes" if true else "no", (first, second), apart=True)
+
+
+# attributes are three kinds of questions in one
+KINDS: tuple[Callable[[Scene, int, Random], Question | None], ...] = (
+    _attribute,
+    _attribute,
+    _count,
+    _existence,
+    _relation,
+)

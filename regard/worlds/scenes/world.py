@@ -1,0 +1,103 @@
+"""The scenes world: pictures with captions, questions or labels, and the true place to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.scenes.captions import caption
+from regard.worlds.scenes.drawing import data_uri, drawn
+from regard.worlds.scenes.placing import placed
+from regard.worlds.scenes.questions import ask
+from regard.worlds.scenes.things import Scene
+from regard.worlds.world import World
+
+CROWDED = 4
+"""From so many things a scene is crowded."""
+
+
+@register("world", "scenes")
+class ScenesWorld(World):
+    """Scenes of 1 to `most` colored shapes, none of which hides another.
+
+        caption    a large red star and a small blue ring          and the region of each noun
+        question   what colour is the star → red                   and the regions it is about, and the caption
+        shape      star, of the leftmost thing                     and its region
+
+    Things are named from left to right.
+    """
+
+    train: RowCount = 10_000
+    """Number of rows; no scene occurs twice, in one split or in two."""
+    dev: RowCount = 500
+    test: RowCount = 1_000
+    crowded: RowCount = 500
+    """Rows of a further split whose scenes hold four things or more; only where `most` allows them."""
+    most: int = 5
+    """Most things in a scene."""
+    pixels: int = 48
+    """Height and width of the image; things grow with it, and shrink with `most`."""
+    task: Literal["caption", "question", "shape"] = "caption"
+    """What a row has beside the image."""
+    relations: bool = False
+    """Captions say how each thing lies to the next: above, below, beside instead of and."""
+
+    fields: ClassVar[tuple[str, ...]] = ("image", "caption", "question", "answer", "shape", "places")
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> Self:
+        if not 1 <= self.most <= 5:
+            raise RegardError(f"most is {self.most}, expected 1 to 5 things.")
+        if not 24 <= self.pixels <= 512:
+            raise RegardError(
+                f"pixels is {self.pixels}, expected 24 to 512: smaller shapes cannot be told apart."
+            )
+        return self
+
+    def splits(self) -> Splits:
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "crowded": self.crowded, "train": self.train}
+        if self.most < CROWDED:
+            del sizes["crowded"]
+        seen: set[Scene] = set()
+        rows = {
+            split: numbered(self.type, split, self._rows(number, split, size, seen))
+            for number, (split, size) in enumerate(sizes.items())
+        }
+        return {split: rows[split] for split in ("train", "dev", "test", "crowded") if split in rows}
+
+    def _rows(self, number: int, split: str, size: int, seen: set[Scene]) -> Iterator[dict[str, str]]:
+        generator = np.random.default_rng([self.seed, number])
+        asking = Random(f"{self.seed} {split}")
+        fewest = CROWDED if split == "crowded" else 1
+        while size > 0:
+            counts = generator.integers(fewest, self.most + 1, size=size)
+            for scene in placed(generator, counts, self.pixels, self.most):
+                if scene not in seen:
+                    seen.add(scene)
+                    size -= 1
+                    yield {
+                        "image": data_uri(drawn(scene, self.pixels, generator)),
+                        **self._told(scene, asking),
+                    }
+
+    def _told(self, scene: Scene, asking: Random) -> dict[str, str]:
+        if self.task == "caption":
+            text, places = caption(scene, self.pixels, relations=self.relations)
+            return {"caption": text, "places": places}
+        if self.task == "question":
+            question = ask(scene, self.pixels, asking)
+            return {
+                "question": question.text,
+                "answer": question.answer,
+                "caption": caption(scene, self.pixels, relations=self.relations)[0],
+                "places": question.places(self.pixels),
+            }
+        return {"shape": scene[0].shape, "places": f"0:{scene[0].place(self.pixels)}"}

@@ -1,0 +1,77 @@
+"""What the worlds of meaningless symbols share: `copy` and `reverse`, to see that a model learns at all."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from random import Random
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.worlds.world import World
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class SymbolWorld(World):
+    """Strings of letters with spaces between them; `long` has strings up to half again as long as the other splits."""
+
+    train: RowCount = 10_000
+    """Number of rows; no string occurs twice, in one split or in two."""
+    dev: RowCount = 500
+    test: RowCount = 500
+    long: RowCount = 500
+    """Rows of the split `long`."""
+    symbols: int = 20
+    """Number of letters used, 2 to 26."""
+    max_length: int = 12
+    """Longest string outside `long`."""
+
+    fields: ClassVar[tuple[str, ...]] = ("source", "target", "alignment")
+
+    @model_validator(mode="after")
+    def _enough_strings(self) -> Self:
+        if not 2 <= self.symbols <= len(LETTERS):
+            raise RegardError(f"symbols is {self.symbols}, expected 2 to {len(LETTERS)}.")
+        strings = sum(self.symbols**length for length in range(1, self.max_length + 1))
+        # Twice as many as are drawn, or drawing distinct ones would take forever.
+        if strings < 2 * (self.train + self.dev + self.test):
+            raise RegardError(
+                f"there are too few strings of {self.symbols} symbols up to length {self.max_length}.",
+                fix="Ask for fewer rows, more symbols or longer strings.",
+            )
+        return self
+
+    @abstractmethod
+    def order(self, length: int) -> list[int]:
+        """The source place of each target place."""
+
+    def splits(self) -> Splits:
+        generator, seen = Random(self.seed), set[str]()
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        sizes = {"dev": self.dev, "test": self.test, "long": self.long, "train": self.train}
+        rows = {
+            split: numbered(self.type, split, self._rows(generator, size, seen, far=split == "long"))
+            for split, size in sizes.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test", "long")}
+
+    def _rows(self, generator: Random, size: int, seen: set[str], *, far: bool) -> Iterator[dict[str, str]]:
+        low, high = (self.max_length + 1, self.max_length * 3 // 2) if far else (1, self.max_length)
+        while size:
+            letters = generator.choices(LETTERS[: self.symbols], k=generator.randint(low, max(low, high)))
+            source = " ".join(letters)
+            if source in seen:
+                continue
+            seen.add(source)
+            size -= 1
+            order = self.order(len(letters))
+            links = sorted((place, target) for target, place in enumerate(order))
+            yield {
+                "source": source,
+                "target": " ".join(letters[place] for place in order),
+                "alignment": " ".join(f"{place}-{target}" for place, target in links),
+            }

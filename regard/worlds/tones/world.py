@@ -1,0 +1,69 @@
+"""The tones world: words spoken by made-up voices, each letter a sound of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from regard.data.contents import data_uri
+from regard.data.provider import RowCount, Splits, numbered
+from regard.data.sound import encode_wav
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.tones.alphabet import LEXICON
+from regard.worlds.tones.voice import RATE, Voice
+from regard.worlds.world import World
+
+
+@register("world", "tones")
+class TonesWorld(World):
+    """Utterances of some words, each by another synthetic voice, in noise: the target is what was said.
+
+    The audio is WAV of 8 kHz, at most about two seconds; `places` says when each letter sounds.
+    """
+
+    train: RowCount = 3000
+    """Number of utterances."""
+    dev: RowCount = 200
+    test: RowCount = 300
+    lexicon: int = len(LEXICON)
+    """How many of the words are used."""
+    words: int = 4
+    """Most words in an utterance."""
+    noise: float = 0.6
+    """The loudest noise, as a share of the voice's own loudness."""
+
+    fields: ClassVar[tuple[str, ...]] = ("audio", "text", "places")
+
+    @model_validator(mode="after")
+    def _can_be_said(self) -> Self:
+        if not 1 <= self.lexicon <= len(LEXICON):
+            raise RegardError(f"lexicon is {self.lexicon}, expected 1 to {len(LEXICON)}.")
+        if not 1 <= self.words <= 4:
+            raise RegardError(f"words is {self.words}, expected 1 to 4.")
+        if not self.noise >= 0:
+            raise RegardError(f"noise is {self.noise}, expected 0 or more.")
+        return self
+
+    def splits(self) -> Splits:
+        # Each split has a generator of its own: its rows stay the same whatever the sizes of the others.
+        sizes = {"train": self.train, "dev": self.dev, "test": self.test}
+        return {
+            split: numbered(self.type, split, self._rows(np.random.default_rng([self.seed, place]), size))
+            for place, (split, size) in enumerate(sizes.items())
+        }
+
+    def _rows(self, generator: np.random.Generator, size: int) -> Iterator[dict[str, str]]:
+        for _ in range(size):
+            count = int(generator.integers(1, self.words + 1))
+            text = " ".join(LEXICON[word] for word in generator.integers(0, self.lexicon, count))
+            voice = Voice.drawn(generator, (0.0, self.noise))
+            samples, places = voice.say(text, generator)
+            yield {
+                "audio": data_uri(encode_wav(samples, RATE), "audio/wav"),
+                "text": text,
+                "places": " ".join(f"{place}:{begin:.4f},{end:.4f}" for place, begin, end in places),
+            }

@@ -1,0 +1,6 @@
+"""English sentences and their translations into a language with other word order."""
+
+from regard.worlds.translation.transfer import translate
+from regard.worlds.translation.world import TranslationWorld
+
+__all__ = ["TranslationWorld", "translate"]

@@ -1,0 +1,76 @@
+"""The translation world: sentences, their translations and true alignments, in splits that share no sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+from random import Random
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.parts import register
+from regard.worlds.translation.sampling import SHORTEST_CLAUSE, Sampler
+from regard.worlds.world import World
+
+
+@register("world", "translation")
+class TranslationWorld(World):
+    """English and a language with other word order (`transfer.py` describes it)."""
+
+    train: RowCount = 20_000
+    """Number of pairs; no English sentence occurs twice, in one split or in two."""
+    dev: RowCount = 500
+    test: RowCount = 1_000
+    long: RowCount = 500
+    """Pairs of a further split: sentences of the same grammar, longer than any other, up to half again as long."""
+    max_words: int = 20
+    """Longest English sentence outside `long`; lengths are uniform from 3 up."""
+    characters: bool = False
+    """Write the source without spaces, and link each target word to the characters of its source words."""
+
+    fields: ClassVar[tuple[str, ...]] = ("source", "target", "alignment")
+
+    @model_validator(mode="after")
+    def _long_enough(self) -> Self:
+        if self.max_words < 6:
+            raise RegardError(f"max_words is {self.max_words}, expected at least 6.")
+        return self
+
+    def splits(self) -> Splits:
+        sampler, seen = Sampler(Random(self.seed)), set[str]()
+        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        rows = {
+            "dev": numbered(self.type, "dev", self._rows(sampler, self.dev, seen)),
+            "test": numbered(self.type, "test", self._rows(sampler, self.test, seen)),
+            "long": numbered(self.type, "long", self._rows(sampler, self.long, seen, far=True)),
+            "train": numbered(self.type, "train", self._rows(sampler, self.train, seen)),
+        }
+        return {split: rows[split] for split in ("train", "dev", "test", "long")}
+
+    def _rows(
+        self, sampler: Sampler, size: int, seen: set[str], *, far: bool = False
+    ) -> Iterator[dict[str, str]]:
+        low, high = (
+            (self.max_words + 1, self.max_words * 3 // 2) if far else (SHORTEST_CLAUSE, self.max_words)
+        )
+        while size:
+            source, target, alignment = sampler.pair(sampler.generator.randint(low, high))
+            if source in seen:
+                continue
+            seen.add(source)
+            size -= 1
+            if self.characters:
+                source, alignment = spelled(source, alignment)
+            yield {"source": source, "target": target, "alignment": alignment}
+
+
+def spelled(source: str, alignment: str) -> tuple[str, str]:
+    """The source without its spaces, and its links by characters: "a cat", "1-0" → "acat", "1-0 2-0 3-0"."""
+    words = source.split()
+    starts = [0, *accumulate(map(len, words))]
+    links = (map(int, link.split("-")) for link in alignment.split())
+    pairs = [(place, target) for word, target in links for place in range(starts[word], starts[word + 1])]
+    return "".join(words), " ".join(f"{place}-{target}" for place, target in sorted(pairs))
