@@ -53,7 +53,7 @@ from regard.spec.reading import trees_of
 from regard.spec.search import SearchSpec
 from regard.spec.spec import Spec
 from regard.spec.stories import question_of, story_of
-from regard.spec.training import ScheduleSpec, TrainingSpec
+from regard.spec.training import TrainingSpec
 
 __all__ = [
     "AlignDecoderSpec",
@@ -83,7 +83,6 @@ __all__ = [
     "PyramidEncoderSpec",
     "RecurrentDecoderSpec",
     "RecurrentEncoderSpec",
-    "ScheduleSpec",
     "SearchSpec",
     "SeriesAugmentSpec",
     "SeriesSpec",

@@ -9,6 +9,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from regard.errors import RegardError
+from regard.parts import names, part
+from regard.parts.choice import OneOf, suggestion
 from regard.spec.document import Document, Place
 
 EXPECTED = {
@@ -109,6 +111,9 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel]) -> tuple[str, str]
         ).strip()
     if kind == "union_tag_not_found":
         return "the key 'type' is missing.", ""
+    if kind == "unknown_part":
+        name = context["name"].strip("'")
+        return f"there is no {context['kind']} {name!r}.", suggestion(context["kind"], name)
     if kind == "value_error":
         return str(context.get("error", mistake["msg"])), ""
     message = mistake["msg"].replace("Input should be", "expected").rstrip(".")
@@ -122,7 +127,10 @@ def _keys_at(root: type[BaseModel], location: tuple[str | int, ...]) -> list[str
         following: list[type[BaseModel]] = []
         for model in current:
             if isinstance(step, str) and step in model.model_fields:
-                following += _models_in(model.model_fields[step].annotation)
+                field = model.model_fields[step]
+                following += _models_in(field.annotation)
+                for kind in (marker.kind for marker in field.metadata if isinstance(marker, OneOf)):
+                    following += [part(kind, name).Options for name in names(kind)]
         if following:
             current = following
         elif isinstance(step, str):

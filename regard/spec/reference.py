@@ -11,6 +11,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from regard import spec as parts
+from regard.parts import names, part
+from regard.parts.choice import OneOf
 from regard.spec.decoders import ScheduledSamplingSpec
 
 SECTIONS: dict[str, list[type[BaseModel]]] = {
@@ -55,12 +57,12 @@ SECTIONS: dict[str, list[type[BaseModel]]] = {
         parts.FactsDecoderSpec,
     ],
     "search": [parts.SearchSpec],
-    "training": [parts.TrainingSpec, parts.ScheduleSpec],
+    "training": [parts.TrainingSpec, *(part("schedule", name).Options for name in names("schedule"))],
     "data": [parts.DataSpec],
 }
 TITLES = {
     ScheduledSamplingSpec: "scheduled_sampling",
-    parts.ScheduleSpec: "schedule",
+    **{part("schedule", name).Options: f"schedule: {name}" for name in names("schedule")},
     parts.HardSpec: "hard",
     parts.CharactersSpec: "characters",
     parts.ParentsSpec: "parents",
@@ -80,8 +82,8 @@ def page() -> str:
     ]
     for section, classes in SECTIONS.items():
         lines += ["", f"## {section}"]
-        for part in classes:
-            lines += ["", *_part(part, alone=len(classes) == 1)]
+        for options in classes:
+            lines += ["", *_part(options, alone=len(classes) == 1)]
     return "\n".join(lines) + "\n"
 
 
@@ -90,15 +92,22 @@ def _part(part: type[BaseModel], *, alone: bool) -> list[str]:
     named = "" if kind is None or part in TITLES else f"type: {get_args(kind.annotation)[0]}"
     title = TITLES.get(part, named)
     lines = [] if alone or not title else [f"### {title}", ""]
-    if part.__doc__ and not part.__doc__.startswith("!!!"):
-        lines += [part.__doc__.strip().split("\n\n")[0], ""]
+    about = (getattr(part, "part", None) or part).__doc__
+    if about and not about.startswith("!!!"):
+        lines += [about.strip().split("\n\n")[0], ""]
     lines += ["| key | value | default | |", "|---|---|---|---|"]
     for name, field in part.model_fields.items():
         if name == "type" and part not in TITLES:
             continue
-        about = " ".join((field.description or "").split())
-        lines.append(f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {about} |")
+        told = " ".join((field.description or "").split())
+        lines.append(f"| `{name}` | {_value(field)} | {_default(field)} | {told} |")
     return lines
+
+
+def _value(field: FieldInfo) -> str:
+    kinds = [marker.kind for marker in field.metadata if isinstance(marker, OneOf)]
+    parts_of = [f"`{name}`" for kind in kinds for name in names(kind)]
+    return ", ".join(parts_of) or _type(field.annotation)
 
 
 def _type(annotation: Any) -> str:

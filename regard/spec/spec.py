@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError
 
 from regard.errors import RegardError
 from regard.spec.base import Part
@@ -37,7 +37,7 @@ class Spec(Part):
     encoder: dict[str, EncoderSpec]
     decoder: dict[str, DecoderSpec]
     search: SearchSpec = SearchSpec()
-    training: TrainingSpec = TrainingSpec()
+    training: TrainingSpec = Field(default_factory=TrainingSpec)
     data: DataSpec = DataSpec()
     metrics: tuple[str, ...] = ()
     """What `evaluate` prints; chosen by the type of the outputs when absent."""

@@ -60,7 +60,7 @@ class TrainingState:
         self.network, self.accelerator, self.path = network, accelerator, run / checkpoint.STATE
         self.position = Position()
         self.optimizer = make_optimizer(network, options)
-        self.schedule = make_schedule(options.lr, options.schedule, total=total)
+        self.schedule = make_schedule(options.schedule, options.lr, total=total)
         self.average = None if options.ema is None else MovingAverage(network, options.ema)
         self.snapshots = Snapshots(
             run, count=options.average, higher_is_better=higher_is_better(options.metric)
