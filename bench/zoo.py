@@ -22,7 +22,7 @@ from rich.table import Table
 
 from regard import RegardError, zoo
 from regard.experiment import Experiment
-from regard.metrics import higher_is_better
+from regard.metrics import metric
 from regard.model.store import SPEC, read_metrics, versions, write_text
 
 
@@ -36,7 +36,7 @@ class Bar:
 
     @property
     def met_by(self) -> Callable[[float, float], bool]:
-        return operator.ge if higher_is_better(self.figure) else operator.le
+        return operator.ge if metric(self.figure.rpartition(".")[2]).higher_is_better else operator.le
 
 
 BARS: dict[str, list[Bar]] = {
@@ -124,7 +124,7 @@ def figure(scores: dict[str, dict[str, dict[str, float]]], wanted: str) -> float
 
 
 def by_chance(scores: dict[str, dict[str, dict[str, float]]], wanted: str) -> float | None:
-    """What one gets for nothing, where that is known."""
+    """The chance level, where it is known."""
     split, _, metric = wanted.partition(".")
     return scores[split][metric].get("chance")
 

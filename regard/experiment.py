@@ -12,7 +12,7 @@ from rich.console import Console
 from regard.data import Batches, Dataset
 from regard.data.readers.opening import kind
 from regard.errors import RegardError
-from regard.evaluation import Evaluation, check_metric, evaluate
+from regard.evaluation import Evaluation, check_metrics, evaluate
 from regard.model import Model
 from regard.model.columns import make_columns, teach_columns
 from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns, write_text
@@ -47,7 +47,7 @@ class Experiment:
         self.columns = self._columns()
         self.datasets: dict[str, Dataset] = {}
         self.model = Model.build(spec, self.columns)
-        check_metric(self.model, spec.training.metric)
+        check_metrics(self.model)
 
     @classmethod
     def start(

@@ -33,6 +33,8 @@ class Column(ABC):
     """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
     scalar: ClassVar[bool] = False
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
+    usual: ClassVar[tuple[str, ...]] = ()
+    """Metrics of an output of this type where the spec names none; of truth, metrics of the output it is about."""
 
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
@@ -70,6 +72,10 @@ class Column(ABC):
             f"received {'nan' if isinstance(value, float) else f'a {type(value).__name__}'}, expected a text.",
             where=self.name,
         )
+
+    def reference(self, value: str) -> Any:
+        """The value of a row as metrics see it: what `Prediction.value` is where the prediction is right."""
+        return value.strip()
 
     def located(self, value: str, file: str) -> str:
         """The value as it is kept: where it names a file, so that it is found whatever the working folder.

@@ -23,6 +23,7 @@ class LabelColumn(Column):
     """
 
     type = "label"
+    usual = ("accuracy",)
     scalar = True
 
     def __init__(self, name: str, *, field: str | None = None, classes: Sequence[str] | None = None) -> None:

@@ -33,6 +33,7 @@ class PlacesColumn(Column):
     """
 
     type = "places"
+    usual = ("pointing",)
 
     def __init__(self, name: str, *, of: Sequence[str], field: str | None = None) -> None:
         super().__init__(name, field=field, of=of)

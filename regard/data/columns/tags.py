@@ -27,6 +27,7 @@ class TagsColumn(ClassedColumn):
     """
 
     type = "tags"
+    usual = ("tag_accuracy",)
 
     def __init__(
         self,
@@ -57,6 +58,9 @@ class TagsColumn(ClassedColumn):
     def normalize(self, value: str) -> str:
         """The tags as `decode` can give them back."""
         return " ".join(self.classes_in(value))
+
+    def reference(self, value: str) -> list[str]:
+        return self.classes_in(value)
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         expected = len(beside[self.of[0]])

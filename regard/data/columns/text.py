@@ -46,6 +46,7 @@ class TextColumn(Column):
     """
 
     type = "text"
+    usual = ("bleu", "exact")
 
     def __init__(
         self,
@@ -152,6 +153,9 @@ class TextColumn(Column):
     def normalize(self, text: str) -> str:
         """The text as `decode` can give it back."""
         return self.cutter.plain(self._compose(text))
+
+    def reference(self, value: str) -> str:
+        return self.normalize(value)
 
     def check_encoded(self, encoded: Array) -> str | None:
         if self.max_length is not None and len(encoded) > self.max_length:

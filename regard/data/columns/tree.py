@@ -33,6 +33,7 @@ class TreeColumn(ClassedColumn):
     """
 
     type = "tree"
+    usual = ("uas", "las")
 
     def __init__(
         self,
@@ -84,6 +85,10 @@ class TreeColumn(ClassedColumn):
         if self.nonprojective == "projectivise" and fault(heads, single_root=self.single_root) is None:
             heads = projectivise(heads)
         return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
+
+    def reference(self, value: str) -> list[str]:
+        """The arcs."""
+        return value.split()
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         if isinstance(value, str):
