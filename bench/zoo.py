@@ -23,7 +23,7 @@ from rich.table import Table
 from regard import RegardError, zoo
 from regard.experiment import Experiment
 from regard.files import write_text
-from regard.metrics import higher_is_better
+from regard.metrics import metric
 from regard.model.store import read_metrics, versions
 from regard.training.checkpoint import STATE
 
@@ -38,7 +38,7 @@ class Bar:
 
     @property
     def met_by(self) -> Callable[[float, float], bool]:
-        return operator.ge if higher_is_better(self.figure) else operator.le
+        return operator.ge if metric(self.figure.rpartition(".")[2]).higher_is_better else operator.le
 
 
 BARS: dict[str, list[Bar]] = {
@@ -126,7 +126,7 @@ def figure(scores: dict[str, dict[str, dict[str, float]]], wanted: str) -> float
 
 
 def by_chance(scores: dict[str, dict[str, dict[str, float]]], wanted: str) -> float | None:
-    """What one gets for nothing, where that is known."""
+    """The chance level, where it is known."""
     split, _, metric = wanted.partition(".")
     return scores[split][metric].get("chance")
 

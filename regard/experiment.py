@@ -12,7 +12,7 @@ from regard.data import Batches, Dataset
 from regard.data.readers.opening import kind
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
-from regard.evaluation import Evaluation, check_metric, evaluate
+from regard.evaluation import Evaluation, check_metrics, evaluate
 from regard.files import write_text
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
@@ -58,7 +58,7 @@ class Experiment:
             self.columns = self._columns()
             self.datasets: dict[str, Dataset] = {}
             self.model = Model.build(spec, self.columns)
-            check_metric(self.model, spec.training.metric)
+            check_metrics(self.model)
         except BaseException:
             self.close()
             raise

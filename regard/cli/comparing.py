@@ -11,7 +11,7 @@ from rich.table import Table
 from regard.cli.looking import Looked
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
-from regard.metrics import METRICS, Comparison, compare, metric
+from regard.metrics import Comparison, compare
 from regard.model import Model
 from regard.prediction import Prediction
 from regard.trace import Trace
@@ -29,12 +29,14 @@ def comparisons(
         )
     (first, base), *others = found.items()
     made = []
-    for name in base.scores:
-        output, _, wanted = name.rpartition(".")
-        output = output or next(iter(base.predictions), "")
-        if wanted not in METRICS:
-            continue
+    for name, (output, measured) in base.of_outputs().items():
         for other, evaluation in others:
+            if name not in evaluation.of_outputs() or output not in evaluation.references:
+                raise RegardError(
+                    f"{other} has no {name} of {output!r} to compare with that of {first}.",
+                    where="--compare",
+                    fix="Compare runs that write the same outputs.",
+                )
             if evaluation.references[output] != base.references[output]:
                 raise RegardError(
                     f"{first} and {other} were not measured on the same references of {output!r}.",
@@ -42,10 +44,10 @@ def comparisons(
                     fix="Compare runs that read the same data, or name it with --data.",
                 )
             result = compare(
-                metric(wanted),
-                base.predictions[output],
-                evaluation.predictions[output],
-                base.references[output],
+                measured,
+                base.values[output][0],
+                evaluation.values[output][0],
+                base.values[output][1],
                 samples=samples,
             )
             made.append((name, first, other, result))

@@ -14,7 +14,7 @@ from regard.cli.answering import load
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
 from regard.files import write_text
-from regard.metrics import METRICS, ByLength
+from regard.metrics import ByLength
 from regard.model.store import versions
 
 TOGETHER = " + "
@@ -109,7 +109,7 @@ def print_labels(found: dict[str, Evaluation], console: Console) -> None:
 
 
 def lengths_of(evaluation: Evaluation) -> ByLength:
-    name = next((name for name in evaluation.scores if name.rpartition(".")[2] in METRICS), None)
+    name = next(iter(evaluation.of_outputs()), None)
     if name is None:
         raise RegardError(
             "none of the metrics measured can be split by length.", fix="Add one: --metric bleu"

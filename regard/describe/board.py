@@ -113,9 +113,7 @@ def _algorithm(spec: Spec) -> Answer:
         f"{training.batch_rows} rows" if training.batch_rows else f"{training.batch_tokens or 4000} tokens"
     )
     clip = f", gradient norm at most {training.clip}" if training.clip else ""
-    schedule = training.schedule
-    rate = f"{training.lr:g}" + (f", {schedule.type}" if schedule.type != "constant" else "")
-    rate += f" after {schedule.warmup} steps of warm-up" if schedule.warmup else ""
+    rate = f"{training.lr:g}{training.schedule.part.described(training.schedule)}"
     lines = [
         f"{training.optimizer}, rate {rate}{clip}; batches of {batch}, {_duration(training)}, seed {training.seed}",
     ]

@@ -9,7 +9,7 @@ from regard.errors import RegardError
 from regard.model import Model
 
 Ensemble = Sequence[tuple[Model, Dataset]]
-"""The other models to decide together with."""
+"""The additional models of an ensemble."""
 EVALUATE_COST = 8000
 
 

@@ -14,14 +14,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regard.errors import RegardError
-from regard.metrics.result import Score
+from regard.metrics.inference import Inference, OutputInfo
+from regard.metrics.metric import Metric, Score
+from regard.parts import register
 
 Links = AbstractSet[tuple[int, int]]
+
+
+@dataclass
+class AlignedAttention:
+    """weights (T, S) of each row, and the true links (source, target) beside them."""
+
+    weights: list[Any] = field(default_factory=list)
+    links: list[set[tuple[int, int]]] = field(default_factory=list)
+
+
+class AlignmentMetric(Metric):
+    """A metric of attention against a true alignment; it exists for every selection."""
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        if output.known("alignment", attended=True):
+            return None
+        if output.known("alignment"):
+            return (
+                f"{self.name} is of attention; the decoder of {output.name!r} has none over the aligned input"
+            )
+        return (
+            f"{self.name} needs the true alignment of {output.name!r}, a column of type alignment in `truth`"
+        )
+
+
+@register("metric", "aer")
+class AlignmentErrorRate(AlignmentMetric):
+    """Alignment error rate of soft attention: the most attended source position of each aligned target word."""
+
+    higher_is_better = False
+
+    def measure(self, inference: Inference) -> Score | None:
+        found = inference.once(aligned_attention)
+        return None if found is None else attention_error_rate(found.weights, found.links)
+
+
+def aligned_attention(inference: Inference) -> AlignedAttention | None:
+    """That over every input whose alignment with the output is known; None where there is none."""
+    known = inference.output.known("alignment")
+    found = AlignedAttention()
+    for row, trace in inference.traces() if known else ():
+        for name, column in known.items():
+            if name in trace.attention:
+                found.weights.append(trace.attention[name])
+                found.links.append(parse_links(inference.raw(row)[column]))
+    return found if found.weights else None
 
 
 def parse_links(text: str) -> set[tuple[int, int]]:
@@ -56,7 +106,7 @@ def alignment_error_rate(
     hits = sum(len(a & s) + len(a & p) for a, s, p in zip(predicted, sure, candidates, strict=True))
     links = sum(len(a) + len(s) for a, s in zip(predicted, sure, strict=True))
     value = 1.0 - hits / links if links else 0.0
-    return Score("aer", value, len(sure), False, f"AER|sure{'' if possible is None else '+possible'}|corpus")
+    return Score("aer", value, len(sure), f"AER|sure{'' if possible is None else '+possible'}|corpus")
 
 
 def attention_error_rate(
@@ -74,4 +124,4 @@ def attention_error_rate(
     ]
     score = alignment_error_rate(predicted, sure, possible)
     words = "all target words" if all_words else "aligned target words"
-    return Score(score.name, score.value, score.n, False, f"{score.signature}|argmax over source|{words}")
+    return Score(score.name, score.value, score.n, f"{score.signature}|argmax over source|{words}")

@@ -5,17 +5,19 @@
 over the whole corpus: p_n is the share of predicted n-grams found in a reference, clipped at the count of the
 reference that has most of them; BP compares with the reference nearest in length, of two the shorter. Computed by
 sacrebleu (`max_ngram_order` N, `tokenize` none, no smoothing) from lower-cased words without punctuation, as work on
-captions does. There the Penn Treebank tokeniser is usual, which cuts "dog's" in two; here a word stays whole.
+captions does. There the Penn Treebank tokenizer is usual, which cuts "dog's" in two; here a word stays whole.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from regard.metrics.metric import Metric
-from regard.metrics.translation import from_sacrebleu
+from regard.metrics.translation import SacreBLEU
+from regard.parts import register
 
 WORD = re.compile(r"\w+(?:['’-]\w+)*")
+ORDERS = {f"bleu{order}": order for order in (1, 2, 3, 4)}
 
 
 def caption_words(text: str) -> list[str]:
@@ -23,13 +25,32 @@ def caption_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def caption_bleu(order: int) -> Metric:
-    """BLEU-`order` of the corpus, from 0 to 100; `bleu1` to `bleu4` by name."""
-    from sacrebleu.metrics.bleu import BLEU
+@register("metric", "bleuN")
+class CaptionBLEU(SacreBLEU):
+    """BLEU-`order` of the corpus, from 0 to 100: the family `bleu1` to `bleu4`."""
 
-    return from_sacrebleu(
-        f"bleu{order}",
-        lambda: BLEU(max_ngram_order=order, tokenize="none", smooth_method="none", force=True),
-        prepare=lambda text: " ".join(caption_words(text)),
-        prefix=f"BLEU-{order}, lower-cased words without punctuation|",
-    )
+    def __init__(self, order: int) -> None:
+        self.order = order
+
+    @property
+    def name(self) -> str:
+        return f"bleu{self.order}"
+
+    @classmethod
+    def named(cls, name: str) -> CaptionBLEU | None:
+        return cls(ORDERS[name]) if name in ORDERS else None
+
+    @classmethod
+    def members(cls) -> tuple[str, ...]:
+        return tuple(ORDERS)
+
+    def scorer(self) -> Any:
+        from sacrebleu.metrics import bleu
+
+        return bleu.BLEU(max_ngram_order=self.order, tokenize="none", smooth_method="none", force=True)
+
+    def prepare(self, text: str) -> str:
+        return " ".join(caption_words(text))
+
+    def describe(self, count: str) -> str:
+        return f"BLEU-{self.order}, lower-cased words without punctuation|{super().describe(count)}"

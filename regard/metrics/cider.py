@@ -17,11 +17,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from regard.metrics.captions import caption_words
-from regard.metrics.metric import Metric, References, Table, ratio
+from regard.metrics.metric import OutputMetric, References, Table
+from regard.parts import register
 
 ORDERS = (1, 2, 3, 4)
 SIGMA = 6.0
@@ -58,22 +60,22 @@ def _similarity(candidate: Grams, reference: Grams, rarity: Mapping[Gram, float]
     return total / len(ORDERS) * math.exp(-(difference**2) / (2.0 * SIGMA**2))
 
 
-def _consensus(predictions: Sequence[str], references: References) -> Table:
-    """(n, 2): CIDEr-D of the row, and one."""
-    told = [[_grams(text) for text in row] for row in references]
-    rarity, unseen = _rarity(told), math.log(len(told))
-    scores = []
-    for prediction, row in zip(predictions, told, strict=True):
-        candidate = _grams(prediction)
-        similar = [_similarity(candidate, reference, rarity, unseen) for reference in row]
-        scores.append(10.0 * sum(similar) / len(row))
-    return np.stack([np.array(scores), np.ones(len(scores))], axis=1)
+@register("metric", "cider")
+class CIDEr(OutputMetric):
+    """CIDEr-D of the corpus, the mean over rows, from 0 to 10; published tables often show it times 100."""
 
+    suits = ("text",)
 
-cider = Metric(
-    "cider",
-    _consensus,
-    ratio,
-    lambda count: f"CIDEr-D, n 1–4, σ 6, ×10, idf of these references|lower-cased words|refs:{count}",
-)
-"""CIDEr-D of the corpus, the mean over rows, from 0 to 10; published tables often show it times 100."""
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        """(n, 2): CIDEr-D of the row, and one."""
+        told = [[_grams(text) for text in row] for row in references]
+        rarity, unseen = _rarity(told), math.log(len(told))
+        scores = []
+        for prediction, row in zip(predictions, told, strict=True):
+            candidate = _grams(prediction)
+            similar = [_similarity(candidate, reference, rarity, unseen) for reference in row]
+            scores.append(10.0 * sum(similar) / len(row))
+        return np.stack([np.array(scores), np.ones(len(scores))], axis=1)
+
+    def describe(self, count: str) -> str:
+        return f"CIDEr-D, n 1–4, σ 6, ×10, idf of these references|lower-cased words|refs:{count}"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.metrics.metric import Metric, References, Table
-from regard.metrics.result import Score
+from regard.metrics.metric import OutputMetric, References, Table
+from regard.parts import register
 
 
 @dataclass(frozen=True)
@@ -88,40 +89,28 @@ def classification(
     return Classification(known, confusion)
 
 
-def _label_counts(predictions: Sequence[str], references: References) -> Table:
-    """(n, 3·C): for each label whether it is predicted and right, predicted, true; of several truths the one met."""
-    pairs = zip(predictions, references, strict=True)
-    truth = [prediction if prediction in row else row[0] for prediction, row in pairs]
-    labels = np.array(sorted({*predictions, *truth}))
-    predicted = np.array(predictions)[:, None] == labels  # (n, C)
-    true = np.array(truth)[:, None] == labels
-    return np.concatenate([predicted & true, predicted, true], axis=1).astype(np.float64)
+@register("metric", "macro_f1")
+class MacroF1(OutputMetric):
+    """The plain mean of the F1 of all labels that are true or predicted somewhere."""
 
+    suits = ("label",)
 
-def _mean_f1(sums: Table) -> float:
-    right, predicted, true = sums.reshape(3, -1)  # (C,) each
-    occurring = predicted + true > 0
-    return float((2.0 * right[occurring] / (predicted + true)[occurring]).mean())
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        """(n, 3·C): for each label whether it is predicted and right, predicted, true; of several the one met."""
+        pairs = zip(predictions, references, strict=True)
+        truth = [prediction if prediction in row else row[0] for prediction, row in pairs]
+        labels = np.array(sorted({*predictions, *truth}))
+        predicted = np.array(predictions)[:, None] == labels  # (n, C)
+        true = np.array(truth)[:, None] == labels
+        return np.concatenate([predicted & true, predicted, true], axis=1).astype(np.float64)
 
+    def value(self, sums: Table) -> float:
+        right, predicted, true = sums.reshape(3, -1)  # (C,) each
+        occurring = predicted + true > 0
+        return float((2.0 * right[occurring] / (predicted + true)[occurring]).mean())
 
-macro_f1 = Metric(
-    "macro_f1", _label_counts, _mean_f1, lambda count: f"F1, mean over labels that occur|refs:{count}"
-)
-"""The plain mean of the F1 of all labels that are true or predicted somewhere."""
-
-
-def top_k_accuracy(scores: ArrayLike, truth: Sequence[int], *, k: int) -> Score:
-    """The share of rows whose true class is among the k highest of scores (n, C); ties count against the model."""
-    table, target = np.asarray(scores, dtype=np.float64), np.asarray(truth, dtype=np.int64)
-    if table.ndim != 2 or len(table) != len(target) or not len(target):
-        raise RegardError(
-            f"expected scores (n, C) and n true classes, received {table.shape} and {target.shape}."
-        )
-    own = table[np.arange(len(target)), target][:, None]  # (n, 1)
-    ahead = (table >= own).sum(axis=1) - 1  # classes no lower than the true one, itself excluded
-    return Score(
-        f"top{k}_accuracy", float((ahead < k).mean()), len(target), True, f"true class among the first {k}"
-    )
+    def describe(self, count: str) -> str:
+        return f"F1, mean over labels that occur|refs:{count}"
 
 
 def _label_score(right: int, predicted: int, true: int) -> LabelScore:

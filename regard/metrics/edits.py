@@ -10,12 +10,61 @@ can exceed 1. The share of *rows* that are wrong at all, in work on pronunciatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from regard.metrics.metric import Metric, References, Table, ratio
+from regard.metrics.metric import OutputMetric, References, Table, pieces
+from regard.parts import register
+
+
+class ErrorRate(OutputMetric):
+    """Edits divided by the length of the nearest reference, in some unit."""
+
+    higher_is_better = False
+    suits = ("text",)
+    unit: ClassVar[str]
+
+    def cut(self, text: str) -> Sequence[str]:
+        """The units of a text."""
+        return pieces(text)
+
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        """(n, 2): edits, and length of the nearest reference."""
+        lines = [
+            nearest(self.cut(prediction), [self.cut(reference) for reference in row])
+            for prediction, row in zip(predictions, references, strict=True)
+        ]
+        return np.array(lines, dtype=np.float64)
+
+    def describe(self, count: str) -> str:
+        return f"{self.unit} edits / {self.unit}s of the nearest|refs:{count}"
+
+
+@register("metric", "wer")
+class WordErrorRate(ErrorRate):
+    """Word error rate of sentences."""
+
+    unit = "word"
+
+
+@register("metric", "per")
+class PhonemeErrorRate(ErrorRate):
+    """Phoneme error rate."""
+
+    unit = "phoneme"
+
+
+@register("metric", "cer")
+class CharacterErrorRate(ErrorRate):
+    """Character error rate."""
+
+    unit = "character"
+
+    def cut(self, text: str) -> Sequence[str]:
+        return text
 
 
 def nearest(prediction: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[int, int]:
@@ -28,35 +77,3 @@ def nearest(prediction: Sequence[str], references: Sequence[Sequence[str]]) -> t
     if best is None:
         raise ValueError("expected at least one reference, received none.")
     return best
-
-
-def _edits(pieces: Callable[[str], Sequence[str]]) -> Callable[[Sequence[str], References], Table]:
-    def statistics(predictions: Sequence[str], references: References) -> Table:
-        """(n, 2): edits, and length of the nearest reference."""
-        lines = [
-            nearest(pieces(prediction), [pieces(reference) for reference in row])
-            for prediction, row in zip(predictions, references, strict=True)
-        ]
-        return np.array(lines, dtype=np.float64)
-
-    return statistics
-
-
-def _rate(name: str, unit: str, pieces: Callable[[str], Sequence[str]]) -> Metric:
-    return Metric(
-        name,
-        _edits(pieces),
-        ratio,
-        lambda count: f"{unit} edits / {unit}s of the nearest|refs:{count}",
-        False,
-    )
-
-
-wer = _rate("wer", "word", str.split)
-"""Word error rate of sentences."""
-
-cer = _rate("cer", "character", str)
-"""Character error rate."""
-
-per = _rate("per", "phoneme", str.split)
-"""Phoneme error rate."""

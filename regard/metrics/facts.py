@@ -9,9 +9,70 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 from regard.errors import RegardError
-from regard.metrics.result import Score
+from regard.metrics.inference import Inference, OutputInfo
+from regard.metrics.metric import Metric, Score
+from regard.parts import register
+from regard.trace import Hops
+
+
+class FactMetric(Metric):
+    """A metric of the sentences that one model's hops chose; an ensemble chooses none."""
+
+    ensembles = False
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        if output.known("facts"):
+            return None
+        return f"{self.name} needs the supporting facts of {output.name!r}, a column of type facts in `truth`"
+
+
+@register("metric", "fact_accuracy")
+class FactAccuracy(FactMetric):
+    """All facts in their order, beside the chance level of different sentences at random."""
+
+    def measure(self, inference: Inference) -> Score | None:
+        chosen, truth = inference.once(chosen_facts)
+        return fact_accuracy(chosen, truth) if truth else None
+
+    def baseline(self, inference: Inference) -> Score | None:
+        found = None
+        for story, facts in inference.output.known("facts").items():
+            column: Any = inference.output.columns[story]
+            rows = [inference.raw(row) for row in range(len(inference))]
+            found = random_facts(
+                [true_facts(row[facts]) for row in rows], [len(column.sentences(row[story])) for row in rows]
+            )
+        return found
+
+
+@register("metric", "fact_set_accuracy")
+class FactSetAccuracy(FactMetric):
+    """All facts in any order."""
+
+    def measure(self, inference: Inference) -> Score | None:
+        chosen, truth = inference.once(chosen_facts)
+        return fact_set_accuracy(chosen, truth) if truth else None
+
+
+def chosen_facts(inference: Inference) -> tuple[list[list[int]], list[list[int]]]:
+    """The facts each answer stands on, repeats included, and the true ones; both empty where none are known."""
+    chosen: list[list[int]] = []
+    truth: list[list[int]] = []
+    for story, column in inference.output.known("facts").items():
+        for row, trace in inference.traces():
+            hops = trace.structures.get(story)
+            if isinstance(hops, Hops) and hops.best is not None:
+                chosen.append(hops.best.tolist())
+                truth.append(true_facts(inference.raw(row)[column]))
+    return chosen, truth
+
+
+def true_facts(text: str) -> list[int]:
+    """The numbers of "3 0"."""
+    return [int(place) for place in text.split()]
 
 
 def distinct_hops(chosen: Sequence[int]) -> list[int]:
@@ -27,7 +88,6 @@ def fact_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]
         "fact_accuracy",
         right / len(truth),
         len(truth),
-        True,
         "all supporting facts, in order, immediate repeats as one",
     )
 
@@ -36,9 +96,7 @@ def fact_set_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[
     """The share of questions of which all facts were found, in any order, and nothing else."""
     _check(chosen, truth)
     right = sum(set(distinct_hops(c)) == set(t) for c, t in zip(chosen, truth, strict=True))
-    return Score(
-        "fact_set_accuracy", right / len(truth), len(truth), True, "all supporting facts, in any order"
-    )
+    return Score("fact_set_accuracy", right / len(truth), len(truth), "all supporting facts, in any order")
 
 
 def random_facts(truth: Sequence[Sequence[int]], sentences: Sequence[int]) -> Score:
@@ -54,7 +112,6 @@ def random_facts(truth: Sequence[Sequence[int]], sentences: Sequence[int]) -> Sc
         "random_facts",
         total / len(truth),
         len(truth),
-        True,
         "expected fact accuracy of different sentences at random",
     )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from regard.errors import RegardError
-from regard.metrics.metric import Metric, as_references
+from regard.metrics.metric import OutputMetric, as_references
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,9 @@ class ByLength:
 
 
 def by_length(
-    metric: Metric,
-    predictions: Sequence[str],
-    references: Sequence[str | Sequence[str]],
+    metric: OutputMetric,
+    predictions: Sequence[Any],
+    references: Sequence[Any],
     lengths: Sequence[int],
     *,
     buckets: int = 8,

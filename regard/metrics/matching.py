@@ -2,45 +2,84 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from regard.metrics.metric import Metric, References, Table, ratio
+from regard.errors import RegardError
+from regard.metrics.inference import Inference
+from regard.metrics.metric import OutputMetric, References, Score, Table, pieces
+from regard.parts import register
 
 
-def _matches(predictions: Sequence[str], references: References) -> Table:
-    """(n, 2): right or not, and one."""
-    right = [float(prediction in row) for prediction, row in zip(predictions, references, strict=True)]
-    return np.stack([np.array(right), np.ones(len(right))], axis=1)
+@register("metric", "exact")
+class Exact(OutputMetric):
+    """The share of predictions equal to one of their references, whatever they are."""
+
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        """(n, 2): right or not, and one."""
+        right = [float(prediction in row) for prediction, row in zip(predictions, references, strict=True)]
+        return np.stack([np.array(right), np.ones(len(right))], axis=1)
+
+    def describe(self, count: str) -> str:
+        return f"exact match|refs:{count}"
 
 
-def _misses(predictions: Sequence[str], references: References) -> Table:
-    lines = _matches(predictions, references)
-    return np.stack([1.0 - lines[:, 0], lines[:, 1]], axis=1)
+@register("metric", "accuracy")
+class Accuracy(Exact):
+    """The same of labels, beside the majority baseline."""
+
+    suits = ("label",)
+
+    def describe(self, count: str) -> str:
+        return f"accuracy|refs:{count}"
+
+    def baseline(self, inference: Inference) -> Score | None:
+        """Always the class commonest in the training data."""
+        column: Any = inference.output.column
+        if not getattr(column, "counts", None):
+            return None
+        commonest = column.classes[column.counts.index(max(column.counts))]
+        truth = [inference.raw(row)[column.name].strip() for row in range(len(inference))]
+        return majority(truth, training=[commonest])
 
 
-def _tag_matches(predictions: Sequence[str], references: References) -> Table:
-    """(n, 2): equal tags at equal positions, and positions (of the longer text), for the reference that fits best."""
-    lines = []
-    for prediction, row in zip(predictions, references, strict=True):
-        mine = prediction.split()
-        candidates = []
-        for reference in row:
-            tags = reference.split()
-            same = sum(a == b for a, b in zip(mine, tags, strict=False))
-            candidates.append((float(same), float(max(len(mine), len(tags)))))
-        lines.append(max(candidates, key=lambda pair: (pair[0] - pair[1], pair[0])))
-    return np.array(lines)
+@register("metric", "word_error")
+class WordError(Exact):
+    """1 − exact. In work on pronunciation this is called word error rate: a word is wrong or it is not."""
+
+    higher_is_better = False
+    suits = ("text",)
+
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        lines = super().statistics(predictions, references)
+        return np.stack([1.0 - lines[:, 0], lines[:, 1]], axis=1)
+
+    def describe(self, count: str) -> str:
+        return f"share of rows wrong|refs:{count}"
 
 
-def _before_failure(predictions: Sequence[str], references: References) -> Table:
-    """(n, 2): the share of the reference's words before the first mistake, and one; the best reference counts."""
-    shares = []
-    for prediction, row in zip(predictions, references, strict=True):
-        mine = prediction.split()
-        shares.append(max(_right_beginning(mine, reference.split()) for reference in row))
-    return np.stack([np.array(shares), np.ones(len(shares))], axis=1)
+@register("metric", "before_failure")
+class BeforeFailure(OutputMetric):
+    """The mean share of an output that is right before the first wrong word (Grefenstette et al. 2015).
+
+    What comes after the end of a reference does not count; of several references the best does.
+    """
+
+    suits = ("text",)
+
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        """(n, 2): the share of the reference's words before the first mistake, and one."""
+        shares = [
+            max(_right_beginning(pieces(prediction), pieces(reference)) for reference in row)
+            for prediction, row in zip(predictions, references, strict=True)
+        ]
+        return np.stack([np.array(shares), np.ones(len(shares))], axis=1)
+
+    def describe(self, count: str) -> str:
+        return f"share of words before the first mistake|refs:{count}"
 
 
 def _right_beginning(words: Sequence[str], reference: Sequence[str]) -> float:
@@ -49,25 +88,11 @@ def _right_beginning(words: Sequence[str], reference: Sequence[str]) -> float:
     return right / len(reference) if reference else float(not words)
 
 
-exact = Metric("exact", _matches, ratio, lambda count: f"exact match|refs:{count}")
-"""The share of predictions equal to one of their references."""
-
-accuracy = Metric("accuracy", _matches, ratio, lambda count: f"accuracy|refs:{count}")
-"""The same of labels."""
-
-word_error = Metric("word_error", _misses, ratio, lambda count: f"share of rows wrong|refs:{count}", False)
-"""1 − exact. In work on pronunciation this is called word error rate: a word is wrong or it is not."""
-
-tag_accuracy = Metric(
-    "tag_accuracy", _tag_matches, ratio, lambda count: f"share of positions right|refs:{count}"
-)
-"""The share of positions with the right tag; a missing or superfluous tag is a wrong one."""
-
-before_failure = Metric(
-    "before_failure",
-    _before_failure,
-    ratio,
-    lambda count: f"share of words before the first mistake|refs:{count}",
-)
-"""The mean share of an output that is right before the first wrong word (Grefenstette et al. 2015); what comes after
-the end of a reference does not count."""
+def majority(truth: Sequence[str], *, training: Sequence[str] | None = None) -> Score:
+    """Always the label commonest in `training` (in `truth` itself if absent); of equals the first in the alphabet."""
+    if not truth:
+        raise RegardError("a baseline needs at least one true label, received none.")
+    counts = Counter(truth if training is None else training)
+    label = min(counts, key=lambda name: (-counts[name], name))
+    share = sum(true == label for true in truth) / len(truth)
+    return Score("majority", share, len(truth), f"accuracy of always {label!r}")

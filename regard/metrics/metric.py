@@ -1,64 +1,151 @@
-"""A metric of a corpus as a function of sums over its rows.
+"""A metric: a part that measures what a model does on rows, found by its name.
+
+    @register("metric", "absolute_error")
+    class AbsoluteError(OutputMetric):
+        higher_is_better = False
+        suits = ("number",)
+
+Two protocols. Every `Metric` measures an `Inference`: the model's outputs, its likelihood, where it looked. A metric of
+outputs alone is an `OutputMetric`, a function of sums over the rows of a corpus:
 
     value = f(Σ_rows statistics(row))
 
 BLEU is one (its n-gram counts add up), so are error rates (edits and lengths add up) and shares. Written this way a
-metric on any part of a corpus, by length or resampled, costs one sum and no new comparison of texts.
+metric on any part of a corpus, by length or resampled, costs one sum and no new comparison of outputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.metrics.result import Score
+from regard.metrics.inference import Inference, OutputInfo
+from regard.parts import Options as PartOptions
 
 Table = NDArray[np.float64]
-References = Sequence[Sequence[str]]
+References = Sequence[Sequence[Any]]
 """For each row one or more references; rows may differ in how many they have."""
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A metric by its two halves.
+class Score:
+    """A measured value, with what one needs to measure it again.
 
-    statistics   predictions, references → (n, k), one line of numbers for each row
-    value        (k,) the sum of some of these lines → the metric on those rows
-    describe     how many references a row has ("1", "3", "var" where they differ) → signature
+    name        "bleu", "per", …
+    value       BLEU and chrF from 0 to 100, everything else a share or a rate: 0.12 is 12 %
+    n           rows measured
+    signature   how it was computed, in one line that another implementation can follow
     """
 
     name: str
-    statistics: Callable[[Sequence[str], References], Table]
-    value: Callable[[Table], float]
-    describe: Callable[[str], str]
-    higher_is_better: bool = True
+    value: float
+    n: int
+    signature: str = ""
 
-    def __call__(self, predictions: Sequence[str], references: Sequence[str | Sequence[str]]) -> Score:
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.4g}"
+
+
+class Metric(ABC):
+    """What every metric says of itself, and how it measures.
+
+    higher_is_better   its direction; known here and nowhere else
+    suits              the types of output columns it can be computed for; any where empty
+    ensembles          whether it can be measured of several models that decide together
+    """
+
+    class Options(PartOptions):
+        """A metric has no options: a spec names it."""
+
+    higher_is_better: ClassVar[bool] = True
+    suits: ClassVar[tuple[str, ...]] = ()
+    ensembles: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        return self.Options.type
+
+    @classmethod
+    def named(cls, name: str) -> Metric | None:
+        """The metric a spec calls `name`. A family such as top1, top2, … overrides this and `members`."""
+        return cls() if name == cls.Options.type else None
+
+    @classmethod
+    def members(cls) -> tuple[str, ...]:
+        """The names to suggest."""
+        return (cls.Options.type,)
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        """Why it cannot be computed for an output, as a sentence without its end; None where it can."""
+        kind = output.column.type
+        if not self.suits or kind in self.suits or self.name in output.column.usual:
+            return None
+        return (
+            f"{self.name} is for outputs of type {' or '.join(self.suits)}; {output.name!r} is of type {kind}"
+        )
+
+    @abstractmethod
+    def measure(self, inference: Inference) -> Score | None:
+        """The metric on the rows of an inference; None where they lack what it needs."""
+
+    def baseline(self, inference: Inference) -> Score | None:
+        """Its chance level, or another value reached without the model, where there is one."""
+        return None
+
+
+class OutputMetric(Metric):
+    """A metric of outputs against references, by its two halves.
+
+    Both are values, what the output column holds: a text, a class, the list of tags, a number.
+    """
+
+    @abstractmethod
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        """(n, k): one line of numbers for each row."""
+
+    def value(self, sums: Table) -> float:
+        """(k,) the sum of some of these lines → the metric on those rows; sums[0] / sums[1] unless overridden."""
+        return ratio(sums)
+
+    @abstractmethod
+    def describe(self, count: str) -> str:
+        """The signature; `count` is how many references a row has ("1", "3", "var" where they differ)."""
+
+    def measure(self, inference: Inference) -> Score | None:
+        return self([answer.value for answer in inference.predictions], inference.references)
+
+    def __call__(self, predictions: Sequence[Any], references: Sequence[Any]) -> Score:
+        """The metric on rows given in Python; a row has a reference, or a list of several."""
         several = as_references(predictions, references)
         counts = {len(row) for row in several}
         signature = self.describe(str(counts.pop()) if len(counts) == 1 else "var")
         value = self.value(self.statistics(predictions, several).sum(axis=0))
-        return Score(self.name, value, len(predictions), self.higher_is_better, signature)
+        return Score(self.name, value, len(predictions), signature)
 
-    def rows(self, predictions: Sequence[str], references: Sequence[str | Sequence[str]]) -> list[float]:
+    def rows(self, predictions: Sequence[Any], references: Sequence[Any]) -> list[float]:
         """The metric on each row alone."""
         return [
             self.value(line) for line in self.statistics(predictions, as_references(predictions, references))
         ]
 
 
-def as_references(predictions: Sequence[str], references: Sequence[str | Sequence[str]]) -> References:
-    """One list of references per prediction; a lone string is a list of one."""
+def as_references(predictions: Sequence[Any], references: Sequence[Any]) -> References:
+    """One list of references per prediction; what is no list (a text, a number) is a list of one."""
     if isinstance(predictions, str) or len(predictions) != len(references):
         counts = f"{len(predictions)} predictions and {len(references)} rows of references"
-        raise RegardError(f"a metric needs as many rows of references as predictions, and got {counts}.")
-    if not predictions:
+        raise RegardError(f"expected as many rows of references as predictions, received {counts}.")
+    if not len(predictions):
         raise RegardError("there is nothing to measure: no predictions.")
-    several = [[row] if isinstance(row, str) else list(row) for row in references]
+    several = [list(row) if isinstance(row, list | tuple) else [row] for row in references]
     for number, row in enumerate(several):
         if not row:
             raise RegardError("this row has no reference.", where=f"row {number + 1}")
@@ -66,8 +153,13 @@ def as_references(predictions: Sequence[str], references: Sequence[str | Sequenc
 
 
 def ratio(sums: Table) -> float:
-    """sums[0] / sums[1], the value of a share or a rate; none of nothing is 0, some of nothing infinite."""
+    """sums[0] / sums[1], the value of a share or a rate; 0 / 0 is 0, anything else / 0 infinite."""
     part, whole = float(sums[0]), float(sums[1])
     if whole == 0.0:
         return 0.0 if part == 0.0 else float("inf")
     return part / whole
+
+
+def pieces(value: str | Sequence[str]) -> list[str]:
+    """The words, tags or arcs of a value: a list of them, or a text with spaces between them."""
+    return value.split() if isinstance(value, str) else list(value)

@@ -1,20 +1,68 @@
 """The pointing game: is what a word names where the model looked most? (Zhang et al. 2016)
 
 Of the steps whose place is known, the share at which the most attended position lies in that place; the first of
-equals counts. Beside it stands what one gets for always pointing at the middle.
+equals counts. Its baseline always points at the middle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from regard.errors import RegardError
-from regard.metrics.result import Score
+from regard.metrics.inference import Inference, OutputInfo
+from regard.metrics.metric import Metric, Score
+from regard.parts import register
 
 Shape = tuple[int, ...]
+
+
+@dataclass
+class PlacedAttention:
+    """weights and truth (T, S) of each row, and the shape its S positions have."""
+
+    weights: list[Any] = field(default_factory=list)
+    truth: list[Any] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+
+
+@register("metric", "pointing")
+class Pointing(Metric):
+    """The pointing game, beside always pointing at the middle."""
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        if output.known("places", attended=True):
+            return None
+        if output.known("places"):
+            return f"{self.name} is of attention; the decoder of {output.name!r} has none over the input with places"
+        return (
+            f"{self.name} needs the places of what {output.name!r} names, a column of type places in `truth`"
+        )
+
+    def measure(self, inference: Inference) -> Score | None:
+        found = inference.once(placed_attention)
+        return None if found is None else pointing(found.weights, found.truth)
+
+    def baseline(self, inference: Inference) -> Score | None:
+        found = inference.once(placed_attention)
+        return None if found is None else centre_pointing(found.truth, found.shapes)
+
+
+def placed_attention(inference: Inference) -> PlacedAttention | None:
+    """Where the model looks, with the true places; None where no places are known."""
+    known = inference.output.known("places", attended=True)
+    found = PlacedAttention()
+    for _, trace in inference.traces() if known else ():
+        for name in known:
+            if name in trace.truth and name in trace.attention:
+                found.weights.append(trace.attention[name])
+                found.truth.append(trace.truth[name])
+                found.shapes.append(inference.shape(name) or (trace.attention[name].shape[1],))
+    return found if found.weights else None
 
 
 def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
@@ -31,9 +79,7 @@ def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
         known = places.any(1)
         hits += int(places[known, table[known].argmax(1)].sum())
         steps += int(known.sum())
-    return Score(
-        "pointing", hits / max(steps, 1), steps, True, "most attended position lies in the true place"
-    )
+    return Score("pointing", hits / max(steps, 1), steps, "most attended position lies in the true place")
 
 
 def centre_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Score:
@@ -47,7 +93,7 @@ def centre_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Scor
         known = places[places.any(1)]
         hits += float(known[:, middle(shape)].mean(1).sum())
         steps += len(known)
-    return Score("pointing", hits / max(steps, 1), steps, True, "always the middle")
+    return Score("pointing", hits / max(steps, 1), steps, "always the middle")
 
 
 def middle(shape: Shape) -> NDArray[np.int64]:

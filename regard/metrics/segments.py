@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from regard.errors import RegardError
-from regard.metrics.alignment import Links
-from regard.metrics.result import Score
+from regard.metrics.alignment import AlignmentMetric, Links, aligned_attention
+from regard.metrics.inference import Inference
+from regard.metrics.metric import Score
+from regard.parts import register
 
 CANDIDATES = np.arange(1, 100) / 100
 
@@ -34,6 +36,23 @@ class Threshold:
     chosen_on: str
 
 
+@register("metric", "segment_f1")
+class SegmentF1(AlignmentMetric):
+    """F1 of the positions looked at; the threshold is chosen on dev, on the rows themselves where these are dev."""
+
+    def measure(self, inference: Inference) -> Score | None:
+        found = inference.once(aligned_attention)
+        if found is None:
+            return None
+        other = inference.dev()
+        dev = None if other is None else other.once(aligned_attention)
+        if dev is None:
+            threshold = best_threshold(found.weights, found.links)
+        else:
+            threshold = best_threshold(dev.weights, dev.links, chosen_on="dev")
+        return segment_f1(found.weights, found.links, threshold)
+
+
 def segment_f1(weights: Sequence[ArrayLike], links: Sequence[Links], threshold: Threshold) -> Score:
     """F1 of the soft weights, one array (T, S) a row, against the true links (source, target)."""
     values, true = _pairs(weights, links)
@@ -42,7 +61,7 @@ def segment_f1(weights: Sequence[ArrayLike], links: Sequence[Links], threshold: 
     signature = (
         f"F1|weight ≥ {threshold.value:.3g} chosen on {threshold.chosen_on}|aligned target words|corpus"
     )
-    return Score("segment_f1", 2 * hits / both if both else 0.0, len(weights), True, signature)
+    return Score("segment_f1", 2 * hits / both if both else 0.0, len(weights), signature)
 
 
 def best_threshold(

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from regard.errors import RegardError
-from regard.metrics.metric import Metric, Table, as_references
+from regard.metrics.metric import OutputMetric, Table, as_references
 
 CHUNK = 256
 
 
 @dataclass(frozen=True)
-class Interval:
+class ConfidenceInterval:
     """value on all rows; low and high bound the middle `level` of the resamples."""
 
     value: float
@@ -41,22 +42,22 @@ class Comparison:
     wins         the share of resamples on which the second system is strictly better
     """
 
-    first: Interval
-    second: Interval
-    difference: Interval
+    first: ConfidenceInterval
+    second: ConfidenceInterval
+    difference: ConfidenceInterval
     p_value: float
     wins: float
 
 
 def confidence_interval(
-    metric: Metric,
-    predictions: Sequence[str],
-    references: Sequence[str | Sequence[str]],
+    metric: OutputMetric,
+    predictions: Sequence[Any],
+    references: Sequence[Any],
     *,
     samples: int = 1000,
     level: float = 0.95,
     seed: int = 1,
-) -> Interval:
+) -> ConfidenceInterval:
     """The metric with the interval that `level` of the resamples fall into."""
     lines = metric.statistics(predictions, as_references(predictions, references))
     (values,) = _resample(metric, [lines], samples, seed)
@@ -64,10 +65,10 @@ def confidence_interval(
 
 
 def compare(
-    metric: Metric,
-    first: Sequence[str],
-    second: Sequence[str],
-    references: Sequence[str | Sequence[str]],
+    metric: OutputMetric,
+    first: Sequence[Any],
+    second: Sequence[Any],
+    references: Sequence[Any],
     *,
     samples: int = 1000,
     level: float = 0.95,
@@ -89,7 +90,7 @@ def compare(
     )
 
 
-def _resample(metric: Metric, tables: Sequence[Table], samples: int, seed: int) -> list[Table]:
+def _resample(metric: OutputMetric, tables: Sequence[Table], samples: int, seed: int) -> list[Table]:
     """For each table (n, k) the metric on the same `samples` resamples, (samples,)."""
     if samples < 1:
         raise RegardError(f"expected at least one resample, received {samples}.")
@@ -104,7 +105,7 @@ def _resample(metric: Metric, tables: Sequence[Table], samples: int, seed: int) 
     return [np.array(found) for found in values]
 
 
-def _interval(value: float, resampled: Table, level: float) -> Interval:
+def _interval(value: float, resampled: Table, level: float) -> ConfidenceInterval:
     tail = 100.0 * (1.0 - level) / 2.0
     low, high = np.percentile(resampled, [tail, 100.0 - tail])
-    return Interval(value, float(low), float(high), level, len(resampled))
+    return ConfidenceInterval(value, float(low), float(high), level, len(resampled))

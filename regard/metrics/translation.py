@@ -1,61 +1,94 @@
 """BLEU and chrF, computed by sacrebleu (Post 2018) so that figures compare with published ones.
 
-BLEU (Papineni et al. 2002) = BP · exp(¼ Σ_{n≤4} log p_n), cased, 13a tokenisation, exponential smoothing.
+BLEU (Papineni et al. 2002) = BP · exp(¼ Σ_{n≤4} log p_n), cased, 13a tokenization, exponential smoothing.
 chrF (Popović 2015) is the F₂ of character 6-grams. Both run from 0 to 100.
 `token_bleu` takes the words as they are separated by spaces: formulas, programs, anything already cut into tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from regard.metrics.metric import Metric, References, Table
+from regard.metrics.metric import OutputMetric, References, Table
+from regard.parts import register
 
 
-def bleu(*, tokenize: str = "13a", lowercase: bool = False) -> Metric:
-    """BLEU of the corpus. `tokenize` as in sacrebleu: 13a, intl, zh, ja-mecab, char, none."""
-    from sacrebleu.metrics.bleu import BLEU
+class SacreBLEU(OutputMetric):
+    """A metric over sacrebleu's own statistics of each row, the ones its significance tests resample."""
 
-    return from_sacrebleu("bleu", lambda: BLEU(tokenize=tokenize, lowercase=lowercase, force=True))
+    suits = ("text",)
 
+    @abstractmethod
+    def scorer(self) -> Any:
+        """One of sacrebleu's metrics, anew: it remembers what it measured."""
 
-def token_bleu() -> Metric:
-    """BLEU of the corpus over tokens separated by spaces, cased, without smoothing (as multi-bleu.perl has it)."""
-    from sacrebleu.metrics.bleu import BLEU
+    def prepare(self, text: str) -> str:
+        """What is done to every text before; `describe` says so."""
+        return text
 
-    return from_sacrebleu("token_bleu", lambda: BLEU(tokenize="none", smooth_method="none", force=True))
+    @cached_property
+    def calculator(self) -> Any:
+        return self.scorer()
 
-
-def chrf(*, word_order: int = 0) -> Metric:
-    """chrF of the corpus; `word_order` 2 gives chrF++."""
-    from sacrebleu.metrics.chrf import CHRF
-
-    return from_sacrebleu("chrf++" if word_order else "chrf", lambda: CHRF(word_order=word_order))
-
-
-def from_sacrebleu(name: str, make: Any, *, prepare: Callable[[str], str] = str, prefix: str = "") -> Metric:
-    """A Metric over sacrebleu's own statistics of each row, the ones its significance tests resample.
-
-    prepare   what is done to every text before; `prefix` says so in the signature
-    """
-    calculator = make()
-
-    def statistics(predictions: Sequence[str], references: References) -> Table:
-        prepared = [[prepare(text) for text in row] for row in references]
+    def statistics(self, predictions: Sequence[Any], references: References) -> Table:
+        prepared = [[self.prepare(text) for text in row] for row in references]
         streams = [list(stream) for stream in zip_longest(*prepared)]  # None where a row has fewer references
-        lines = make()._extract_corpus_statistics([prepare(text) for text in predictions], streams)
+        lines = self.scorer()._extract_corpus_statistics(
+            [self.prepare(text) for text in predictions], streams
+        )
         return np.asarray(lines, dtype=np.float64)
 
-    def value(sums: Table) -> float:
-        return float(calculator._compute_score_from_stats([int(number) for number in np.rint(sums)]).score)
+    def value(self, sums: Table) -> float:
+        found = self.calculator._compute_score_from_stats([int(number) for number in np.rint(sums)])
+        return float(found.score)
 
-    def describe(count: str) -> str:
-        scorer = make()
+    def describe(self, count: str) -> str:
+        scorer = self.scorer()
         scorer.num_refs = -1 if count == "var" else int(count)
-        return prefix + str(scorer.get_signature())
+        return str(scorer.get_signature())
 
-    return Metric(name, statistics, value, describe)
+
+@register("metric", "bleu")
+class BLEU(SacreBLEU):
+    """BLEU of the corpus. `tokenize` as in sacrebleu: 13a, intl, zh, ja-mecab, char, none."""
+
+    def __init__(self, *, tokenize: str = "13a", lowercase: bool = False) -> None:
+        self.tokenize, self.lowercase = tokenize, lowercase
+
+    def scorer(self) -> Any:
+        from sacrebleu.metrics import bleu
+
+        return bleu.BLEU(tokenize=self.tokenize, lowercase=self.lowercase, force=True)
+
+
+@register("metric", "token_bleu")
+class TokenBLEU(SacreBLEU):
+    """BLEU of the corpus over tokens separated by spaces, cased, without smoothing (as multi-bleu.perl has it)."""
+
+    def scorer(self) -> Any:
+        from sacrebleu.metrics import bleu
+
+        return bleu.BLEU(tokenize="none", smooth_method="none", force=True)
+
+
+@register("metric", "chrf")
+class ChrF(SacreBLEU):
+    """chrF of the corpus; `word_order` 2 gives chrF++."""
+
+    def __init__(self, *, word_order: int = 0) -> None:
+        self.word_order = word_order
+
+    @property
+    def name(self) -> str:
+        return "chrf++" if self.word_order else "chrf"
+
+    def scorer(self) -> Any:
+        from sacrebleu.metrics.chrf import CHRF
+
+        return CHRF(word_order=self.word_order)

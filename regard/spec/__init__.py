@@ -3,6 +3,6 @@
 from regard.spec.data import DataSpec
 from regard.spec.search import SearchSpec
 from regard.spec.spec import Spec
-from regard.spec.training import ScheduleSpec, TrainingSpec
+from regard.spec.training import TrainingSpec
 
-__all__ = ["DataSpec", "ScheduleSpec", "SearchSpec", "Spec", "TrainingSpec"]
+__all__ = ["DataSpec", "SearchSpec", "Spec", "TrainingSpec"]

@@ -81,7 +81,7 @@ class DataSpec(Settings):
         return self
 
     @field_serializer("world", "package", "format")
-    def _with_type(self, value: Options | None) -> Any:
+    def _with_type(self, value: Any) -> Any:
         return as_data(value, unset=True)
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError
 
 from regard.errors import RegardError
 from regard.parts import Mistakes, Settings, as_data, one_of
@@ -47,7 +47,7 @@ class Spec(Settings):
     encoder: dict[str, AnyEncoder]
     decoder: dict[str, AnyDecoder]
     search: SearchSpec = SearchSpec()
-    training: TrainingSpec = TrainingSpec()
+    training: TrainingSpec = Field(default_factory=TrainingSpec)
     data: DataSpec = DataSpec()
     metrics: tuple[str, ...] = ()
     """What `evaluate` prints; chosen by the type of the outputs when absent."""

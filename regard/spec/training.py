@@ -6,20 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from regard.parts import Count, Positive, Settings, Share
-
-
-class ScheduleSpec(Settings):
-    type: Literal["constant", "plateau", "cosine", "inverse-sqrt"] = "constant"
-    warmup: Annotated[int, Field(ge=0)] = 0
-    """Steps over which the rate rises from 0 to `lr`."""
-    factor: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
-    """plateau: the rate is multiplied by it …"""
-    patience: Annotated[int, Field(ge=0)] = 2
-    """… after so many evaluations without a better metric."""
-    minimum: Annotated[float, Field(ge=0.0)] = 0.0
-    """The rate never falls below it."""
-
+from regard.parts import Count, Positive, Settings, Share, one_of
 
 EPOCHS = 10
 
@@ -61,7 +48,10 @@ class TrainingSpec(Settings):
     betas: tuple[Share, Share] = (0.9, 0.999)
     clip: Positive | None = 1.0
     """Largest norm of the gradient."""
-    schedule: ScheduleSpec = ScheduleSpec()
+    schedule: Annotated[Any, one_of("schedule", default="constant")] = Field(
+        default="constant", validate_default=True
+    )
+    """How the learning rate changes: `cosine`, or with options `{type: cosine, warmup: 100}`."""
     evaluate_every: Count | None = None
     """Steps between evaluations on dev; once an epoch when absent."""
     metric: str = "loss"

@@ -1,12 +1,39 @@
-"""The training loop and what it stands on."""
+"""The training loop and what it stands on.
 
-from regard.training.device import make_accelerator
-from regard.training.loop import BatchSource, Result, fit
-from regard.training.processes import process_rank, world_size
-from regard.training.progress import BarProgress, LineProgress, Progress, make_progress
-from regard.training.seed import Generators, seed_everything
-from regard.training.signals import Interrupted
-from regard.training.weights import Transfer, start_from
+Names are loaded when first used: a spec asks for the schedules of this folder, and needs nothing else of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.training.device import make_accelerator
+    from regard.training.loop import BatchSource, Result, fit
+    from regard.training.processes import process_rank, world_size
+    from regard.training.progress import BarProgress, LineProgress, Progress, make_progress
+    from regard.training.seed import Generators, seed_everything
+    from regard.training.signals import Interrupted
+    from regard.training.weights import Transfer, start_from
+
+_HOMES = {
+    "BarProgress": "regard.training.progress",
+    "BatchSource": "regard.training.loop",
+    "Generators": "regard.training.seed",
+    "Interrupted": "regard.training.signals",
+    "LineProgress": "regard.training.progress",
+    "Progress": "regard.training.progress",
+    "Result": "regard.training.loop",
+    "Transfer": "regard.training.weights",
+    "fit": "regard.training.loop",
+    "make_accelerator": "regard.training.device",
+    "make_progress": "regard.training.progress",
+    "process_rank": "regard.training.processes",
+    "seed_everything": "regard.training.seed",
+    "start_from": "regard.training.weights",
+    "world_size": "regard.training.processes",
+}
 
 __all__ = [
     "BarProgress",
@@ -25,3 +52,9 @@ __all__ = [
     "start_from",
     "world_size",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'regard.training' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

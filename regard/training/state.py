@@ -11,7 +11,7 @@ from accelerate.utils import gather_object
 from torch import nn
 
 from regard.errors import RegardError
-from regard.metrics import higher_is_better
+from regard.metrics import metric
 from regard.spec.training import TrainingSpec
 from regard.training import checkpoint
 from regard.training.ema import MovingAverage
@@ -60,10 +60,12 @@ class TrainingState:
         self.network, self.accelerator, self.path = network, accelerator, run / checkpoint.STATE
         self.position = Position()
         self.optimizer = make_optimizer(network, options)
-        self.schedule = make_schedule(options.lr, options.schedule, total=total)
+        self.schedule = make_schedule(options.schedule, options.lr, total=total)
         self.average = None if options.ema is None else MovingAverage(network, options.ema)
         self.snapshots = Snapshots(
-            run, count=options.average, higher_is_better=higher_is_better(options.metric)
+            run,
+            count=options.average,
+            higher_is_better=metric(options.metric.rpartition(".")[2]).higher_is_better,
         )
         self.patience = Patience(options.patience)
         self.ledger = Ledger(allow_overflow=options.precision == "fp16")

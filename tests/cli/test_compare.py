@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.experiment import Experiment
-from regard.metrics import metric
+from regard.metrics import output_metric
 
 Run = Callable[..., tuple[int, str, str]]
 SMALL = ["train=80", "dev=10", "test=12", "long=2"]
@@ -83,17 +83,17 @@ def test_an_ensemble_is_measured_by_what_it_writes(regard: Run, runs: list[str],
     inputs.write_text("".join(f"{row[1].split(' | ')[0]}\n" for row in rows), encoding="utf-8")
     answers = regard("predict", runs[0], "--with", runs[1], "--file", str(inputs))[1].splitlines()
     for wanted in ("chrf", "exact"):
-        expected = metric(wanted)(answers, [row[3].split(" | ") for row in rows])
+        expected = output_metric(wanted)(answers, [row[3].split(" | ") for row in rows])
         assert scores[wanted] == pytest.approx(expected.value)
     # the mean of two distributions is never worse than the mean of the two losses
     assert scores["loss"] < (first["loss"] + second["loss"]) / 2
     assert scores["aer"] not in (first["aer"], second["aer"])
 
 
-def test_what_is_of_one_model_alone_is_not_of_several(regard: Run, runs: list[str], tmp_path: Path) -> None:
-    code, _, err = regard("evaluate", runs[0], "--with", runs[1], "--metric", "latent_uas")
+def test_a_metric_the_model_has_no_truth_for_is_refused(regard: Run, runs: list[str]) -> None:
+    code, _, err = regard("evaluate", runs[0], "--metric", "latent_uas")
     assert code == 2
-    assert "latent_uas is of what one model finds by itself" in " ".join(err.split())
+    assert "latent_uas needs the true tree of an input" in " ".join(err.split())
 
 
 def test_every_way_to_predict_asks_the_other_models(regard: Run, runs: list[str], tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from regard.errors import RegardError
-from regard.metrics import before_failure, branching_baselines, latent_uas
+from regard.metrics import branching_baselines, latent_uas, output_metric
 
 TREES = [[2, 3, 0, 3], [0, 1]]
 
@@ -32,8 +32,10 @@ def test_rows_of_other_lengths_are_refused() -> None:
     [("a b c d", 1.0), ("a b x d", 0.5), ("x b c d", 0.0), ("a b", 0.5), ("a b c d e", 1.0), ("", 0.0)],
 )
 def test_share_before_the_first_mistake(written: str, share: float) -> None:
-    assert before_failure([written], ["a b c d"]).value == share
+    assert output_metric("before_failure")([written], ["a b c d"]).value == share
 
 
 def test_the_mean_is_over_rows_and_the_best_reference_counts() -> None:
-    assert before_failure(["a b", "a x"], [["a b"], ["a b c d", "a x y y"]]).value == pytest.approx(0.75)
+    assert output_metric("before_failure")(
+        ["a b", "a x"], [["a b"], ["a b c d", "a x y y"]]
+    ).value == pytest.approx(0.75)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from regard.errors import RegardError
-from regard.evaluation.ranking import measure_rank, rank
+from regard.metrics import find_metric
+from regard.metrics.ranking import TopKAccuracy
 from regard.prediction import Prediction
 
 
@@ -24,18 +25,20 @@ ANSWERS = [
 
 def test_the_true_label_is_looked_for_among_the_first() -> None:
     truth = [["dog"], ["hen"], ["cat", "hen"], ["cow"]]  # second, third, first of its two, never seen
-    shares = {name: measure_rank(name, ANSWERS, truth)[0].value for name in ("top1", "top2", "top3", "top9")}
-    assert shares == pytest.approx({"top1": 1 / 4, "top2": 2 / 4, "top3": 3 / 4, "top9": 3 / 4})
+    shares = [TopKAccuracy(k).of(ANSWERS, truth).value for k in (1, 2, 3, 9)]
+    assert shares == pytest.approx([1 / 4, 2 / 4, 3 / 4, 3 / 4])
 
 
 def test_guessing_gets_k_of_the_labels() -> None:
-    score, guess = measure_rank("top2", ANSWERS, [["cat"]] * 4)
+    score, guess = TopKAccuracy(2).of(ANSWERS, [["cat"]] * 4), TopKAccuracy(2).chance(ANSWERS)
     assert (score.name, guess.name, score.signature) == ("top2", "top2", "true label among the first 2")
     assert guess.value == pytest.approx(2 / 3)
-    assert measure_rank("top5", ANSWERS, [["cat"]] * 4)[1].value == 1.0
+    assert TopKAccuracy(5).chance(ANSWERS).value == 1.0
 
 
 def test_only_labels_are_ranked() -> None:
-    assert rank("top5") == 5 and rank("top0") is None and rank("topmost") is None
+    found = find_metric("top5")
+    assert isinstance(found, TopKAccuracy) and (found.k, found.name) == (5, "top5")
+    assert find_metric("top0") is None and find_metric("topmost") is None and find_metric("topK") is None
     with pytest.raises(RegardError, match="this output is no label"):
-        measure_rank("top5", [Prediction("a b", "a b", 0.0)], [["a b"]])
+        TopKAccuracy(5).of([Prediction("a b", "a b", 0.0)], [["a b"]])

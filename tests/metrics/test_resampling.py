@@ -9,6 +9,7 @@ from scipy import stats
 
 from regard import metrics
 from regard.errors import RegardError
+from regard.metrics import output_metric
 
 
 def coin(n: int, share: float, seed: int) -> list[str]:
@@ -19,7 +20,7 @@ def test_each_bucket_is_the_metric_on_its_rows() -> None:
     predictions = ["a b c d x", "a b c d e", "a b", "f g h i j k", "f g h i q k"]
     references = ["a b c d e", "a b c d e", "a c", "f g h i j k", "f g h i j k"]
     lengths = [5, 5, 2, 6, 9]
-    table = metrics.by_length(metrics.bleu(), predictions, references, lengths, edges=[3, 5, 7])
+    table = metrics.by_length(metrics.BLEU(), predictions, references, lengths, edges=[3, 5, 7])
     assert [(label, n) for label, n, _ in table.table()] == [("2–3", 1), ("4–5", 2), ("6–7", 1), ("8–9", 1)]
     middle = sacrebleu.corpus_bleu(predictions[:2], [references[:2]]).score
     assert table.buckets[1].value == pytest.approx(middle, abs=1e-9)
@@ -29,20 +30,20 @@ def test_each_bucket_is_the_metric_on_its_rows() -> None:
 
 def test_buckets_of_equal_width_cover_every_row_once() -> None:
     lengths = [1, 2, 3, 10, 11, 40]
-    table = metrics.by_length(metrics.exact, ["a"] * 6, ["a"] * 5 + ["b"], lengths, buckets=4)
+    table = metrics.by_length(output_metric("exact"), ["a"] * 6, ["a"] * 5 + ["b"], lengths, buckets=4)
     assert sum(bucket.n for bucket in table.buckets) == 6
     assert table.buckets[0].low == 1 and table.buckets[-1].high == 40 and table.buckets[-1].value == 0.0
     for left, right in zip(table.buckets, table.buckets[1:], strict=False):
         assert left.high < right.low
-    single = metrics.by_length(metrics.exact, ["a"], ["a"], [7])
+    single = metrics.by_length(output_metric("exact"), ["a"], ["a"], [7])
     assert single.table() == [("7", 1, 1.0)]
     with pytest.raises(RegardError, match="a length for each of 1"):
-        metrics.by_length(metrics.exact, ["a"], ["a"], [7, 8])
+        metrics.by_length(output_metric("exact"), ["a"], ["a"], [7, 8])
 
 
 def test_the_interval_of_a_share_agrees_with_the_binomial() -> None:
     predictions = coin(400, 0.7, seed=3)
-    interval = metrics.confidence_interval(metrics.exact, predictions, ["right"] * 400, samples=4000)
+    interval = metrics.confidence_interval(output_metric("exact"), predictions, ["right"] * 400, samples=4000)
     hits = predictions.count("right")
     low, high = stats.binom.ppf([0.025, 0.975], 400, hits / 400) / 400
     assert interval.value == hits / 400
@@ -56,7 +57,7 @@ def test_the_interval_of_bleu_is_that_of_bleu_on_resampled_texts() -> None:
     predictions = [
         " ".join(word if generator.random() < 0.85 else "other" for word in row.split()) for row in references
     ]
-    interval = metrics.confidence_interval(metrics.bleu(), predictions, references, samples=200, seed=5)
+    interval = metrics.confidence_interval(metrics.BLEU(), predictions, references, samples=200, seed=5)
     drawn = np.random.default_rng(5).integers(30, size=(200, 30))
     values = [
         sacrebleu.corpus_bleu([predictions[row] for row in rows], [[references[row] for row in rows]]).score
@@ -64,18 +65,18 @@ def test_the_interval_of_bleu_is_that_of_bleu_on_resampled_texts() -> None:
     ]
     assert (interval.low, interval.high) == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])))
     assert interval == metrics.confidence_interval(
-        metrics.bleu(), predictions, references, samples=200, seed=5
+        metrics.BLEU(), predictions, references, samples=200, seed=5
     )
 
 
 def test_a_clear_difference_is_significant_and_none_is_not() -> None:
     truth = ["right"] * 500
     weak, strong = coin(500, 0.6, seed=1), coin(500, 0.75, seed=2)
-    better = metrics.compare(metrics.exact, weak, strong, truth)
+    better = metrics.compare(output_metric("exact"), weak, strong, truth)
     assert better.p_value < 0.01 and better.difference.low > 0 and better.wins > 0.99
-    worse = metrics.compare(metrics.word_error, strong, weak, truth)
+    worse = metrics.compare(output_metric("word_error"), strong, weak, truth)
     assert worse.difference.value == pytest.approx(better.difference.value) and worse.wins < 0.01
-    same = metrics.compare(metrics.exact, weak, list(weak), truth)
+    same = metrics.compare(output_metric("exact"), weak, list(weak), truth)
     assert same.p_value == 1.0 and same.difference.value == 0.0 and same.wins == 0.0
 
 
@@ -84,7 +85,8 @@ def test_the_test_is_honest_about_equal_systems() -> None:
     truth = ["right"] * 120
     pairs = [(coin(120, 0.7, 2 * trial + 100), coin(120, 0.7, 2 * trial + 101)) for trial in range(150)]
     found = sum(
-        metrics.compare(metrics.exact, one, two, truth, samples=200).p_value <= 0.05 for one, two in pairs
+        metrics.compare(output_metric("exact"), one, two, truth, samples=200).p_value <= 0.05
+        for one, two in pairs
     )
     low, high = stats.binom.ppf([0.001, 0.999], 150, 0.05)
     assert low <= found <= high

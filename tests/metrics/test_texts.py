@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from regard import metrics
 from regard.errors import RegardError
+from regard.metrics import output_metric
 
 PREDICTIONS = [
     "The cat sat on the mat.",
@@ -29,62 +30,66 @@ STREAMS = [
 
 
 def test_bleu_is_sacrebleu_with_its_signature() -> None:
-    score = metrics.bleu()(PREDICTIONS, REFERENCES)
+    score = metrics.BLEU()(PREDICTIONS, REFERENCES)
     direct = sacrebleu.BLEU()
     assert score.value == pytest.approx(direct.corpus_score(PREDICTIONS, STREAMS).score, abs=1e-9)
     assert score.signature == str(direct.get_signature()) and "nrefs:var" in score.signature
-    assert (score.name, score.n, score.higher_is_better) == ("bleu", 4, True)
+    assert (score.name, score.n) == ("bleu", 4)
 
 
 def test_bleu_of_one_reference_and_of_other_settings() -> None:
     first = [row[0] for row in REFERENCES]
     direct = sacrebleu.BLEU(lowercase=True, tokenize="char")
-    score = metrics.bleu(lowercase=True, tokenize="char")(PREDICTIONS, first)
+    score = metrics.BLEU(lowercase=True, tokenize="char")(PREDICTIONS, first)
     assert score.value == pytest.approx(direct.corpus_score(PREDICTIONS, [first]).score, abs=1e-9)
     assert score.signature == str(direct.get_signature()) and "nrefs:1" in score.signature
 
 
 @pytest.mark.parametrize("word_order", [0, 2])
 def test_chrf_is_sacrebleu(word_order: int) -> None:
-    score = metrics.chrf(word_order=word_order)(PREDICTIONS, REFERENCES)
+    score = metrics.ChrF(word_order=word_order)(PREDICTIONS, REFERENCES)
     direct = sacrebleu.CHRF(word_order=word_order)
     assert score.value == pytest.approx(direct.corpus_score(PREDICTIONS, STREAMS).score, abs=1e-9)
     assert score.signature == str(direct.get_signature())
 
 
 def test_bleu_of_the_reference_is_100_and_of_strangers_0() -> None:
-    assert metrics.bleu()(["a b c d e"], ["a b c d e"]).value == pytest.approx(100.0)
-    assert metrics.bleu()(["v w x y z"], ["a b c d e"]).value == 0.0
+    assert metrics.BLEU()(["a b c d e"], ["a b c d e"]).value == pytest.approx(100.0)
+    assert metrics.BLEU()(["v w x y z"], ["a b c d e"]).value == 0.0
 
 
 def test_exact_match_with_any_reference() -> None:
-    assert metrics.exact(["a", "b", "c"], [["x", "a"], ["b"], ["d", "e"]]).value == pytest.approx(2 / 3)
-    assert metrics.word_error(["a", "b", "c"], [["x", "a"], ["b"], ["d", "e"]]).value == pytest.approx(1 / 3)
-    assert not metrics.word_error.higher_is_better
+    assert output_metric("exact")(["a", "b", "c"], [["x", "a"], ["b"], ["d", "e"]]).value == pytest.approx(
+        2 / 3
+    )
+    assert output_metric("word_error")(
+        ["a", "b", "c"], [["x", "a"], ["b"], ["d", "e"]]
+    ).value == pytest.approx(1 / 3)
+    assert not output_metric("word_error").higher_is_better
 
 
 def test_phoneme_error_rate_by_hand() -> None:
     # "hello": one substitution against the second of its pronunciations (4 phonemes); "read": right; "a": one extra
     predictions = ["HH AH L UW", "R EH D", "AH AH"]
     references = [["HH EH L OW Z", "HH AH L OW"], ["R IY D", "R EH D"], ["AH"]]
-    score = metrics.per(predictions, references)
+    score = output_metric("per")(predictions, references)
     assert score.value == pytest.approx((1 + 0 + 1) / (4 + 3 + 1))
-    assert (score.n, score.higher_is_better) == (3, False)
+    assert score.n == 3
     assert score.signature == "phoneme edits / phonemes of the nearest|refs:var"
 
 
 def test_of_equally_near_references_the_longer_counts() -> None:
-    assert metrics.per(["A B"], [["A", "A B C"]]).value == pytest.approx(1 / 3)
+    assert output_metric("per")(["A B"], [["A", "A B C"]]).value == pytest.approx(1 / 3)
 
 
 def test_word_and_character_error_rate_by_hand() -> None:
     # kitten → sitting: 3 edits over 7 characters; as words 1 over 1
-    assert metrics.cer(["kitten"], ["sitting"]).value == pytest.approx(3 / 7)
-    assert metrics.wer(["kitten"], ["sitting"]).value == 1.0
-    assert metrics.wer(
+    assert output_metric("cer")(["kitten"], ["sitting"]).value == pytest.approx(3 / 7)
+    assert output_metric("wer")(["kitten"], ["sitting"]).value == 1.0
+    assert output_metric("wer")(
         ["the cat sat down here", "yes"], ["the cat down there", "yes"]
     ).value == pytest.approx(2 / 5)
-    assert metrics.wer(["a b c"], ["a"]).value == 2.0
+    assert output_metric("wer")(["a b c"], ["a"]).value == 2.0
 
 
 def plain_distance(one: list[str], two: list[str]) -> int:
@@ -103,45 +108,46 @@ words = st.lists(st.sampled_from(["ab", "a", "ba", "b"]), min_size=1, max_size=7
 def test_word_error_rate_against_the_plain_recurrence(
     prediction: list[str], references: list[list[str]]
 ) -> None:
-    score = metrics.wer([" ".join(prediction)], [[" ".join(row) for row in references]])
+    score = output_metric("wer")([" ".join(prediction)], [[" ".join(row) for row in references]])
     distances = [(plain_distance(prediction, row), -len(row)) for row in references]
     distance, negative = min(distances)
     assert score.value == pytest.approx(distance / -negative)
 
 
 def test_nothing_predicted_and_nothing_expected() -> None:
-    assert metrics.per([""], [""]).value == 0.0
-    assert metrics.per([""], ["A B"]).value == 1.0
-    assert metrics.per(["A"], [""]).value == float("inf")
+    assert output_metric("per")([""], [""]).value == 0.0
+    assert output_metric("per")([""], ["A B"]).value == 1.0
+    assert output_metric("per")(["A"], [""]).value == float("inf")
 
 
 def test_tags_are_compared_place_by_place() -> None:
-    assert metrics.tag_accuracy(["N V N", "D N"], ["N V D", "D N"]).value == pytest.approx(4 / 5)
-    assert metrics.tag_accuracy(["N V"], ["N V D"]).value == pytest.approx(2 / 3)
-    assert metrics.tag_accuracy(["N V D X"], ["N V D"]).value == pytest.approx(3 / 4)
+    assert output_metric("tag_accuracy")(["N V N", "D N"], ["N V D", "D N"]).value == pytest.approx(4 / 5)
+    assert output_metric("tag_accuracy")(["N V"], ["N V D"]).value == pytest.approx(2 / 3)
+    assert output_metric("tag_accuracy")(["N V D X"], ["N V D"]).value == pytest.approx(3 / 4)
 
 
 def test_rows_are_measured_alone() -> None:
-    assert metrics.wer.rows(["a b", "c"], ["a x", "c"]) == [0.5, 0.0]
+    assert output_metric("wer").rows(["a b", "c"], ["a x", "c"]) == [0.5, 0.0]
 
 
 def test_perplexity_of_a_fair_die_is_six() -> None:
     import math
 
     score = metrics.perplexity(60 * math.log(6), 60)
-    assert score.value == pytest.approx(6.0) and not score.higher_is_better
+    assert score.value == pytest.approx(6.0)
     with pytest.raises(RegardError, match="at least one item"):
         metrics.perplexity(0.0, 0)
 
 
-def test_names_lead_to_metrics_and_directions() -> None:
-    for name in metrics.METRICS:
-        found = metrics.metric(name)
-        assert found.name == name and found.higher_is_better == metrics.higher_is_better(name)
-    assert not metrics.higher_is_better("loss") and not metrics.higher_is_better("target.per")
-    assert metrics.higher_is_better("target.bleu")
+def test_names_lead_to_metrics_with_their_direction() -> None:
+    for name in metrics.metric_names():
+        assert metrics.metric(name).name == name
+    lower = {name for name in metrics.metric_names() if not metrics.metric(name).higher_is_better}
+    assert lower == {"loss", "perplexity", "wer", "cer", "per", "word_error", "aer"}
     with pytest.raises(RegardError, match=r"no metric 'blue'.*Did you mean bleu\?"):
         metrics.metric("blue")
+    with pytest.raises(RegardError, match="aer is no metric of outputs"):
+        output_metric("aer")
 
 
 @pytest.mark.parametrize(
@@ -156,4 +162,4 @@ def test_what_cannot_be_measured_is_refused(
     predictions: list[str], references: list[str], words: str
 ) -> None:
     with pytest.raises(RegardError, match=words):
-        metrics.exact(predictions, references)
+        output_metric("exact")(predictions, references)

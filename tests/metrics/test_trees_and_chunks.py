@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from regard.metrics import (
-    chunk_f1,
-    exact_trees,
-    las,
-    las_no_punct,
-    las_universal,
-    metric,
-    uas,
-    uas_no_punct,
+from regard.metrics import output_metric
+
+chunk_f1, exact_trees, las, las_no_punct, las_universal, uas, uas_no_punct = map(
+    output_metric,
+    ("chunk_f1", "exact_trees", "las", "las_no_punct", "las_universal", "uas", "uas_no_punct"),
 )
 
 TRUE = ["2:det 3:nsubj 0:root 3:punct", "0:root 3:case 1:nmod:of"]
@@ -45,4 +41,11 @@ def test_span_f1_counted_by_hand() -> None:
 def test_sums_over_the_corpus_not_means_over_rows() -> None:
     score = chunk_f1(["B-A", "O O O"], ["B-A", "B-A B-A B-B"])
     assert score.value == pytest.approx(2 * 1 / (1 + 4))
-    assert metric("uas")(["0", "0 1 2"], ["0", "2 3 0"]).value == pytest.approx(1 / 4)
+    assert uas(["0", "0 1 2"], ["0", "2 3 0"]).value == pytest.approx(1 / 4)
+
+
+def test_lists_of_tags_and_arcs_are_values_too() -> None:
+    tags = output_metric("tag_accuracy")([["N", "V"], ["D"]], [[["N", "N"], ["N", "V"]], [["D"]]])
+    assert (tags.value, tags.signature) == (1.0, "share of positions right|refs:var")
+    assert uas([["2:det", "0:root"]], [[["2:nsubj", "0:root"]]]).value == 1.0
+    assert output_metric("exact")([["B-A", "O"], ["O"]], [[["B-A", "O"]], [["B-A"]]]).value == 0.5

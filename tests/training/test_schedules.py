@@ -8,17 +8,20 @@ import pytest
 import torch
 
 from regard.errors import RegardError
-from regard.spec.training import ScheduleSpec
+from regard.parts import register, registry
+from regard.spec import Spec
+from regard.spec.document import parse
+from regard.spec.training import TrainingSpec
 from regard.training.schedules import Schedule, make_schedule
 
 
 def make(total: int | None = None, **options: object) -> Schedule:
-    return make_schedule(0.1, ScheduleSpec(**options), total=total)
+    return make_schedule(TrainingSpec(schedule=options).schedule, 0.1, total=total)
 
 
 @pytest.mark.parametrize("kind", ["constant", "plateau", "cosine", "inverse-sqrt"])
 def test_the_warm_up_rises_in_a_line_before_each(kind: str) -> None:
-    schedule = make(total=100, type=kind, warmup=4, minimum=0.09)
+    schedule = make(total=100, type=kind, warmup=4)
     assert [schedule.rate(step) for step in (1, 2, 3, 4)] == pytest.approx([0.025, 0.05, 0.075, 0.1])
     assert schedule.rate(5) == pytest.approx(0.1, rel=0.12)
 
@@ -67,3 +70,41 @@ def test_inverse_square_root_falls_from_the_peak() -> None:
 def test_a_cosine_without_an_end_is_refused() -> None:
     with pytest.raises(RegardError, match=r"training\.schedule.*Give training\.steps"):
         make(type="cosine")
+
+
+def test_a_schedule_is_chosen_by_name_and_constant_when_absent() -> None:
+    assert TrainingSpec().schedule.type == "constant"
+    assert TrainingSpec(schedule="plateau").schedule.factor == 0.5
+    assert TrainingSpec(schedule={"warmup": 3}).schedule.type == "constant"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        ("{type: cosine, factor: 0.3}", r"training\.schedule\.factor: unknown key 'factor'"),
+        ("{minimum: 1.0e-5}", r"training\.schedule\.minimum: unknown key 'minimum'"),
+        ("{type: plateau, patiense: 3}", r"unknown key 'patiense'\. Did you mean patience\?"),
+        ("cosin", r"there is no schedule 'cosin'\. Did you mean cosine\?"),
+        ("{type: cosin}", r"there is no schedule 'cosin'\. Did you mean cosine\?"),
+    ],
+)
+def test_what_a_schedule_does_not_use_is_refused(schedule: str, words: str) -> None:
+    model = "inputs: {a: {type: text}}\noutputs: {b: {type: text}}\n"
+    with pytest.raises(RegardError, match=words):
+        Spec.parse(parse(f"{model}training: {{schedule: {schedule}}}", "my.yaml"))
+
+
+def test_a_schedule_registered_here_is_used_from_a_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {name: registry.part("schedule", name) for name in registry.names("schedule")}
+    monkeypatch.setitem(registry._PARTS, "schedule", known)
+
+    @register("schedule", "halving")
+    class Halving(Schedule):
+        class Options(Schedule.Options):
+            every: int = 10
+
+        def after_warmup(self, step: int) -> float:
+            return float(self.peak * 0.5 ** (step // self.options.every))
+
+    schedule = make(type="halving", every=2)
+    assert [schedule.rate(step) for step in (1, 2, 4)] == pytest.approx([0.1, 0.05, 0.025])

@@ -52,6 +52,8 @@ class Column(ABC):
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
     dtype: ClassVar[DTypeLike] = np.int32
     """Of the numbers of an encoding, as the cache stores them; not used where nothing is `cached`."""
+    usual: ClassVar[tuple[str, ...]] = ()
+    """Metrics of an output of this type where the spec names none; of truth, metrics of the output it is about."""
 
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
@@ -111,6 +113,10 @@ class Column(ABC):
             f"received {'nan' if isinstance(value, float) else f'a {type(value).__name__}'}, expected a text.",
             where=self.name,
         )
+
+    def reference(self, value: str) -> Any:
+        """The value of a row as metrics see it: what `Prediction.value` is where the prediction is right."""
+        return value.strip()
 
     def located(self, value: str, file: str) -> str:
         """The value as it is kept: where it names a file, so that it is found whatever the working folder.

@@ -32,6 +32,7 @@ class LabelColumn(Column):
 
     type = "label"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    usual: ClassVar[tuple[str, ...]] = ("accuracy",)
     decoder = "label"
     scalar = True
 

@@ -42,6 +42,7 @@ class PlacesColumn(Column):
 
     type = "places"
     roles: ClassVar[tuple[str, ...]] = ("truth",)
+    usual: ClassVar[tuple[str, ...]] = ("pointing",)
 
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:

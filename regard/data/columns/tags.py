@@ -39,6 +39,7 @@ class TagsColumn(ClassedColumn):
 
     type = "tags"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    usual: ClassVar[tuple[str, ...]] = ("tag_accuracy",)
     decoder = "tags"
 
     @classmethod
@@ -78,6 +79,9 @@ class TagsColumn(ClassedColumn):
     def normalize(self, value: str) -> str:
         """The tags as `decode` can give them back."""
         return " ".join(self.classes_in(value))
+
+    def reference(self, value: str) -> list[str]:
+        return self.classes_in(value)
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         expected = len(beside[self.of[0]])

@@ -71,6 +71,7 @@ class TextColumn(Column):
 
     type = "text"
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
+    usual: ClassVar[tuple[str, ...]] = ("bleu", "exact")
     encoder = "recurrent"
     decoder = "recurrent"
 
@@ -210,6 +211,9 @@ class TextColumn(Column):
     def normalize(self, text: str) -> str:
         """The text as `decode` can give it back."""
         return self.cutter.plain(self._compose(text))
+
+    def reference(self, value: str) -> str:
+        return self.normalize(value)
 
     def check_encoded(self, encoded: Array) -> str | None:
         if self.max_length is not None and len(encoded) > self.max_length:

@@ -46,6 +46,7 @@ class TreeColumn(ClassedColumn):
 
     type = "tree"
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs", "truth")
+    usual: ClassVar[tuple[str, ...]] = ("uas", "las")
     decoder = "tree"
 
     @classmethod
@@ -106,6 +107,10 @@ class TreeColumn(ClassedColumn):
         if self.nonprojective == "lift" and fault(heads, single_root=self.single_root) is None:
             heads = projectivise(heads)
         return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
+
+    def reference(self, value: str) -> list[str]:
+        """The arcs."""
+        return value.split()
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         if isinstance(value, str):

@@ -1,0 +1,93 @@
+"""Which metrics are measured of which output: those asked for, else the spec's, else the usual ones of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from regard.errors import RegardError
+from regard.evaluation.inference import output_info
+from regard.metrics import Metric, OutputInfo, find_metric, metric, metric_names, unknown_metrics
+from regard.model import Model
+
+LOSS = "loss"
+
+
+def wanted_metrics(
+    model: Model, names: Sequence[str] = (), *, where: str = "metrics"
+) -> dict[str, list[Metric]]:
+    """{output: metrics}. `output.metric` is of one output; a metric without an output is of all outputs it suits.
+
+    A name without a metric, and a metric that suits no output it is asked for, is refused.
+    Where nothing is asked for, an output that the spec names no metric for has the usual ones of its column, and every
+    output those of its truth columns on top (whether a model points at places that are known, for example).
+    """
+    outputs = {name: output_info(model, name) for name in model.spec.outputs}
+    asked = list(names or model.spec.metrics)
+    _check_names(asked, list(outputs), where)
+    chosen: dict[str, dict[str, Metric]] = {name: {} for name in outputs}
+    for name in asked:
+        output, _, wanted = name.rpartition(".")
+        found = metric(wanted)
+        for suited in _suited(found, [outputs[output]] if output else list(outputs.values()), where):
+            chosen[suited.name][found.name] = found
+    if not names:
+        for name, output_chosen in chosen.items():
+            output_chosen.update(_usual(outputs[name], among=output_chosen))
+    return {name: list(metrics.values()) for name, metrics in chosen.items()}
+
+
+def check_metrics(model: Model) -> None:
+    """Refuse, before training, the metrics of the spec that cannot be measured, all wrong names at once."""
+    deciding = model.spec.training.metric
+    outputs = list(model.spec.outputs)
+    _check_names([*model.spec.metrics, deciding], outputs, "metrics")
+    wanted_metrics(model)
+    if deciding == LOSS:
+        return
+    chosen = wanted_metrics(model, [deciding], where="training.metric")
+    if len(outputs) > 1 and "." not in deciding:
+        first = next(name for name, metrics in chosen.items() if metrics)
+        raise RegardError(
+            f"there are several outputs; {deciding} of which one?",
+            where="training.metric",
+            fix=f"Write {first}.{deciding}.",
+        )
+
+
+def _check_names(asked: Sequence[str], outputs: Sequence[str], where: str) -> None:
+    wrong = [name for name in dict.fromkeys(asked) if find_metric(name.rpartition(".")[2]) is None]
+    if wrong:
+        raise unknown_metrics([name.rpartition(".")[2] for name in wrong], where=where)
+    for name in asked:
+        output, dot, _ = name.rpartition(".")
+        if dot and output not in outputs:
+            raise RegardError(
+                f"{name} names the output {output!r}, which this model does not have.",
+                where=where,
+                fix=f"The outputs are {', '.join(outputs)}.",
+            )
+
+
+def _suited(found: Metric, outputs: Sequence[OutputInfo], where: str) -> list[OutputInfo]:
+    """Those of the outputs that a metric can be computed for; an error where it is none of them."""
+    reasons = {output.name: found.refuses(output) for output in outputs}
+    suited = [output for output in outputs if reasons[output.name] is None]
+    if not suited:
+        told = "; ".join(dict.fromkeys(reason for reason in reasons.values() if reason))
+        fitting = [
+            f"{output.name}: {', '.join(name for name in metric_names() if metric(name).refuses(output) is None)}"
+            for output in outputs
+        ]
+        raise RegardError(f"{told}.", where=where, fix=f"Metrics that fit {'; '.join(fitting)}.")
+    return suited
+
+
+def _usual(output: OutputInfo, *, among: dict[str, Metric]) -> dict[str, Metric]:
+    """The usual metrics of an output and of its truth, less those that are chosen already."""
+    names = () if among else output.column.usual or (LOSS,)
+    known = [output.columns[column] for column in output.truth.values() if column in output.columns]
+    found = {name: metric(name) for name in names}
+    for name in (name for column in known for name in column.usual):
+        if name not in among and metric(name).refuses(output) is None:
+            found[name] = metric(name)
+    return found

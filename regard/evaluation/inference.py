@@ -1,0 +1,151 @@
+"""A model applied to rows: what metrics of one output can ask for, each computed once or as it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+import torch
+
+from regard.data import Batch, Batches, Dataset
+from regard.data.columns import Column
+from regard.evaluation.together import EVALUATE_COST, Ensemble, batches
+from regard.metrics import OutputInfo
+from regard.model import Model
+from regard.model.order import in_order
+from regard.nn.memory import Memory
+from regard.prediction import Prediction
+from regard.trace import Trace
+
+Found = TypeVar("Found")
+
+
+def output_info(model: Model, output: str, columns: Mapping[str, Column] | None = None) -> OutputInfo:
+    """An output of a model as metrics see it; `columns` are those the rows hold, all of the model's when absent."""
+    reading = getattr(model.network.decoders[output], "reading", None)
+    return OutputInfo(
+        name=output,
+        columns=model.columns if columns is None else columns,
+        inputs=list(model.network.readers),
+        outputs=list(model.spec.outputs),
+        truth=model.network.truths[output],
+        attended=() if reading is None else reading.names,
+    )
+
+
+class ModelInference:
+    """One model, or an ensemble, on the rows of a data set; see `regard.metrics.Inference`.
+
+    ensemble   additional models of the ensemble, and the same rows as they read them
+    dev        opens other rows as a model reads them, to choose thresholds on
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        dataset: Dataset,
+        output: str,
+        *,
+        ensemble: Ensemble = (),
+        dev: Callable[[Model], Dataset] | None = None,
+    ) -> None:
+        self.model, self.dataset, self.ensemble = model, dataset, ensemble
+        self.output = output_info(model, output, dataset.columns)
+        self._open_dev = dev
+        self._made: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def raw(self, row: int) -> dict[str, str]:
+        return self.dataset.raw(row)
+
+    @cached_property
+    def predictions(self) -> list[Prediction]:
+        return in_order(
+            (batch.rows, self.model.answer(batch, output=self.output.name, trace=False, ensemble=beside))
+            for batch, beside in batches(self.dataset, self.ensemble)
+        )
+
+    @property
+    def predicted(self) -> bool:
+        """Whether a metric has asked for the predictions."""
+        return "predictions" in self.__dict__
+
+    @cached_property
+    def references(self) -> list[list[Any]]:
+        return reference_values(self.dataset, self.output.name)
+
+    def likelihood(self) -> tuple[float, float]:
+        if not self.ensemble:
+            rows = iter(Batches(self.dataset, cost=EVALUATE_COST, shuffle=False))
+            return self.model.losses(rows)[self.output.name]
+        total, count = 0.0, 0.0
+        for batch, beside in batches(self.dataset, self.ensemble):
+            for answer in self.model.score_batch(batch, self.output.name, ensemble=beside):
+                assert answer.trace is not None
+                total, count = total - answer.score, count + len(answer.trace.output)
+        return total, count
+
+    def traces(self) -> Iterator[tuple[int, Trace]]:
+        output = self.output.name
+        stepwise = hasattr(self.model.network.decoders[output], "step")
+        for batch, beside in batches(self.dataset, self.ensemble):
+            if stepwise:
+                answers = self.model.score_batch(batch, output, ensemble=beside)
+            else:
+                answers = self.model.answer(batch, output=output, ensemble=beside)
+            for row, answer in zip(batch.rows, answers, strict=True):
+                if answer.trace is not None:
+                    yield row, answer.trace
+
+    def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:
+        for batch in Batches(self.dataset, cost=EVALUATE_COST, shuffle=False):
+            there = batch.to(self.model.device)
+            with torch.inference_mode():
+                memories = self.model.network.encode(there)
+            yield there, memories
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        grid: tuple[int, ...] | None = getattr(self.model.network.reader(name), "grid", None)
+        return grid
+
+    def once(self, make: Callable[[Any], Found]) -> Found:
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: Found = self._made[make]
+        return found
+
+    def dev(self) -> ModelInference | None:
+        return None if self._open_dev is None else self.once(_on_dev)
+
+
+def _on_dev(inference: ModelInference) -> ModelInference:
+    opened = inference._open_dev
+    assert opened is not None
+    others = [(other, opened(other)) for other, _ in inference.ensemble]
+    return ModelInference(inference.model, opened(inference.model), inference.output.name, ensemble=others)
+
+
+def references(dataset: Dataset, output: str) -> list[list[str]]:
+    """The true outputs of each row as texts, as the column would write them."""
+    return [[_text(value) for value in row] for row in reference_values(dataset, output)]
+
+
+def _text(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def reference_values(dataset: Dataset, output: str) -> list[list[Any]]:
+    """The true outputs of each row, as `Prediction.value` holds them."""
+    column = dataset.columns[output]
+    found = []
+    for row in range(len(dataset)):
+        values: list[Any] = []
+        for text in dataset.references(row, output):
+            value = column.reference(text)
+            if value not in values:
+                values.append(value)
+        found.append(values)
+    return found

@@ -1,0 +1,5 @@
+"""Schedules of the learning rate: one part a file, chosen by `training.schedule`."""
+
+from regard.training.schedules.schedule import Schedule, make_schedule
+
+__all__ = ["Schedule", "make_schedule"]

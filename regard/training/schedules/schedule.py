@@ -1,0 +1,72 @@
+"""The learning rate as a function of the step, or of how the metric has been doing.
+
+With η the rate of the spec, w the warm-up, m the minimum and t = 1, 2, … the step about to be taken:
+
+    η · t / w                     while t ≤ w
+    max(m, after_warmup(t))       after it; each schedule has its own
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from regard.parts import NotNegative
+from regard.parts import Options as PartOptions
+
+
+class Schedule(ABC):
+    """What all schedules share: the warm-up, and for those that fall the minimum.
+
+    peak    η, the rate after the warm-up
+    total   the number of steps of the whole run, where it is known
+    """
+
+    class Options(PartOptions):
+        warmup: Annotated[int, Field(ge=0)] = 0
+        """Steps over which the rate rises from 0 to `lr`."""
+
+    class FallingOptions(Options):
+        """Options of a schedule that lowers the rate."""
+
+        minimum: NotNegative = 0.0
+        """The rate never falls below it."""
+
+    def __init__(self, options: Any, peak: float, *, total: int | None = None) -> None:
+        self.options, self.peak, self.total = options, peak, total
+
+    def rate(self, step: int) -> float:
+        """The rate of step 1, 2, …"""
+        if step <= self.options.warmup:
+            return float(self.peak * step / self.options.warmup)
+        return float(max(self.after_warmup(step), getattr(self.options, "minimum", 0.0)))
+
+    @abstractmethod
+    def after_warmup(self, step: int) -> float:
+        """The rate of a step after the warm-up."""
+
+    def observe(self, improved: bool) -> None:
+        """Called after each evaluation with whether the metric became better."""
+        return
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint must hold to go on with the same rates, as JSON."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """The inverse of `state`."""
+        return
+
+    @classmethod
+    def described(cls, options: Any) -> str:
+        """What `regard describe` writes after the rate: `, cosine after 100 steps of warm-up`."""
+        warmup = f" after {options.warmup} steps of warm-up" if options.warmup else ""
+        return f", {options.type}{warmup}"
+
+
+def make_schedule(options: Any, peak: float, *, total: int | None = None) -> Schedule:
+    """The schedule of some options, `cosine` or `plateau` for example."""
+    made: Schedule = options.part(options, peak, total=total)
+    return made
