@@ -15,6 +15,9 @@ from tests.describe.tokens import NOTE, NotationError, tokens
 
 DRAFT = Path(__file__).with_name("equations.md")
 BLOCK = re.compile(r"^```(\w+) (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
+CELLS = re.compile(r"\w+_[^ =]+: ")
+"""`gru_d: …`"""
+FAMILY = re.compile(r"\s{3,}for ")
 CELL = re.compile(r"(?<=_)(\w?)a(?![\w′])")
 """The letters of a cell in the subscripts of its own block."""
 
@@ -56,28 +59,25 @@ class Drafts:
 
     def board(self, system: System, around: Mapping[str, Mapping[str, Any]]) -> Board:
         """The board of a system; `around` has, for each column, the names that the Python of its bindings knows."""
-        lines, found, pending = [], {}, []
+        lines: list[str] = []
+        found: dict[str, Any] = {}
+        families = []
         for part in system.parts:
             for name in part.names:
                 lines += [renamed(line, part.letters) for line in self.equations[name]]
                 for line in self.bindings.get(name, []):
-                    if ":" in line.split("=")[0].split("[")[0]:
+                    if FAMILY.search(line) or CELLS.match(line):
+                        families.append((line, part))
+                    else:
+                        symbol, python = line.split(" = ", 1)
+                        value = eval(python, dict(around[part.column]))
+                        _bind(found, renamed(symbol, part.letters), value)
+                    if CELLS.match(line):
                         lines += [renamed(one, part.letters) for one in self._cell_lines(line)]
-                    pending.append((line, part))
-        later = []
-        for line, part in pending:
-            if ":" in line.split("=")[0].split("[")[0] or re.search(r"\s{3,}for ", line):
-                later.append((line, part))
-                continue
-            symbol, python = line.split(" = ", 1)
-            key = renamed(symbol, part.letters)
-            value = eval(python, dict(around[part.column]))
-            if key in found and (value is not found[key] and not isinstance(value, int) or value != found[key]):
-                raise NotationError(f"{key} is bound twice")
-            found[key] = value
-        sized = Board(lines, found)
-        for line, part in later:
-            found.update(self._expanded(line, part, around[part.column], sized))
+        sized = Board(lines, found)  # knows what the indices of the families go over
+        for line, part in families:
+            for symbol, value in self._expanded(line, part, around[part.column], sized).items():
+                _bind(found, symbol, value)
         return Board(lines, found)
 
     def _cell_lines(self, line: str) -> list[str]:
@@ -86,13 +86,13 @@ class Drafts:
 
     def _expanded(self, line: str, part: Part, around: Mapping[str, Any], sized: Board) -> dict[str, Any]:
         """One entry for each value of the indices after `for`."""
-        line, *rest = re.split(r"\s{3,}for ", line)
+        line, *rest = FAMILY.split(line)
         letters = [letter.strip() for letter in rest[0].split(",")] if rest else []
         found = {}
         for values in itertools.product(*(list(enumerate(sized.over(letter, {}))) for letter in letters)):
             places = {letter: place for letter, (place, _) in zip(letters, values, strict=True)}
             below = {letter: str(value) for letter, (_, value) in zip(letters, values, strict=True)}
-            if " = " in line:
+            if not CELLS.match(line):
                 symbol, python = line.split(" = ", 1)
                 found[_key(renamed(symbol, part.letters), below)] = eval(python, {**around, **places})
             else:
@@ -132,9 +132,19 @@ def renamed(line: str, letters: Mapping[str, str]) -> str:
     return found + line[place:] if NOTE in line else found
 
 
+def _bind(found: dict[str, Any], symbol: str, value: Any) -> None:
+    """A size may be given by several parts; a tensor by one."""
+    if symbol in found and not (isinstance(value, int) and found[symbol] == value):
+        raise NotationError(f"{symbol} is bound twice")
+    found[symbol] = value
+
+
 def _key(symbol: str, below: Mapping[str, str]) -> str:
     """`W_rd` with d = → is `W_{r,→}`."""
     node = Parser(symbol).factor()
     assert isinstance(node, Symbol)
-    items = [below.get(item.base, item.base) if isinstance(item, Symbol) else str(item.value) for item in node.items]
+    items = [
+        below.get(item.base, item.base) if isinstance(item, Symbol) else str(item.value)
+        for item in node.items
+    ]
     return f"{node.base}_{{{','.join(items)}}}"

@@ -3,120 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
 
+from tests.describe.nodes import (
+    Call,
+    Concatenation,
+    Condition,
+    Entry,
+    Equation,
+    Node,
+    Number,
+    Operation,
+    Over,
+    Range,
+    Several,
+    Single,
+    Symbol,
+)
 from tests.describe.tokens import LETTER, Token, refuse, tokens
 
 COMPARISONS = ("=", "≠", "<", "≤", ">", "≥")
 OVER = ("softmax", "max", "min", "argmax", "argmin", "mean")
 """With an index below them they go over it: softmax_j(e_tj)."""
-
-Node = Any
-"""One of the classes below."""
-
-
-@dataclass(frozen=True)
-class Number:
-    value: int | float
-
-
-@dataclass(frozen=True)
-class Symbol:
-    """`W_rd`: base W, items r and d. Which of them are indices is known when it is computed."""
-
-    base: str
-    items: tuple[Node, ...] = ()
-
-
-@dataclass(frozen=True)
-class Call:
-    base: str
-    items: tuple[Node, ...]
-    arguments: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class Over:
-    """Σ, softmax, max … over an index, where the conditions hold."""
-
-    kind: str
-    index: str
-    conditions: tuple[Node, ...]
-    body: Node
-
-
-@dataclass(frozen=True)
-class Operation:
-    """sign is one of + − · ⊙ * ⋆ / or `times` (nothing between two factors)."""
-
-    sign: str
-    left: Node
-    right: Node
-
-
-@dataclass(frozen=True)
-class Single:
-    """sign is one of − √ | ² ↓."""
-
-    sign: str
-    operand: Node
-
-
-@dataclass(frozen=True)
-class Entry:
-    """`A[i, j]`."""
-
-    of: Node
-    items: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class Concatenation:
-    """`[a; b]`; None stands for `…`."""
-
-    parts: tuple[Node | None, ...]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """`a < b ≤ c`: as a value, 1 where it holds and 0 elsewhere."""
-
-    first: Node
-    rest: tuple[tuple[str, Node], ...]
-
-
-@dataclass(frozen=True)
-class Several:
-    """`(a, b)`"""
-
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class Equation:
-    """targets = body, where the conditions hold; a target is a Symbol or a Call."""
-
-    targets: tuple[Symbol | Call, ...]
-    body: Node
-    conditions: tuple[Condition, ...]
-    text: str
-
-
-@dataclass(frozen=True)
-class Range:
-    """`j = 1 … S`, `d ∈ {→, ←}`, or for structures `z ∈ {0, 1}^S`, `y ∈ projective(N)`.
-
-    values   the first and the last number, or the values one by one
-    power    the length of sequences of such values
-    trees    the name of a set of trees, and how many words they have
-    """
-
-    letter: str
-    values: tuple[Node, ...] = ()
-    listed: bool = False
-    power: Node | None = None
-    trees: tuple[str, Node] | None = None
 
 
 class Parser:

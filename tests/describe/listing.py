@@ -54,5 +54,3 @@ def _is_flat(heads: Sequence[int]) -> bool:
     """No two arcs cross: of two spans one holds the other, or they lie beside each other."""
     spans = [(min(word, head), max(word, head)) for word, head in enumerate(heads, start=1)]
     return not any(low < start < high < end for low, high in spans for start, end in spans)
-
-

@@ -232,3 +232,29 @@ def _within(several: Any, index: int, first: int) -> Any:
     if not 0 <= index - first < len(several):
         raise NotationError(f"entry {index} is asked for; there are {first} … {first + len(several) - 1}")
     return several[index - first]
+
+
+def gathered(kind: str, bodies: Tensor, held: Sequence[Value], values: Sequence[Value]) -> Value:
+    """What Σ, softmax, … make of the bodies (N, …) for the N values that hold, of all `values`."""
+    if kind == "Σ":
+        return bodies.sum(0)
+    if kind == "mean":
+        return bodies.mean(0)
+    if kind in ("max", "min"):
+        return bodies.amax(0) if kind == "max" else bodies.amin(0)
+    if kind in ("argmax", "argmin"):
+        return held[int(bodies.argmax() if kind == "argmax" else bodies.argmin())]
+    spread = dict(zip(held, torch.softmax(bodies, 0), strict=True))
+    nothing = torch.zeros((), dtype=torch.float64)
+    weights = torch.stack([spread.get(value, nothing) for value in values])
+    return Family(weights, (values[0],)) if isinstance(values[0], int) else weights
+
+
+COMPARED = {
+    "=": lambda left, right: left == right,
+    "≠": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    "≤": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    "≥": lambda left, right: left >= right,
+}
