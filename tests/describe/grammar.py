@@ -1,0 +1,278 @@
+"""The grammar of the notation: a line of text becomes a tree of what it says."""
+
+from __future__ import annotations
+
+import re
+
+from tests.describe.nodes import (
+    Call,
+    Concatenation,
+    Condition,
+    Entry,
+    Equation,
+    Node,
+    Number,
+    Operation,
+    Over,
+    Range,
+    Several,
+    Single,
+    Symbol,
+)
+from tests.describe.tokens import LETTER, Token, refuse, tokens
+
+COMPARISONS = ("=", "≠", "<", "≤", ">", "≥")
+OVER = ("softmax", "max", "min", "argmax", "argmin", "mean")
+"""With an index below them they go over it: softmax_j(e_tj)."""
+
+
+class Parser:
+    """One line. Every method reads what its name says and leaves `place` behind it."""
+
+    def __init__(self, line: str) -> None:
+        self.line, self.tokens, self.place = line, tokens(line), 0
+
+    @property
+    def now(self) -> Token:
+        return self.tokens[self.place]
+
+    def take(self, *kinds: str) -> Token:
+        token = self.now
+        if token.kind not in kinds:
+            refuse(self.line, token.place, f"expected {' or '.join(kinds)}, received {token.text}")
+        self.place += 1
+        return token
+
+    def at(self, *kinds: str) -> bool:
+        return self.now.kind in kinds
+
+    def line_of_text(self) -> list[Range] | Equation:
+        """The ranges of a line, or its equation."""
+        start = self.place
+        if self.at("name"):
+            self.take("name")
+            if self.at("∈"):
+                return self.ranges(start)
+            if self.at("="):
+                self.take("=")
+                self.expression()
+                if self.at("…"):
+                    return self.ranges(start)
+        self.place = start
+        return self.equation()
+
+    def ranges(self, start: int) -> list[Range]:
+        self.place = start
+        found = [self.one_range()]
+        while self.at(","):
+            self.take(",")
+            found.append(self.one_range())
+        self.take("end")
+        return found
+
+    def one_range(self) -> Range:
+        letter = self.take("name").text
+        if self.take("=", "∈").kind == "=":
+            first = self.expression()
+            self.take("…")
+            return Range(letter, (first, self.expression()))
+        if self.at("name"):
+            trees = self.take("name").text
+            self.take("(")
+            count = self.expression()
+            self.take(")")
+            return Range(letter, trees=(trees, count))
+        self.take("{")
+        values, listed = [self.item()], True
+        while self.at(",", "…"):
+            listed = self.take(",", "…").kind == ","
+            values.append(self.item())
+        self.take("}")
+        power = self.power() if self.at("^") else None
+        return Range(letter, tuple(values), listed, power)
+
+    def power(self) -> Node:
+        self.take("^")
+        return self.factor()
+
+    def equation(self) -> Equation:
+        targets = [self.factor()]
+        while self.at(","):
+            self.take(",")
+            targets.append(self.factor())
+        for target in targets:
+            if not isinstance(target, (Symbol, Call)):
+                refuse(self.line, 0, "an equation begins with what it defines")
+        self.take("=")
+        body = self.expression()
+        conditions: list[Condition] = []
+        if self.at("name") and self.now.text == "for":
+            self.take("name")
+            conditions = self.conditions()
+        self.take("end")
+        return Equation(tuple(targets), body, tuple(conditions), self.line.strip())
+
+    def conditions(self) -> list[Condition]:
+        """`j > 1, k ≠ j`; `t = 2 … T` is 2 ≤ t ≤ T."""
+        found = []
+        while not found or self.at(","):
+            if found:
+                self.take(",")
+            first = self.expression()
+            condition = self.comparison(first)
+            if self.at("…"):
+                self.take("…")
+                low, high = condition.rest[0][1], self.expression()
+                condition = Condition(low, (("≤", first), ("≤", high)))
+            found.append(condition)
+        return found
+
+    def comparison(self, first: Node) -> Condition:
+        rest = [(self.take(*COMPARISONS).kind, self.expression())]
+        while self.at(*COMPARISONS):
+            rest.append((self.take(*COMPARISONS).kind, self.expression()))
+        return Condition(first, tuple(rest))
+
+    def expression(self) -> Node:
+        """Terms with + and − between them."""
+        negative = self.at("−")
+        if negative:
+            self.take("−")
+        found = self.term()
+        found = Single("−", found) if negative else found
+        while self.at("+", "−"):
+            found = Operation(self.take("+", "−").kind, found, self.term())
+        return found
+
+    def term(self) -> Node:
+        """Products with · ⊙ * ⋆ / between them, from left to right."""
+        found = self.product()
+        while self.at("·", "⊙", "*", "⋆", "/"):
+            sign = self.take("·", "⊙", "*", "⋆", "/")
+            right = self.product()
+            if sign.kind == "/" and isinstance(right, Operation) and right.sign == "times":
+                refuse(self.line, sign.place, "what stands under / is one factor: put it in parentheses")
+            found = Operation(sign.kind, found, right)
+        return found
+
+    def product(self) -> Node:
+        """Factors side by side: W U x is W (U x)."""
+        first = self.factor()
+        begins = self.at("number", "name", "(", "[", "√", "Σ") and self.now.text != "for"
+        return Operation("times", first, self.product()) if begins else first
+
+    def factor(self) -> Node:
+        found = self.primary()
+        while True:
+            if self.at("²"):
+                self.take("²")
+                found = Single("²", found)
+            elif self.at("↓"):
+                self.take("↓")
+                if self.take("number").text != "2":
+                    refuse(self.line, self.now.place, "↓2 is the only step there is")
+                found = Single("↓", found)
+            elif self.at("[") and not self.now.spaced:
+                self.take("[")
+                found = Entry(found, tuple(self.listed("]")))
+            else:
+                return found
+
+    def listed(self, closing: str, first: Node = None) -> list[Node]:
+        found = [self.expression() if first is None else first]
+        while self.at(","):
+            self.take(",")
+            found.append(self.expression())
+        self.take(closing)
+        return found
+
+    def primary(self) -> Node:
+        token = self.take("number", "name", "(", "[", "|", "√", "Σ")
+        if token.kind == "number" and self.at("subscript", "_{"):
+            return Symbol(token.text, self.items())  # 0_D, a vector of D zeros
+        if token.kind == "number":
+            return Number(float(token.text) if "." in token.text else int(token.text))
+        if token.kind == "(":
+            parts = self.listed(")")
+            return parts[0] if len(parts) == 1 else Several(tuple(parts))
+        if token.kind == "[":
+            return self.brackets()
+        if token.kind == "|":
+            inside = self.expression()
+            self.take("|")
+            return Single("|", inside)
+        if token.kind == "√":
+            return Single("√", self.factor())
+        if token.kind == "Σ":
+            index, conditions = self.below()
+            return Over("Σ", index, conditions, self.term())
+        return self.named(token)
+
+    def named(self, token: Token) -> Node:
+        if token.text in OVER and self.at("subscript", "_{"):
+            index, conditions = self.below()
+            self.take("(")
+            body = self.expression()
+            self.take(")")
+            return Over(token.text, index, conditions, body)
+        items = self.items()
+        if self.at("(") and not self.now.spaced:
+            self.take("(")
+            return Call(token.text, items, tuple(self.listed(")")))
+        return Symbol(token.text, items)
+
+    def items(self) -> tuple[Node, ...]:
+        """What stands below a name: letters and numbers one by one, or expressions in braces."""
+        if self.at("subscript"):
+            return split(self.take("subscript").text[1:])
+        if not self.at("_{"):
+            return ()
+        self.take("_{")
+        found = [self.item()]
+        while self.at(","):
+            self.take(",")
+            found.append(self.item())
+        self.take("}")
+        return tuple(found)
+
+    def item(self) -> Node:
+        return Symbol(self.take("arrow").text) if self.at("arrow") else self.expression()
+
+    def below(self) -> tuple[str, tuple[Condition, ...]]:
+        """The index of a Σ or softmax, and where it goes: `_j`, `_{j: j ≠ k}`, `_{j<S}`."""
+        if self.at("subscript"):
+            token = self.take("subscript")
+            if len(split(token.text[1:])) > 1:
+                refuse(self.line, token.place, "one index at a time")
+            return token.text[1:], ()
+        self.take("_{")
+        index = self.take("name").text
+        if self.at(":"):
+            self.take(":")
+            conditions = self.conditions()
+        else:
+            conditions = [self.comparison(Symbol(index))]
+        self.take("}")
+        return index, tuple(conditions)
+
+    def brackets(self) -> Node:
+        """`[a; b]`, `[a; …; b]`, or `[a ≤ b]`."""
+        first = self.expression()
+        if self.at(*COMPARISONS):
+            condition = self.comparison(first)
+            self.take("]")
+            return condition
+        parts: list[Node | None] = [first]
+        while self.at(";"):
+            self.take(";")
+            parts.append(None if self.at("…") else self.expression())
+            if parts[-1] is None:
+                self.take("…")
+        self.take("]")
+        return Concatenation(tuple(parts))
+
+
+def split(run: str) -> tuple[Node, ...]:
+    """`r1→` → r, 1, →."""
+    pieces = re.findall(rf"\d+|(?:{LETTER}|[→←])′*", run)
+    return tuple(Number(int(piece)) if piece.isdigit() else Symbol(piece) for piece in pieces)

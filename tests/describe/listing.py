@@ -1,0 +1,56 @@
+"""Every structure of a kind, one by one: what sums over structures go through at small sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from tests.describe.tokens import NotationError
+
+MOST = 20_000
+"""Structures in one sum."""
+
+
+class Chosen(tuple[Any, ...]):
+    """One structure: `y_j` is its j-th part, from 1."""
+
+
+def sequences(values: Sequence[Any], length: int) -> list[Chosen]:
+    """All sequences of that length."""
+    if len(values) ** length > MOST:
+        raise NotationError(f"{len(values)}^{length} sequences are too many to list: take a smaller case")
+    return [Chosen(one) for one in product(values, repeat=length)]
+
+
+def trees(kind: str, words: int) -> list[Chosen]:
+    """All trees with one root: entry j is the head of word j, 0 the root symbol.
+
+    spanning     every word is below the root symbol, and exactly one directly
+    projective   besides, no two arcs cross
+    """
+    if kind not in ("spanning", "projective"):
+        raise NotationError(f"there are no {kind} trees; there are spanning and projective ones")
+    if (words + 1) ** words > MOST:
+        raise NotationError(f"trees of {words} words are too many to list: take a smaller case")
+    found = product(range(words + 1), repeat=words)
+    return [Chosen(heads) for heads in found if _is_tree(heads) and (kind == "spanning" or _is_flat(heads))]
+
+
+def _is_tree(heads: Sequence[int]) -> bool:
+    if sum(head == 0 for head in heads) != 1:
+        return False
+    for word in range(1, len(heads) + 1):
+        seen = set()
+        while word:
+            if word in seen:
+                return False
+            seen.add(word)
+            word = heads[word - 1]
+    return True
+
+
+def _is_flat(heads: Sequence[int]) -> bool:
+    """No two arcs cross: of two spans one holds the other, or they lie beside each other."""
+    spans = [(min(word, head), max(word, head)) for word, head in enumerate(heads, start=1)]
+    return not any(low < start < high < end for low, high in spans for start, end in spans)

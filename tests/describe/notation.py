@@ -1,0 +1,241 @@
+"""The notation of boards: equations as a lecturer writes them, which a program can evaluate.
+
+One line is one equation, in Unicode text. What follows — is a note and is skipped.
+
+    W x, 2 x        a matrix (or a number) and what it is multiplied with, a space between them
+    u·v   u ⊙ v     the dot product; the product feature by feature. Both after W x: u·W v is u·(W v)
+    a + b  a / b    + and − of things of one shape, or with a number; under / stands one factor
+    [a; b]          concatenation; [c_1; …; c_K] of all from the first to the last
+    A[i, j]         an entry, counted from 1 unless the binding says otherwise; of a matrix A[i] is a row
+    Σ_j a_j         over all j; Σ_{j: j ≠ k} or Σ_{j<S} over those that fulfil it; up to the next + or −
+    softmax_j(e_j)  a vector over all j, 0 where a condition below does not hold. So max_j, min_j, argmax_j, argmin_j,
+                    mean_j
+    [a ≤ b]         1 where it holds, else 0
+    |a|  √a  a²     of each feature
+    W * x   W ⋆ x   convolution at every place, nothing outside; at every place where W fits
+    0_D             a vector of D zeros
+    x↓2             every second row and column of a map
+    σ tanh exp log relu softmax max min mean maxpool meanpool     are known
+
+Names may carry arrows, hats and primes: →h, ŝ, c′. What stands below a name, `W_r`, `e_tj`, `s_{t−1}`, is read letter
+by letter, or between commas in braces. A letter there is an index where a line has said what it goes over, a number
+where the binding gives it one (h_S) or an argmin or argmax finds it, and otherwise a part of the name: the symbol of a
+weight names one tensor.
+
+    j = 1 … S                       an index and its range; the range may depend on other indices: j = 1 … S_l
+    d ∈ {→, ←}                      an index over labels: W_rd is W_r→ or W_r←
+    z ∈ {0, 1}^S                    a sequence, of which z_j is the j-th; Σ_z goes over all of them
+    y ∈ projective(N), spanning(N)  a tree with one root; y_j is the head of word j, 0 the root symbol
+    s_t = …                         defines s_t for all t of its range; `for t = 2 … T` or `for j > S` narrows or widens
+    f_d(x, h) = …                   a function; the indented lines below it are known inside alone
+    h_t, c_t = f(…)                 a function may give several things: f(x) = (a, b)
+    p(y_t) = …                      the probabilities of all values of y_t; p(y) of a y that goes over structures is a
+                                    function of it
+
+`Board(lines, binding)` computes any symbol, with indices or without; nothing of `regard` takes part in it. A binding
+gives the tensors of the other symbols: {"W_r": W, "x_j": X} where X holds an x for each j; {"E": Family(E, (0,))} where
+entries are counted from 0. Recurrences unroll by themselves, back to what is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+
+from tests.describe.grammar import Parser
+from tests.describe.listing import Chosen, sequences, trees
+from tests.describe.nodes import (
+    Call,
+    Concatenation,
+    Condition,
+    Entry,
+    Node,
+    Number,
+    Operation,
+    Over,
+    Several,
+    Single,
+    Symbol,
+    between,
+    differences,
+)
+from tests.describe.symbols import Known, Symbols, named, whole
+from tests.describe.tokens import NotationError
+from tests.describe.values import (
+    COMPARED,
+    FUNCTIONS,
+    OPERATIONS,
+    SINGLES,
+    Family,
+    Value,
+    entry,
+    gathered,
+    join,
+    tensor,
+)
+
+__all__ = ["Board", "Family", "NotationError"]
+
+
+class Inside(dict[str, Value]):
+    """What is known in a call: the lines inside the function are computed when asked for."""
+
+    def __init__(self, known: Known, lines: Mapping[str, Node]) -> None:
+        super().__init__(known)
+        self.lines = dict(lines)
+
+
+class Board(Symbols):
+    """The equations of `lines`, with the tensors of `binding` for what they do not define."""
+
+    # What is asked for.
+
+    def __call__(self, text: str, **known: Value) -> Value:
+        """`board("s_t", t=3)`, `board("Σ_t e_t")`: a Tensor, or a number."""
+        found = self.value(Parser(text).expression(), dict(known))
+        return found.tensor if isinstance(found, Family) else found
+
+    def all(self, text: str) -> torch.Tensor:
+        """A symbol for every value of its indices: `board.all("α_tj")` is (T, S)."""
+        letters = [item.base for item in self.target(Parser(text).factor()).items if self.is_index(item)]
+
+        def under(known: Known, left: list[str]) -> torch.Tensor:
+            if not left:
+                return tensor(self.value(Parser(text).expression(), known))
+            return torch.stack(
+                [under({**known, left[0]: one}, left[1:]) for one in self.over(left[0], known)]
+            )
+
+        return under({}, letters)
+
+    # Expressions.
+
+    def value(self, node: Node, known: Known) -> Value:
+        node = self.target(node)
+        match node:
+            case Number():
+                return node.value
+            case Symbol():
+                return self.symbol(node, known)
+            case Call():
+                return self.call(node, known)
+            case Over():
+                return self.sum(node, known)
+            case Operation():
+                return OPERATIONS[node.sign](self.value(node.left, known), self.value(node.right, known))
+            case Single():
+                return SINGLES[node.sign](self.value(node.operand, known))
+            case Entry():
+                return whole(
+                    entry(self.value(node.of, known), [self.value(one, known) for one in node.items])
+                )
+            case Concatenation():
+                return join([self.value(part, known) for part in self.written_out(node.parts, known)])
+            case Condition():
+                return int(self.holds([node], known))
+            case Several():
+                return tuple(self.value(part, known) for part in node.parts)
+        raise NotationError(f"{node} cannot be computed")
+
+    def symbol(self, node: Symbol, known: Known) -> Value:
+        if node.base == "0":
+            return torch.zeros(self.items(node, known), dtype=torch.float64)
+        here = known.get(node.base)
+        if node.items:
+            if isinstance(here, (Chosen, Family)):
+                return whole(entry(here, self.items(node, known)))
+            return self.lookup(node.base, self.items(node, known))
+        if here is None and isinstance(known, Inside) and node.base in known.lines:
+            here = known[node.base] = self.value(known.lines[node.base], known)
+        if here is not None:
+            return here
+        if node.base in self.sizes:
+            return self.sizes[node.base]
+        if node.base in self.ranges:
+            raise NotationError(f"{node.base} is an index, and nothing says which one")
+        return self.lookup(node.base, ())
+
+    def call(self, node: Call, known: Known) -> Value:
+        arguments = tuple(self.value(one, known) for one in node.arguments)
+        if node.base in FUNCTIONS and not node.items:
+            return FUNCTIONS[node.base](*arguments)
+        items = self.items(node, known)
+        plain = all(isinstance(one, (int, str, Chosen)) for one in arguments)
+        key = (node.base, items, arguments)
+        if plain and key in self.found:
+            return self.found[key]
+        for function in self.functions:
+            target = function.equation.targets[0]
+            found = self.fits(target, function.equation.conditions, node.base, items)
+            if found is not None and isinstance(target, Call):
+                if len(target.arguments) != len(arguments):
+                    raise NotationError(f"{node.base} takes {len(target.arguments)} things")
+                found |= {one.base: value for one, value in zip(target.arguments, arguments, strict=True)}
+                answer = self.value(function.equation.body, Inside(found, function.inside))
+                if plain:
+                    self.found[key] = answer
+                return answer
+        raise NotationError(f"there is no function {named(node.base, items)}{self._near(node.base)}")
+
+    # Sums, and what is like them.
+
+    def over(self, letter: str, known: Known) -> list[Value]:
+        """The values an index or a structure goes through."""
+        if letter not in self.ranges:
+            raise NotationError(f"no line says what {letter} goes over")
+        given = self.ranges[letter]
+        if given.trees is not None:
+            return trees(given.trees[0], self.value(given.trees[1], known))
+        values = [self.item(value, known) for value in given.values]
+        if not given.listed:
+            values = list(range(values[0], values[1] + 1))
+        return values if given.power is None else sequences(values, self.value(given.power, known))
+
+    def sum(self, node: Over, known: Known) -> Value:
+        values = self.over(node.index, known)
+        cases = [(value, nested(known, node.index, value)) for value in values]
+        held = [(value, case) for value, case in cases if self.holds(node.conditions, case)]
+        if not held:
+            if node.kind == "Σ":
+                return 0
+            raise NotationError(f"{node.kind} over no {node.index}")
+        bodies = [tensor(self.value(node.body, case)) for _, case in held]
+        if len({body.shape for body in bodies}) > 1:
+            raise NotationError(f"{node.kind}_{node.index} over things of several shapes")
+        return gathered(node.kind, torch.stack(bodies), [value for value, _ in held], values)
+
+    def holds(self, conditions: Iterable[Condition], known: Known) -> bool:
+        for condition in conditions:
+            left = self.value(condition.first, known)
+            for sign, node in condition.rest:
+                right = self.value(node, known)
+                if not COMPARED[sign](left, right):
+                    return False
+                left = right
+        return True
+
+    def written_out(self, parts: tuple[Node | None, ...], known: Known) -> list[Node]:
+        """[a; …; b] with all that stands between."""
+        found: list[Node] = []
+        for place, part in enumerate(parts):
+            if part is not None:
+                found.append(part)
+                continue
+            first, last = parts[place - 1], parts[place + 1]
+            ends = set(differences(first, last))
+            if len(ends) != 1:
+                raise NotationError("what stands left and right of … differs in one number")
+            low, high = (self.value(end, known) for end in ends.pop())
+            found += [between(first, last, Number(number)) for number in range(low + 1, high)]
+            if high == low:
+                found.pop()
+        return found
+
+
+def nested(known: Known, letter: str, value: Value) -> Known:
+    """What is known, and one index more; lines inside a function are computed anew with it."""
+    if isinstance(known, Inside):
+        kept = {name: one for name, one in known.items() if name not in known.lines}
+        return Inside({**kept, letter: value}, known.lines)
+    return {**known, letter: value}

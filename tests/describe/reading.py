@@ -1,0 +1,87 @@
+"""The lines of a board, sorted: what indices go over, what is defined, and what is known inside functions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from tests.describe.grammar import Parser
+from tests.describe.nodes import Call, Equation, Node, Over, Range, Symbol
+from tests.describe.tokens import NotationError, tokens
+
+
+@dataclass(frozen=True)
+class Function:
+    """An equation that defines a function, and the lines that are known inside it."""
+
+    equation: Equation
+    inside: dict[str, Node] = field(default_factory=dict)
+
+
+class Lines:
+    """The equations of a text.
+
+    ranges      what each index or structure goes over
+    equations   with the place of what they define among the several things the right side gives, or None
+    functions   with the lines inside them
+    places      the symbols without index that are numbers: argmin and argmax find them
+    """
+
+    def __init__(self, lines: str | Iterable[str]) -> None:
+        self.ranges: dict[str, Range] = {}
+        self.equations: list[tuple[Equation, int | None]] = []
+        self.functions: list[Function] = []
+        self.inside: dict[str, Node] | None = None  # that of the function just above
+        for line in textwrap.dedent(lines).splitlines() if isinstance(lines, str) else lines:
+            if tokens(line)[0].kind != "end":
+                self._read(line)
+        self.places = {
+            equation.targets[0].base
+            for equation, _ in self.equations
+            if isinstance(equation.body, Over)
+            and equation.body.kind in ("argmin", "argmax")
+            and not equation.targets[0].items
+        }
+
+    def _read(self, line: str) -> None:
+        said = Parser(line).line_of_text()
+        if isinstance(said, list):
+            for one in said:
+                if self.ranges.setdefault(one.letter, one) != one:
+                    raise NotationError(f"{one.letter} goes over two things: {line.strip()}")
+            return
+        if line[0].isspace():
+            if self.inside is None:
+                raise NotationError(
+                    f"an indented line belongs to a function, and there is none above: {line}"
+                )
+            for target in said.targets:
+                self.inside[target.base] = said.body
+            return
+        self.inside = None
+        targets = [self.target(target) for target in said.targets]
+        if isinstance(targets[0], Call):
+            self.functions.append(Function(replace(said, targets=(targets[0],))))
+            self.inside = self.functions[-1].inside
+            return
+        for place, target in enumerate(targets):
+            alone = replace(said, targets=(target,))
+            self.equations.append((alone, place if len(targets) > 1 else None))
+
+    def target(self, node: Node) -> Node:
+        """p(y_t) is a name, unless y goes over structures."""
+        if isinstance(node, Call) and node.base == "p" and isinstance(node.arguments[0], Symbol):
+            of = node.arguments[0]
+            if not (of.base in self.ranges and self.is_structure(of.base)):
+                return Symbol(f"p({of.base})", of.items)
+        return node
+
+    def is_structure(self, letter: str) -> bool:
+        kind = self.ranges[letter]
+        return kind.power is not None or kind.trees is not None
+
+    def is_index(self, item: Node) -> bool:
+        """Whether it is a lone letter that goes over numbers or labels."""
+        lone = isinstance(item, Symbol) and not item.items and item.base in self.ranges
+        return lone and not self.is_structure(item.base)

@@ -1,0 +1,260 @@
+"""What the signs of the notation do with numbers, vectors, matrices and maps.
+
+A vector is (D), a matrix (D', D), a map (D, rows, columns): a vector at every place. What can be done with a vector can
+be done with a map, at every place. All in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tests.describe.listing import Chosen
+from tests.describe.tokens import NotationError
+
+Value = Any
+"""A number, a Tensor, a Family, a Chosen structure, a label (str), or a tuple of them."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A tensor whose entries along the first axes have indices of their own, the smallest of them `first`."""
+
+    tensor: Tensor
+    first: tuple[int, ...] = (1,)
+
+
+def tensor(value: Value) -> Tensor:
+    if isinstance(value, Family):
+        value = value.tensor
+    if isinstance(value, (bool, int, float)):
+        return torch.tensor(float(value), dtype=torch.float64)
+    if not isinstance(value, Tensor):
+        raise NotationError(f"a number, a vector or a matrix was expected; received {value!r}")
+    return value.double()
+
+
+def shaped(value: Value) -> str:
+    names = ["a number", "a vector of", "a matrix of", "a map of", "filters of"]
+    shape = tensor(value).shape
+    return f"{names[len(shape)]} {' × '.join(map(str, shape))}".strip()
+
+
+def matched(left: Value, right: Value, sign: str) -> tuple[Tensor, Tensor]:
+    """Both of one shape; a number goes with everything, a vector with a map of as many features."""
+    a, b = tensor(left), tensor(right)
+    if a.ndim == 0 or b.ndim == 0 or a.shape == b.shape:
+        return a, b
+    if a.ndim == 1 and b.ndim == 3 and len(a) == len(b):
+        return a[:, None, None], b
+    if b.ndim == 1 and a.ndim == 3 and len(a) == len(b):
+        return a, b[:, None, None]
+    if a.ndim == b.ndim == 3 and 1 in (len(a), len(b)) and a.shape[1:] == b.shape[1:]:
+        return a, b  # a number at every place
+    raise NotationError(f"{shaped(left)} {sign} {shaped(right)} is not defined")
+
+
+def plainly(left: Value, right: Value) -> bool:
+    """Two numbers that are known exactly, such as positions."""
+    return all(isinstance(value, (int, float)) for value in (left, right))
+
+
+def add(left: Value, right: Value) -> Value:
+    if plainly(left, right):
+        return left + right
+    a, b = matched(left, right, "+")
+    return a + b
+
+
+def subtract(left: Value, right: Value) -> Value:
+    if plainly(left, right):
+        return left - right
+    a, b = matched(left, right, "−")
+    return a - b
+
+
+def divide(left: Value, right: Value) -> Value:
+    if plainly(left, right):
+        return left // right if isinstance(left, int) and left % right == 0 else left / right
+    a, b = matched(left, right, "/")
+    return a / b
+
+
+def hadamard(left: Value, right: Value) -> Value:
+    a, b = matched(left, right, "⊙")
+    return a * b
+
+
+def dot(left: Value, right: Value) -> Value:
+    """Of two vectors; with a number it is the plain product."""
+    if plainly(left, right):
+        return left * right
+    a, b = tensor(left), tensor(right)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    if a.ndim != 1 or a.shape != b.shape:
+        raise NotationError(f"{shaped(left)} · {shaped(right)} is not defined")
+    return (a * b).sum()
+
+
+def times(left: Value, right: Value) -> Value:
+    """Nothing between them: a matrix and a vector, a matrix and a matrix, a number and anything."""
+    if plainly(left, right):
+        return left * right
+    a, b = tensor(left), tensor(right)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    if a.ndim == 2 and 1 <= b.ndim <= 3 and a.shape[1] == b.shape[0]:
+        return torch.tensordot(a, b, 1)
+    hint = "; write · or ⊙ between vectors" if a.ndim == b.ndim == 1 else ""
+    raise NotationError(f"{shaped(left)} times {shaped(right)} is not defined{hint}")
+
+
+def convolve(filters: Value, seen: Value, *, whole: bool) -> Tensor:
+    """Σ_k W_k x_{i+k} at every place i of a line or a map, nothing outside; `whole`: only where all of W fits.
+
+    Filters of width w see the places i − ⌊(w − 1)/2⌋ … i + ⌊w/2⌋.
+    """
+    W, x = tensor(filters), tensor(seen)
+    if W.ndim not in (3, 4) or x.ndim != W.ndim - 1 or W.shape[1] != len(x):
+        sign = "⋆" if whole else "*"
+        raise NotationError(f"filters of {tuple(W.shape)} {sign} {shaped(seen)} is not defined")
+    if not whole:
+        pads = [side for width in reversed(W.shape[2:]) for side in ((width - 1) // 2, width // 2)]
+        x = nn.functional.pad(x, pads)
+    return (nn.functional.conv1d if W.ndim == 3 else nn.functional.conv2d)(x[None], W)[0]
+
+
+OPERATIONS: dict[str, Callable[[Value, Value], Value]] = {
+    "+": add,
+    "−": subtract,
+    "·": dot,
+    "⊙": hadamard,
+    "/": divide,
+    "times": times,
+    "*": lambda filters, seen: convolve(filters, seen, whole=False),
+    "⋆": lambda filters, seen: convolve(filters, seen, whole=True),
+}
+
+
+def square(value: Value) -> Value:
+    return value * value if isinstance(value, (int, float)) else tensor(value).square()
+
+
+def every_second(value: Value) -> Tensor:
+    """Of a map the rows and columns 1, 3, 5 …"""
+    return tensor(value)[:, ::2, ::2]
+
+
+SINGLES: dict[str, Callable[[Value], Value]] = {
+    "−": lambda value: -value if isinstance(value, (int, float)) else -tensor(value),
+    "√": lambda value: tensor(value).sqrt(),
+    "|": lambda value: abs(value) if isinstance(value, (int, float)) else tensor(value).abs(),
+    "²": square,
+    "↓": every_second,
+}
+
+
+def extreme(name: str) -> Callable[..., Value]:
+    def of(left: Value, right: Value) -> Value:
+        if plainly(left, right):
+            return (max if name == "max" else min)(left, right)
+        a, b = tensor(left), tensor(right)
+        if a.ndim and b.ndim:
+            a, b = matched(a, b, name)
+        return torch.maximum(a, b) if name == "max" else torch.minimum(a, b)
+
+    return of
+
+
+def pooled(value: Value, pool: Callable[..., Tensor], **options: Any) -> Tensor:
+    return pool(tensor(value)[None], 2, **options)[0]
+
+
+def softmax(value: Value) -> Value:
+    spread = torch.softmax(tensor(value), 0)
+    return Family(spread, value.first) if isinstance(value, Family) else spread
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "σ": lambda value: torch.sigmoid(tensor(value)),
+    "tanh": lambda value: torch.tanh(tensor(value)),
+    "exp": lambda value: torch.exp(tensor(value)),
+    "log": lambda value: torch.log(tensor(value)),
+    "relu": lambda value: torch.relu(tensor(value)),
+    "softmax": softmax,
+    "max": extreme("max"),
+    "min": extreme("min"),
+    # over the features: of a map at every place
+    "mean": lambda value: tensor(value).mean(0, keepdim=tensor(value).ndim == 3),
+    # of every 2 × 2 places; at an odd edge, of those that are there
+    "maxpool": lambda value: pooled(value, nn.functional.max_pool2d, ceil_mode=True),
+    # of every whole 2 × 2 places
+    "meanpool": lambda value: pooled(value, nn.functional.avg_pool2d),
+}
+
+
+def join(parts: Sequence[Value]) -> Tensor:
+    """[a; b]: numbers and vectors one after the other; maps at every place."""
+    found = [tensor(part) for part in parts]
+    if any(part.ndim == 3 for part in found):
+        return torch.cat(found)
+    if any(part.ndim > 1 for part in found):
+        raise NotationError(f"[{'; '.join(shaped(part) for part in parts)}] is not defined")
+    return torch.cat([part.reshape(-1) for part in found])
+
+
+def entry(value: Value, indices: Sequence[int]) -> Value:
+    """`A[i, j]`, from 1 unless a Family says otherwise; of a map, the vector at a place or at a row and column."""
+    if isinstance(value, Chosen):
+        return _within(value, indices[0], 1)
+    family = value if isinstance(value, Family) else Family(tensor(value))
+    if family.tensor.ndim == 3 and family is not value:
+        features = family.tensor.movedim(0, -1)
+        family = Family(features if len(indices) == 2 else features.flatten(0, 1))
+    found: Any = family.tensor
+    firsts = [*family.first, *[1] * len(indices)]
+    for index, first in zip(indices, firsts, strict=False):
+        if not found.ndim:
+            raise NotationError(f"{shaped(value)} has no entry {list(indices)}")
+        found = _within(found, index, first)
+    left = family.first[len(indices) :]
+    return Family(found, left) if left else found
+
+
+def _within(several: Any, index: int, first: int) -> Any:
+    if not isinstance(index, int):
+        raise NotationError(f"an entry is asked for by a whole number; received {index!r}")
+    if not 0 <= index - first < len(several):
+        raise NotationError(f"entry {index} is asked for; there are {first} … {first + len(several) - 1}")
+    return several[index - first]
+
+
+def gathered(kind: str, bodies: Tensor, held: Sequence[Value], values: Sequence[Value]) -> Value:
+    """What Σ, softmax, … make of the bodies (N, …) for the N values that hold, of all `values`."""
+    if kind == "Σ":
+        return bodies.sum(0)
+    if kind == "mean":
+        return bodies.mean(0)
+    if kind in ("max", "min"):
+        return bodies.amax(0) if kind == "max" else bodies.amin(0)
+    if kind in ("argmax", "argmin"):
+        return held[int(bodies.argmax() if kind == "argmax" else bodies.argmin())]
+    spread = dict(zip(held, torch.softmax(bodies, 0), strict=True))
+    nothing = torch.zeros((), dtype=torch.float64)
+    weights = torch.stack([spread.get(value, nothing) for value in values])
+    return Family(weights, (values[0],)) if isinstance(values[0], int) else weights
+
+
+COMPARED = {
+    "=": lambda left, right: left == right,
+    "≠": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    "≤": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    "≥": lambda left, right: left >= right,
+}
