@@ -90,7 +90,7 @@ class ModelInference:
 
     def traces(self) -> Iterator[tuple[int, Trace]]:
         output = self.output.name
-        stepwise = hasattr(self.model.network.decoders[output], "step")
+        stepwise = self.model.network.decoders[output].stepwise
         for batch, beside in batches(self.dataset, self.ensemble):
             if stepwise:
                 answers = self.model.score_batch(batch, output, ensemble=beside)
