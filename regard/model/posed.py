@@ -20,10 +20,9 @@ from regard.model.searching import make_search
 from regard.model.seeing import with_seen
 from regard.model.structures import with_structures
 from regard.model.telling import Look, told
-from regard.nn.decoders import RecurrentDecoder
 from regard.nn.encoders import ParentedEncoder
 from regard.nn.memory import Memory
-from regard.nn.search import Ensemble, Stepper
+from regard.nn.search import Ensemble, Stepper, StepwiseDecoder
 from regard.nn.search import score as score_targets
 from regard.prediction import Prediction
 from regard.spec import Spec, TreeSpec
@@ -66,7 +65,7 @@ class Posed:
 
     def find(self, prefix: str | None = None, others: Sequence[Posed] = ()) -> Any:
         """What the decoder finds: a text by search, anything else at once."""
-        if not isinstance(self.decoder, RecurrentDecoder):
+        if not isinstance(self.decoder, StepwiseDecoder):
             if others or prefix is not None:
                 self._check_written()
             return self.decoder.predict(self.memories)
@@ -130,7 +129,7 @@ class Posed:
         return with_arcs(seen, self.memories, self.batch, trees)
 
     def _check_written(self) -> None:
-        if not isinstance(self.decoder, RecurrentDecoder):
+        if not isinstance(self.decoder, StepwiseDecoder):
             raise RegardError(
                 f"ensembles and prefixes are for texts; {self.output!r} is a {self.column.type}."
             )

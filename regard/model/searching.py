@@ -45,9 +45,9 @@ def make_search(
     return Sample(
         samples=search.n_best,
         temperature=search.temperature,
-        top=search.top_k,
-        nucleus=search.top_p,
+        top_k=search.top_k,
+        top_p=search.top_p,
         seed=seed,
-        rows=rows,
+        keys=rows,
         limits=limits,
     )
