@@ -62,15 +62,24 @@ class BatchInference:
     def truth(self) -> dict[str, Any] | None:
         return self.network.truth(self.output, self.batch, self.encoded)
 
-    def find(self, prefix: str | None = None, others: Sequence[BatchInference] = ()) -> Any:
-        """What the decoder finds: a text by search, anything else at once."""
+    def find(
+        self,
+        prefix: str | None = None,
+        others: Sequence[BatchInference] = (),
+        keys: Sequence[int] | None = None,
+    ) -> Any:
+        """What the decoder finds: a text by search, anything else at once.
+
+        keys   a number for each row, from which with the seed its samples follow; default: its number in the data
+        """
         if not self.decoder.stepwise:
             if others or prefix is not None:
                 self._check_stepwise()
             return self.decoder.predict(self.memories, truth=self.truth)
         forced = self._forced(prefix) if prefix else None
         seed = self.spec.training.seed
-        search = make_search(self.spec.search, self.batch.rows, seed=seed, prefix=forced)
+        keys = self.batch.rows if keys is None else keys
+        search = make_search(self.spec.search, keys, seed=seed, prefix=forced)
         return search(self.together(others))
 
     def given(self, others: Sequence[BatchInference] = ()) -> Any:
