@@ -11,6 +11,7 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.trace.glimpses import Glimpses
+from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array, arrays, from_json, no_scores, to_json
 from regard.trace.seen import Seen, seen_from_dict
 from regard.trace.structures import TracedStructure, structure_from_dict
@@ -41,7 +42,8 @@ class Trace:
     kind        what the output is: a text (one row per piece), a label (one row), tags (one for each position
                 of the input), or a tree (a head for each position of the input, as "2:nsubj" or "2")
     glimpses    the looks of a label that looked at an input several times; `attention` is their mean then
-    overridden        the inputs the model was overridden where to look at: there `truth` is what it was overridden
+    heads       the looks of each head of a layer, by the layer's name, where a part looks with several heads
+    overridden  the inputs the model was overridden where to look at: there `truth` is what it was overridden
     """
 
     input: Mapping[str, Sequence[str]]
@@ -56,6 +58,7 @@ class Trace:
     structures: Mapping[str, TracedStructure] = field(default_factory=dict)
     kind: Kind = "text"
     glimpses: Mapping[str, Glimpses] = field(default_factory=dict)
+    heads: Mapping[str, HeadLooks] = field(default_factory=dict)
     overridden: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -71,6 +74,7 @@ class Trace:
         put(self, "seen", dict(self.seen))
         put(self, "structures", dict(self.structures))
         put(self, "glimpses", dict(self.glimpses))
+        put(self, "heads", dict(self.heads))
         put(self, "overridden", tuple(self.overridden))
         self._check()
 
@@ -154,6 +158,7 @@ class Trace:
             "seen": {name: one.to_dict() for name, one in self.seen.items()},
             "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
             "glimpses": {name: several.to_dict() for name, several in self.glimpses.items()},
+            "heads": {name: several.to_dict() for name, several in self.heads.items()},
             "overridden": list(self.overridden),
         }
 
@@ -185,5 +190,6 @@ class Trace:
             },
             kind=values.get("kind", "text"),
             glimpses={name: Glimpses.from_dict(found) for name, found in values.get("glimpses", {}).items()},
+            heads={name: HeadLooks.from_dict(found) for name, found in values.get("heads", {}).items()},
             overridden=values.get("overridden", ()),
         )

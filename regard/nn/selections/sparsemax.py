@@ -2,7 +2,7 @@
 
     α = argmin_p ‖p − e‖²  over distributions p,   that is  α_s = max(e_s − τ, 0)  with τ such that Σ_s α_s = 1
 
-Scores far below the best get exactly zero. With the scores sorted, e_(1) ≥ e_(2) ≥ …, the support is the first k of them,
+Scores far below the best get exactly zero. With the scores sorted, e_(1) ≥ e_(2) ≥ …, the support is the first k,
 k the largest number with 1 + k e_(k) > Σ_{j≤k} e_(j), and τ = (Σ_{j≤k} e_(j) − 1) / k. On the support the gradient is
 g − mean(g), elsewhere zero.
 """
