@@ -113,9 +113,9 @@ class BatchInference:
         """The batch as people read it."""
         pieces = {}
         for name in self.spec.encoder:
-            reader, collated = self.network.reader(name), self.batch[name]
-            named = hasattr(reader, "positions")
-            pieces[name] = reader.positions(collated) if named else self.columns[name].readable(collated)
+            collated = self.batch[name]
+            names = self.network.reader(name).position_names(collated)
+            pieces[name] = self.columns[name].readable(collated) if names is None else names
         return BatchView(
             pieces,
             {name: known.to("cpu") for name, known in (self.truth or {}).items()},

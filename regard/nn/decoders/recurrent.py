@@ -33,6 +33,7 @@ from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
 from regard.nn.targets import forced
+from regard.nn.tying import check_tie
 from regard.parts import Count, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
 
 Condition = Literal["start", "every-step", "attention"]
@@ -160,7 +161,7 @@ class RecurrentDecoder(StepwiseDecoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         _check_condition(options, mistakes)
         _check_attentions(options, plan, mistakes)
-        _check_tie(options, name, plan, mistakes)
+        check_tie(options, name, plan, mistakes)
         if options.residual and options.layers == 1:
             mistakes.add(
                 "residual adds a layer's input to its output from the second layer on, and there is one.",
@@ -592,33 +593,3 @@ def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -
             "score",
             fix=f"Use score: general, or make the decoder's size {width}.",
         )
-
-
-def _check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    if options.tie != "none" and options.vectors and options.freeze_vectors:
-        mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
-    if options.tie != "all":
-        return
-    target = plan.outputs[name]
-    for source in plan.encoder:
-        if not hasattr(owner_of(plan, source), "embedding"):
-            mistakes.add(
-                f"tie: all shares the embeddings of the inputs, and {source} has none.",
-                "tie",
-                fix="Use tie: output.",
-            )
-            continue
-        shared = getattr(plan.inputs[source], "shared", None)
-        if shared != name and getattr(target, "shared", None) != source:
-            mistakes.add(
-                f"tie: all needs one vocabulary for {source} and {name}.",
-                "tie",
-                fix=f"Add  shared: {source}  to the output {name}.",
-            )
-        width = owner_of(plan, source).embedding
-        if width != options.embedding:
-            mistakes.add(
-                f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.embedding}.",
-                "tie",
-                fix="Make them equal.",
-            )

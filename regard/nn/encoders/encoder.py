@@ -65,6 +65,10 @@ class Encoder(nn.Module):
     def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
         """Share weights with the other encoders of the model, where the options say so."""
 
+    def position_names(self, collated: Any) -> list[list[str]] | None:
+        """For each row the readable names of its positions; None where they are the pieces of the column itself."""
+        return None
+
     def self_looks(self, collated: Any) -> dict[str, Tensor]:
         """Where the positions of its input looked at each other, (B, heads, S, S) by layer; nothing for most."""
         return {}

@@ -110,8 +110,9 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, found: Tensor) -> Tensor:
         """x and f of what it saw."""
-        together = x + self.dropout(found)
-        return together if self.before else self.norm(together)
+        together: Tensor = x + self.dropout(found)
+        normed: Tensor = together if self.before else self.norm(together)
+        return normed
 
 
 class PositionVectors(nn.Module):
@@ -128,11 +129,12 @@ class PositionVectors(nn.Module):
     def forward(self, places: Tensor) -> Tensor:
         """places (…) int64 → (…, D)."""
         if self.kind == "learned":
-            return self.learned[places.clamp(max=LEARNED_POSITIONS - 1)]
+            learned: Tensor = self.learned
+            return learned[places.clamp(max=LEARNED_POSITIONS - 1)]
         half = torch.arange(0, self.size, 2, device=places.device)
         angles = places.unsqueeze(-1) * torch.exp(half * (-math.log(10000.0) / self.size))  # (…, D/2)
         pairs: Tensor = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
-        return pairs[..., : self.size]
+        return pairs.narrow(-1, 0, self.size)
 
 
 class EncoderLayer(nn.Module):

@@ -161,7 +161,7 @@ class VideoEncoder(Encoder):
             return Memory(packing.unpack(states), mask, summary, layout="frames")
         return Memory(packing.unpack(seen), mask, summary, keys=packing.unpack(states), layout="frames")
 
-    def positions(self, films: Films) -> list[list[str]]:
+    def position_names(self, films: Films) -> list[list[str]]:
         """The names of the frames of each row, counted from 1."""
         return [[f"frame {place}" for place in range(1, count + 1)] for count in films.lengths.tolist()]
 
