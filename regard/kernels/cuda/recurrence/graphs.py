@@ -1,0 +1,104 @@
+"""Graphs: the steps of a plan recorded once and replayed, so that a thousand launches cost one.
+
+A plan (its sizes are rounded, so that many batches share one) is run kernel by kernel the first time, which compiles
+what must be compiled, and recorded the second time. At most `KEPT` plans are remembered, the least recently used one
+is forgotten; all of a device lie on one ground, and when it must grow, they are recorded anew. One stream at a time
+may use them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from regard.kernels.cuda.recurrence.plan import Plan
+from regard.kernels.cuda.recurrence.room import Ground, Room, needed
+
+KEPT = 32
+SPARE = 1.25
+"""How much larger than asked for a ground that must grow is made."""
+
+
+class Recorded:
+    """One plan: its room, and what has been run or recorded by name."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.graphs: dict[Any, torch.cuda.CUDAGraph | None] = {}
+
+    def run(self, name: Any, steps: Callable[[], None]) -> None:
+        flat = self.room.ground.flat
+        if not flat.is_cuda or torch.cuda.is_current_stream_capturing():
+            steps()
+            return
+        name = (name, _precision())
+        if name not in self.graphs:
+            self.graphs[name] = None
+            steps()
+            return
+        graph = self.graphs[name]
+        if graph is None:
+            graph = self.graphs[name] = _record(flat.device, steps)
+        graph.replay()
+
+
+class Graphs:
+    """Those of one device and precision."""
+
+    def __init__(self) -> None:
+        self.ground: Ground | None = None
+        self.plans: OrderedDict[Plan, Recorded] = OrderedDict()
+
+    def of(self, plan: Plan, device: torch.device) -> Recorded:
+        size = needed(plan)
+        if self.ground is None or len(self.ground.flat) < size:
+            grown = int(size * SPARE) if self.ground is not None else size
+            self.plans.clear()
+            self.ground = None
+            self.ground = Ground(device, plan.dtype, grown)
+        found = self.plans.get(plan)
+        if found is None:
+            found = self.plans[plan] = Recorded(Room(plan, self.ground))
+            if len(self.plans) > KEPT:
+                self.plans.popitem(last=False)
+        self.plans.move_to_end(plan)
+        return found
+
+
+_BY_DEVICE: dict[tuple[torch.device, torch.dtype], Graphs] = {}
+_SIDE: dict[torch.device, tuple[torch.cuda.Stream, Any]] = {}
+
+
+def recorded(plan: Plan, device: torch.device) -> Recorded:
+    return _BY_DEVICE.setdefault((device, plan.dtype), Graphs()).of(plan, device)
+
+
+def forget() -> None:
+    """Gives back all graphs and their memory."""
+    _BY_DEVICE.clear()
+    _SIDE.clear()
+
+
+def _precision() -> str:
+    """Matrix products are recorded as they are computed at the time."""
+    return torch.get_float32_matmul_precision()
+
+
+def _record(device: torch.device, steps: Callable[[], None]) -> torch.cuda.CUDAGraph:
+    """Without the collection of garbage that `torch.cuda.graph` begins with: nothing is allocated in the steps."""
+    if device not in _SIDE:
+        _SIDE[device] = torch.cuda.Stream(device), torch.cuda.graph_pool_handle()
+    side, pool = _SIDE[device]
+    graph, here = torch.cuda.CUDAGraph(), torch.cuda.current_stream(device)
+    side.wait_stream(here)
+    with torch.cuda.stream(side):
+        graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+        try:
+            steps()
+        finally:
+            graph.capture_end()
+    here.wait_stream(side)
+    return graph
