@@ -80,9 +80,12 @@ def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: in
         layers=len(stack.cells),
         rows=rounded(len(memory.values), 8, 4),
         steps=rounded(steps, 16, 2),
+        words=decoder.embedding.size,
+        summary=decoder.summary_size,
         looks=tuple(look_of(reading.attention(name), memories[name]) for name in reading.names),
         after=decoder.looks_after,
         readout=decoder.readout_size if decoder.looks_after else 0,
+        deep=decoder.deep,
         activation=getattr(cell, "activation", "tanh"),
         drops=drops(decoder),
         dtype=cell.weight_hh.dtype,
@@ -123,7 +126,7 @@ def unroll(
     reading = cast(Reading, decoder.reading)
     plan = plan_of(decoder, memories, len(packing.starts) - 1)
     embedded = decoder.embedding(packing.pack(previous))  # (N, E)
-    inputs = inputs_of(decoder, memories, embedded, packing, plan)
+    inputs = inputs_of(decoder, memories, embedded, plan)
     said, contexts, weights = recur(given_of(decoder, memories, packing, plan), inputs)
     readouts = said if decoder.looks_after else decoder.readout(said, contexts, embedded)
     return Unrolled(readouts, dict(zip(reading.names, weights, strict=True)))
@@ -134,109 +137,48 @@ def given_of(
 ) -> Given:
     from regard.kernels.cuda.recurrence import Given
 
-    reading, rows = cast(Reading, decoder.reading), packing.rows()
-    count, steps = len(packing.order), len(packing.starts) - 1
-    one = torch.ones_like(rows, dtype=torch.int32)
-    lengths = one.new_zeros(count).index_add_(0, rows, one)
+    reading = cast(Reading, decoder.reading)
     masks = []
     if plan.drops:
-        keep = 1 - decoder.stack.dropout.p
-        like = decoder.stack.cell(0).weight_hh
-        masks = [
-            like.new_empty(steps, count, plan.size).bernoulli_(keep).div_(keep)
-            for _ in range(plan.layers - 1)
-        ]
-    return Given(
-        plan,
-        packing.places % packing.width * plan.rows + rows,
-        lengths,
-        tuple(memories[name].mask for name in reading.names),
-        tuple(masks),
-    )
+        keep, like = 1 - decoder.stack.dropout.p, decoder.stack.cell(0).weight_hh
+        shape = (len(packing.starts) - 1, len(packing.order), plan.size)
+        masks = [like.new_empty(shape).bernoulli_(keep).div_(keep) for _ in range(plan.layers - 1)]
+    index = packing.places % packing.width * plan.rows + packing.rows()
+    return Given(plan, index, tuple(memories[name].mask for name in reading.names), tuple(masks))
 
 
 def inputs_of(
-    decoder: RecurrentDecoder,
-    memories: Mapping[str, Memory],
-    embedded: Tensor,
-    packing: Packing,
-    plan: Plan,
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], embedded: Tensor, plan: Plan
 ) -> Inputs:
-    """Everything that does not wait for a state: keys, words, first states, and the weights in the plan's order."""
+    """Everything that does not wait for a state, and the weights by the plan's names."""
     from regard.kernels.cuda.recurrence import Inputs
 
-    reading = cast(Reading, decoder.reading)
-    attentions = [reading.attention(name) for name in reading.names]
+    reading, dtype = cast(Reading, decoder.reading), plan.dtype
     state = decoder.start(memories)
-    top, word = plan.layers - 1, decoder.embedding.size
-    weights = [decoder.stack.cell(index).torch_weights() for index in range(plan.layers)]
-    words = _words(decoder, memories, embedded, packing, weights[0])
-    leading = [score.query.weight for score in (a.score for a in attentions) if isinstance(score, Additive)]
-    combined = combine = None
-    if plan.after:
-        layer, seen = cast(nn.Linear, decoder.combine), plan.size + plan.context
-        leading.append(layer.weight[:, : plan.size])
-        combine = layer.weight[:, plan.size : seen]
-        combined = cast(Tensor, layer.bias).expand(len(embedded), -1)
-        if decoder.deep:
-            combined = nn.functional.linear(embedded, layer.weight[:, seen:], layer.bias)
-    dtype = plan.dtype
     return Inputs(
-        words=words.to(dtype),
-        combined=None if combined is None else combined.to(dtype),
-        combine=combine,
+        words=embedded.to(dtype),
+        summary=decoder.summary(memories).to(dtype) if plan.summary else None,
         first=tuple(layer.squeeze(1).to(dtype) for layer in state.layers),
-        biases=tuple(_bias(plan, index, *weights[index][2:]) for index in range(plan.layers)),
-        hidden=tuple(
-            _hidden(plan, weights[index][1], leading if index == top else []) for index in range(plan.layers)
-        ),
-        inputs=tuple(
-            weights[index][0] if index else weights[0][0][:, word + decoder.summary_size :]
-            for index in range(plan.layers)
-        ),
         keys=tuple(state.constants.keys[name].to(dtype) for name in reading.names),
         values=tuple(memories[name].values.to(dtype) for name in reading.names),
-        vectors=tuple(a.score.vector if isinstance(a.score, Additive) else None for a in attentions),
-        transitions=tuple(getattr(a.select, "transitions", None) for a in attentions),
+        weights=weights_of(decoder, plan),
     )
 
 
-def _words(
-    decoder: RecurrentDecoder,
-    memories: Mapping[str, Memory],
-    embedded: Tensor,
-    packing: Packing,
-    weights: tuple[Tensor, ...],
-) -> Tensor:
-    """(N, ·) the words' and the summary's share of the first layer's gates, with every bias but a gru's c_n."""
-    weight, _, bias, second = weights
-    word, size = decoder.embedding.size, decoder.stack.size
-    if isinstance(decoder.stack.cell(0), GRUCell):
-        second = nn.functional.pad(second[: 2 * size], (0, size))
-    words = nn.functional.linear(embedded, weight[:, :word], bias + second)
-    if decoder.summary_size:
-        share = nn.functional.linear(decoder.summary(memories), weight[:, word : word + decoder.summary_size])
-        words = words + share.index_select(0, packing.rows())
-    return words
-
-
-def _bias(plan: Plan, layer: int, bias: Tensor, second: Tensor) -> Tensor:
-    """(W) what the rows of Z begin with; of the first layer the words bring the rest."""
-    lead, size = plan.lead(layer), plan.size
-    if plan.cell == "gru":
-        kept = second[2 * size :]
-        rest = kept.new_zeros(3 * size)
-        if layer:
-            rest = bias + nn.functional.pad(second[: 2 * size], (0, size))
-        return torch.cat([kept.new_zeros(lead), kept, rest])
-    if layer == 0:
-        return bias.new_zeros(plan.width(layer))
-    return nn.functional.pad(bias + second, (lead, 0))
-
-
-def _hidden(plan: Plan, weight: Tensor, leading: list[Tensor]) -> Tensor:
-    """(·, H) what is multiplied with a state: queries, the attentional vector, gates."""
-    size = plan.size
-    gates = [weight[2 * size :], weight[: 2 * size]] if plan.cell == "gru" else [weight]
-    parts = [*leading, *gates]
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
+def weights_of(decoder: RecurrentDecoder, plan: Plan) -> dict[str, Tensor]:
+    reading = cast(Reading, decoder.reading)
+    found: dict[str, Tensor] = {}
+    for layer in range(plan.layers):
+        weights = decoder.stack.cell(layer).torch_weights()
+        names = (f"{name}{layer}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+        found |= dict(zip(names, weights, strict=True))
+    for m, name in enumerate(reading.names):
+        score, select = reading.attention(name).score, reading.attention(name).select
+        if isinstance(score, Additive):
+            found |= {f"query{m}": score.query.weight, f"vector{m}": score.vector}
+        if isinstance(select, Segments):
+            found[f"transitions{m}"] = select.transitions
+    if plan.after:
+        combine = cast(nn.Linear, decoder.combine)
+        found |= {"combine": combine.weight, "combine_bias": cast(Tensor, combine.bias)}
+    return {name: found[name] for name in plan.parameters}

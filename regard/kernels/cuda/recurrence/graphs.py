@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from regard.kernels.cuda.recurrence.plan import Plan
 from regard.kernels.cuda.recurrence.room import Ground, Room, needed
@@ -69,7 +70,7 @@ class Graphs:
 
 
 _BY_DEVICE: dict[tuple[torch.device, torch.dtype], Graphs] = {}
-_SIDE: dict[torch.device, tuple[torch.cuda.Stream, Any]] = {}
+_SIDE: dict[torch.device, tuple[torch.cuda.Stream, torch.cuda.CUDAGraph, Tensor]] = {}
 
 
 def recorded(plan: Plan, device: torch.device) -> Recorded:
@@ -88,10 +89,19 @@ def _precision() -> str:
 
 
 def _record(device: torch.device, steps: Callable[[], None]) -> torch.cuda.CUDAGraph:
-    """Without the collection of garbage that `torch.cuda.graph` begins with: nothing is allocated in the steps."""
+    """Without the collection of garbage that `torch.cuda.graph` begins with: little is allocated in the steps."""
     if device not in _SIDE:
-        _SIDE[device] = torch.cuda.Stream(device), torch.cuda.graph_pool_handle()
-    side, pool = _SIDE[device]
+        # A pool lives as long as a graph that uses it: this one, of nothing, is kept.
+        anchor, number = torch.cuda.CUDAGraph(), torch.zeros((), device=device)
+        side = torch.cuda.Stream(device)
+        side.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(side):
+            anchor.capture_begin(capture_error_mode="thread_local")
+            number.zero_()
+            anchor.capture_end()
+        _SIDE[device] = side, anchor, number
+    side, anchor, _ = _SIDE[device]
+    pool = anchor.pool()
     graph, here = torch.cuda.CUDAGraph(), torch.cuda.current_stream(device)
     side.wait_stream(here)
     with torch.cuda.stream(side):

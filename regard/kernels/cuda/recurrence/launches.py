@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from regard.kernels.cuda.recurrence import gates, keys, looks
@@ -52,11 +53,10 @@ def look_forth(room: Room, m: int, step: int, time: int) -> None:
         room["vector", m] if look.additive else None,
         room["transitions", m] if chain else None,
         room.masks[m],
-        room.lengths,
+        room.alive[step - 1],
         context,
         room["weights", m][step - 1],
         room["joints", m][step - 1] if chain else None,
-        step - 1,
         QW=width,
         CW=plan.context,
         **options,
@@ -78,7 +78,7 @@ def look_back(room: Room, m: int, step: int, time: int, outside: bool) -> None:
         room["values", m],
         room["vector", m] if look.additive else None,
         room.masks[m],
-        room.lengths,
+        room.alive[step - 1],
         room["weights", m][step - 1],
         room["joints", m][step - 1] if chain else None,
         room["d_context"][step][:, plan.context_places[m] :],
@@ -86,8 +86,7 @@ def look_back(room: Room, m: int, step: int, time: int, outside: bool) -> None:
         room["d_scores", m][step - 1],
         d_query,
         room["queries", m][step - 1] if look.additive else None,
-        room["d_transitions", m][step - 1] if chain else None,
-        step - 1,
+        room["corners", m][step - 1] if chain else None,
         QW=width,
         CW=plan.context,
         GW=width if look.additive else plan.size,
@@ -103,17 +102,20 @@ def _query(room: Room, m: int, time: int) -> tuple[Tensor, int]:
     return room["states", top][time], plan.size
 
 
-def keys_back(room: Room, m: int, d_keys: Tensor, steps: int) -> Tensor:
-    """Fills d_keys (B, S, A); returns the gradient of the vector (A)."""
+def keys_back(room: Room, m: int) -> None:
+    """The gradients of keys and vector."""
     plan, look = room.plan, room.plan.looks[m]
     S, A = look.positions, look.features
     block, features = min(8, power_of_two(S, 4)), min(512, power_of_two(A, 16))
     blocks, B = -(-S // block), plan.rows
-    d_vector = d_keys.new_empty(B, blocks, A)
+    shares = room["queries", m].new_empty(B, blocks, A)
     grid = (B, blocks, -(-A // features))
-    given = (room["queries", m], room["keys", m], room["vector", m], room["d_scores", m], d_keys, d_vector)
-    keys.keys_back[grid](*given, steps, B, S=S, A=A, BLOCK_S=block, BLOCK_A=features, num_warps=4)
-    return d_vector.sum((0, 1))
+    given = (room["queries", m], room["keys", m], room["vector", m], room["d_scores", m])
+    found = (room["d_keys", m], shares)
+    keys.keys_back[grid](
+        *given, *found, plan.steps, B, S=S, A=A, BLOCK_S=block, BLOCK_A=features, num_warps=4
+    )
+    torch.sum(shares, (0, 1), out=room["d_vector", m])
 
 
 def _cell(room: Room, layer: int) -> tuple[int, tuple[int], dict[str, Any]]:

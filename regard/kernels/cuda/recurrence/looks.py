@@ -9,7 +9,7 @@
 tanh is computed again on the way back: nothing of size S · A is kept. The gradients of keys and values, sums over
 time, are left to one kernel (`keys`) and one product after the loop.
 
-A row that has ended (step ≥ its length) reads and writes zeros, and costs next to nothing.
+A row that has ended (alive (B) is zero) reads and writes zeros, and costs next to nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def _tile(base, s, known, d, D: tl.constexpr):
     return tl.load(base + s[:, None] * D + d[None, :], mask=known[:, None] & (d < D)[None, :], other=0.0)
 
 
-@triton.jit(do_not_specialize=["step"])
-def look_forth(query, keys, values, vector, transitions, mask, lengths, context, weights, joints, step,
+@triton.jit
+def look_forth(query, keys, values, vector, transitions, mask, alive, context, weights, joints,
                QW: tl.constexpr, CW: tl.constexpr, S: tl.constexpr, A: tl.constexpr, D: tl.constexpr,
                SCALE: tl.constexpr, MASS: tl.constexpr, ADDITIVE: tl.constexpr, SELECT: tl.constexpr,
                BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_D: tl.constexpr):  # fmt: skip
@@ -43,7 +43,7 @@ def look_forth(query, keys, values, vector, transitions, mask, lengths, context,
     weights += b * S
     if SELECT == "segments":
         joints += b * S * 4
-    if step < tl.load(lengths + b):
+    if tl.load(alive + b) != 0:
         known = tl.load(mask + b * S + s, mask=here, other=0) != 0
         total = tl.zeros([BLOCK_S, BLOCK_A], keys.dtype.element_ty)
         for first in tl.static_range(0, A, BLOCK_A):
@@ -71,9 +71,9 @@ def look_forth(query, keys, values, vector, transitions, mask, lengths, context,
             tl.store(context + d, tl.zeros([BLOCK_D], context.dtype.element_ty), mask=d < D)
 
 
-@triton.jit(do_not_specialize=["step"])
-def look_back(query, keys, values, vector, mask, lengths, weights, joints, d_context, d_weights, d_scores,
-              d_query, queries, d_transitions, step, QW: tl.constexpr, CW: tl.constexpr, GW: tl.constexpr,
+@triton.jit
+def look_back(query, keys, values, vector, mask, alive, weights, joints, d_context, d_weights, d_scores,
+              d_query, queries, d_transitions, QW: tl.constexpr, CW: tl.constexpr, GW: tl.constexpr,
               S: tl.constexpr, A: tl.constexpr, D: tl.constexpr, SCALE: tl.constexpr, MASS: tl.constexpr,
               ADDITIVE: tl.constexpr, SELECT: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr,
               BLOCK_D: tl.constexpr):  # fmt: skip
@@ -95,7 +95,7 @@ def look_back(query, keys, values, vector, mask, lengths, weights, joints, d_con
     if SELECT == "segments":
         joints += b * S * 4
         d_transitions += b * 4
-    if step < tl.load(lengths + b):
+    if tl.load(alive + b) != 0:
         known = tl.load(mask + b * S + s, mask=here, other=0) != 0
         alpha = tl.load(weights + s, mask=here, other=0.0)
         total = tl.zeros([BLOCK_S, BLOCK_D], keys.dtype.element_ty)

@@ -56,8 +56,10 @@ class Look:
 class Plan:
     """T steps of B rows (both rounded) through layers of cells of one size H.
 
+    words       E, and `summary` R: sizes of what is known before the recurrence; R 0: no summary enters
     after       one looks after the step (o_t = tanh(W [s_t; c_t] + …), fed back) instead of before it
     readout     O, of a decoder that looks after its step
+    deep        whether the words are read out too, beside states and contexts
     activation  of an rnn
     drops       whether there are dropout masks between layers
     """
@@ -68,8 +70,11 @@ class Plan:
     rows: int
     steps: int
     looks: tuple[Look, ...]
+    words: int
+    summary: int = 0
     after: bool = False
     readout: int = 0
+    deep: bool = False
     activation: str = "tanh"
     drops: bool = False
     dtype: torch.dtype = torch.float32
@@ -87,6 +92,29 @@ class Plan:
     def read(self) -> int:
         """Size of what enters the first layer beside the words."""
         return self.readout if self.after else self.context
+
+    @cached_property
+    def parameters(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights, gates in torch's order; layers and looks are numbered."""
+        H, known = self.size, self.words + self.summary
+        gates = {"rnn": 1, "gru": 3, "lstm": 4}[self.cell] * H
+        found: dict[str, tuple[int, ...]] = {}
+        for layer in range(self.layers):
+            found[f"weight_ih{layer}"] = (gates, H if layer else known + self.read)
+            found |= {
+                f"weight_hh{layer}": (gates, H),
+                f"bias_ih{layer}": (gates,),
+                f"bias_hh{layer}": (gates,),
+            }
+        for m, look in enumerate(self.looks):
+            if look.additive:
+                found |= {f"query{m}": (look.features, H), f"vector{m}": (look.features,)}
+            if look.select == "segments":
+                found[f"transitions{m}"] = (2, 2)
+        if self.after:
+            inputs = H + self.context + (self.words if self.deep else 0)
+            found |= {"combine": (self.readout, inputs), "combine_bias": (self.readout,)}
+        return found
 
     def lead(self, layer: int) -> int:
         """Where the gates begin."""

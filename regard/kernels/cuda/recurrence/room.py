@@ -2,7 +2,7 @@
 
 All plans of one device and precision share one piece (`Ground`): whoever runs writes over what the last one left, and
 `holder` says whose numbers lie there. T+1 rows of time: row 0 is the first state, row t is step t; what belongs to
-steps alone has T rows.
+steps alone has T rows. The weights are copied in, and their gradients lie side by side, to be copied out at once.
 """
 
 from __future__ import annotations
@@ -28,34 +28,37 @@ class Ground:
 
 
 def shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
-    """Every tensor of a plan by name; layers and looks are numbered."""
+    """Every tensor of a plan by name; layers and looks are numbered. The gradients of the weights come first."""
+    found: dict[str, tuple[int, ...]] = {f"d_{name}": shape for name, shape in plan.parameters.items()}
+    found |= plan.parameters
     B, T, H, top = plan.rows, plan.steps, plan.size, plan.layers - 1
-    found: dict[str, tuple[int, ...]] = {
-        "context": (T + 1, B, plan.context),
-        "d_context": (T + 1, B, plan.context),
-    }
+    found |= {"words": (T, B, plan.words), "context": (T + 1, B, plan.context)}
+    found["d_context"] = (T + 1, B, plan.context)
+    if plan.summary:
+        found |= {"summary": (B, plan.summary), "d_summary": (B, plan.summary)}
+        found["shares"] = (B, plan.parameters["weight_ih0"][0])
     if plan.after:
         found |= dict.fromkeys(("out", "d_out"), (T + 1, B, plan.readout))
-        found["combine"] = (plan.readout, plan.context)
     for layer in range(plan.layers):
-        hidden, inputs = plan.from_state(layer), plan.from_input(layer)
+        hidden = plan.from_state(layer)
         found[f"z{layer}"] = (T + 1, B, plan.width(layer))
-        found |= {f"{name}{layer}": (T + 1, B, H) for name in ("states", "d_states")}
-        found[f"hidden{layer}"] = (hidden.stop - hidden.start, H)
-        found[f"inputs{layer}"] = (inputs.stop - inputs.start, H if layer else plan.read)
+        found |= dict.fromkeys((f"row{layer}", f"d_row{layer}"), (plan.width(layer),))
+        found |= dict.fromkeys((f"hidden{layer}", f"d_hidden{layer}"), (hidden.stop - hidden.start, H))
+        found |= dict.fromkeys((f"states{layer}", f"d_states{layer}"), (T + 1, B, H))
         if plan.cell == "lstm":
             found |= {f"carries{layer}": (T + 1, B, H), f"d_carry{layer}": (B, H)}
         if plan.drops and layer < top:
-            found |= {f"{name}{layer}": (T + 1, B, H) for name in ("masks", "below")}
+            found |= dict.fromkeys((f"masks{layer}", f"below{layer}"), (T + 1, B, H))
             found[f"d_below{layer}"] = (B, H)
     for m, look in enumerate(plan.looks):
         S = look.positions
-        found |= {f"keys{m}": (B, S, look.features), f"values{m}": (B, S, look.values)}
-        found |= {f"{name}{m}": (T, B, S) for name in ("weights", "d_weights", "d_scores")}
+        found |= dict.fromkeys((f"keys{m}", f"d_keys{m}"), (B, S, look.features))
+        found |= dict.fromkeys((f"values{m}", f"d_values{m}"), (B, S, look.values))
+        found |= dict.fromkeys((f"weights{m}", f"d_weights{m}", f"d_scores{m}"), (T, B, S))
         if look.additive:
-            found |= {f"vector{m}": (look.features,), f"queries{m}": (T, B, look.features)}
+            found[f"queries{m}"] = (T, B, look.features)
         if look.select == "segments":
-            found |= {f"joints{m}": (T, B, S, 4), f"transitions{m}": (4,), f"d_transitions{m}": (T, B, 4)}
+            found |= {f"joints{m}": (T, B, S, 4), f"corners{m}": (T, B, 4)}
     return found
 
 
@@ -69,17 +72,24 @@ def _taken(shape: tuple[int, ...]) -> int:
 
 
 class Room:
-    """The tensors of one plan, as views of the ground: `room["states", 0]`."""
+    """The tensors of one plan, as views of the ground: `room["states", 0]`.
+
+    alive   (T, B) not zero where a step of a row exists
+    masks   (B, S) of each look, not zero where a position exists
+    """
 
     def __init__(self, plan: Plan, ground: Ground) -> None:
         self.plan, self.ground = plan, ground
         self.tensors: dict[str, Tensor] = {}
+        self.places: dict[str, int] = {}
         at = 0
         for name, shape in shapes(plan).items():
             self.tensors[name] = ground.flat[at : at + math.prod(shape)].view(shape)
+            self.places[name] = at
             at += _taken(shape)
+        self.parameters = [self.tensors[name] for name in plan.parameters]
         device = ground.flat.device
-        self.lengths = torch.zeros(plan.rows, device=device, dtype=torch.int32)
+        self.alive = torch.zeros(plan.steps, plan.rows, device=device, dtype=torch.int8)
         self.masks = [
             torch.zeros(plan.rows, look.positions, device=device, dtype=torch.int8) for look in plan.looks
         ]
@@ -91,13 +101,39 @@ class Room:
         """(B, ·) a slice of the rows of one time."""
         return self[("z", layer)][time][:, part]
 
-    def below(self, layer: int, time: int) -> Tensor:
-        """(B, H) what layer ≥ 1 reads."""
-        name = "below" if self.plan.drops else "states"
-        return self[(name, layer - 1)][time]
+    def gates(self, layer: int) -> Tensor:
+        """(T·B, ·) what the input's product reaches, of all steps."""
+        return self[("z", layer)][: self.plan.steps].flatten(0, 1)[:, self.plan.from_input(layer)]
+
+    def combined(self) -> Tensor:
+        """(T·B, O) p of all steps."""
+        return self[("z", self.plan.layers - 1)][1:].flatten(0, 1)[:, self.plan.combined]
+
+    def below(self, layer: int) -> Tensor:
+        """(T+1, B, H) what layer ≥ 1 reads."""
+        return self[("below" if self.plan.drops else "states", layer - 1)]
+
+    def entering(self) -> Tensor:
+        """(·, read) the weight of what was read, in the first layer."""
+        return self["weight_ih", 0][:, self.plan.words + self.plan.summary :]
+
+    def inputs(self, layer: int) -> Tensor:
+        """The weight of what enters a layer at each step."""
+        return self["weight_ih", layer] if layer else self.entering()
 
     def layers_down(self) -> Iterator[int]:
         return iter(range(self.plan.layers - 1, -1, -1))
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Copies of the gradients of all weights, by name."""
+        shapes = self.plan.parameters
+        last = f"d_{list(shapes)[-1]}"
+        flat = self.ground.flat[: self.places[last] + self.tensors[last].numel()].clone()
+        return {
+            name: flat[at : at + math.prod(shape)].view(shape)
+            for name, shape in shapes.items()
+            for at in (self.places[f"d_{name}"],)
+        }
 
 
 def fill(target: Tensor, source: Tensor) -> None:
