@@ -11,11 +11,15 @@ import pytest
 import torch
 
 from regard.data.batch import Tokens
+from regard.kernels.cuda import cost
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders import graphed
+from regard.nn.encoders import graphed as graphed_layer
+from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.targets import shifted
 
+torch.backends.cudnn.allow_tf32 = False
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 VOCABULARY = 11
 
@@ -183,3 +187,40 @@ def test_without_a_gradient():
         expected, _ = through(whole["decoder"].unroll_plain, whole)
         found, _ = through(lambda *given: graphed.unroll(whole["decoder"], *given), whole)
     close(found, expected, 1e-9)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 2e-5)])
+def test_cost_in_chunks(monkeypatch, smoothing, dtype, tolerance):
+    monkeypatch.setattr(cost, "NUMBERS", 7 * 13)
+    torch.manual_seed(0)
+    given = [torch.randn(17, 5), torch.randn(13, 5), torch.randn(13)]
+    rows, weight, bias = (part.to(DEVICE, dtype).requires_grad_() for part in given)
+    targets = torch.randint(0, 13, (17,), device=DEVICE)
+    total, likelihood = cost.ChunkedCost.apply(rows, weight, bias, targets, smoothing)
+    logits = torch.nn.functional.linear(rows, weight, bias)
+    expected = torch.nn.functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+    plain = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
+    close([total, likelihood], [expected, plain], tolerance)
+    wanted = torch.autograd.grad(3 * expected, (rows, weight, bias))
+    close(torch.autograd.grad(3 * total, (rows, weight, bias)), wanted, tolerance)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+def test_a_layer_over_whole_sequences(cell, bidirectional):
+    torch.manual_seed(0)
+    layer = RecurrentLayer(5, 4, cell=cell, bidirectional=bidirectional).to(DEVICE, torch.float64)
+    for parameter in layer.parameters():
+        torch.nn.init.normal_(parameter, std=0.6)
+    packing = Packing.of(SOURCE.lengths, 6)
+    inputs = torch.randn(11, 5, dtype=torch.float64).to(DEVICE).requires_grad_()
+    results = []
+    for run in (layer.by_torch, *[lambda *given: graphed_layer.run(layer, *given)] * 3):
+        outcomes = run(inputs, packing)
+        torch.manual_seed(1)
+        drawn = [torch.randn(part.shape, dtype=torch.float64).to(DEVICE) for part in outcomes]
+        total = sum((part * factor).sum() for part, factor in zip(outcomes, drawn, strict=True))
+        results.append([*outcomes, *torch.autograd.grad(total, [inputs, *layer.parameters()])])
+    for found in results[1:]:
+        close(found, results[0], 1e-9)

@@ -20,8 +20,10 @@ from torch.autograd.function import once_differentiable
 
 from regard.structures.kernels.cuda.launching import on_device_of, power_of_two
 
-NUMBERS = 1 << 24
-"""Logits in work at a time: 64 megabytes in single precision."""
+NUMBERS = 1 << 25
+"""Logits in work at a time, at most: 128 megabytes in single precision."""
+ROWS = 128
+"""Rows of a tile of a product: chunks are multiples of it where they are that large."""
 BLOCK = 4096
 
 
@@ -32,6 +34,8 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
     row = tl.program_id(0).to(tl.int64)
     logits += row * V
     target = tl.load(targets + row)
+    kept = tl.full([], KEPT, WORK)
+    share = tl.full([], SHARE, WORK)
     top = tl.full([BLOCK], float("-inf"), WORK)
     total = tl.zeros([BLOCK], WORK)
     summed = tl.zeros([BLOCK], WORK)
@@ -53,7 +57,7 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
     aim = tl.load(logits + target).to(WORK) + tl.load(bias + target).to(WORK)
     likelihood = normaliser - aim
     tl.store(likelihoods + row, likelihood)
-    tl.store(costs + row, KEPT * likelihood + SHARE * (V * normaliser - tl.sum(summed, 0)))
+    tl.store(costs + row, kept * likelihood + share * (V * normaliser - tl.sum(summed, 0)))
     tl.debug_barrier()  # the target's logit has been read
     for first in range(0, V, BLOCK):
         v = first + tl.arange(0, BLOCK)
@@ -61,8 +65,16 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
         x = tl.load(logits + v, mask=here, other=0.0).to(WORK) + tl.load(bias + v, mask=here, other=0.0).to(
             WORK
         )
-        d = tl.exp(x - normaliser) - SHARE - tl.where(v == target, KEPT, 0.0)
+        d = tl.exp(x - normaliser) - share - tl.where(v == target, kept, 0.0)
         tl.store(logits + v, d.to(logits.dtype.element_ty), mask=here)
+
+
+def rows_at_once(count: int, vocabulary: int) -> int:
+    """Chunks of one size, as few as there is room for."""
+    most = max(1, NUMBERS // vocabulary)
+    each = -(-count // -(-count // most)) if count else 1
+    wide = -(-each // ROWS) * ROWS
+    return wide if wide <= most else each
 
 
 class ChunkedCost(torch.autograd.Function):
@@ -79,7 +91,7 @@ class ChunkedCost(torch.autograd.Function):
         narrow = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else dtype
         ctx.dtype = rows.dtype
         rows, factor = rows.to(narrow).contiguous(), weight.to(narrow)
-        chunk = max(1, min(count, NUMBERS // vocabulary))
+        chunk = rows_at_once(count, vocabulary)
         work = tl.float64 if dtype == torch.float64 else tl.float32
         block = min(BLOCK, power_of_two(vocabulary, 16))
         costs, likelihoods = rows.new_empty(2, count, dtype=dtype)

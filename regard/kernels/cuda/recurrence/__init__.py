@@ -14,5 +14,7 @@ attend.py     the autograd function
 
 from regard.kernels.cuda.recurrence.attend import Given, Inputs, recur
 from regard.kernels.cuda.recurrence.plan import Look, Plan, rounded
+from regard.kernels.cuda.recurrence.sweeping import Orders, sweep_over
+from regard.kernels.cuda.recurrence.sweeps import Sweep
 
-__all__ = ["Given", "Inputs", "Look", "Plan", "recur", "rounded"]
+__all__ = ["Given", "Inputs", "Look", "Orders", "Plan", "Sweep", "recur", "rounded", "sweep_over"]

@@ -21,7 +21,7 @@ from regard.kernels.cuda.recurrence.back import back
 from regard.kernels.cuda.recurrence.forth import forth
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded
 from regard.kernels.cuda.recurrence.plan import Plan
-from regard.kernels.cuda.recurrence.room import Room, fill
+from regard.kernels.cuda.recurrence.room import Room, fill, shapes
 from regard.structures.kernels.cuda.launching import on_device_of
 
 
@@ -88,7 +88,7 @@ class _Recurrence(torch.autograd.Function):
         inputs = Inputs.of(flat, plan)
         device = inputs.words.device
         with on_device_of(inputs.words), torch.autocast(device.type, enabled=False):
-            entry = recorded(plan, device)
+            entry = recorded(plan, shapes, Room, device)
             _forward(entry, given, inputs)
             room = entry.room
             said = room["out"] if plan.after else room["states", plan.layers - 1]
@@ -110,7 +110,7 @@ class _Recurrence(torch.autograd.Function):
         inputs = Inputs.of(ctx.saved_tensors, given.plan)
         device = inputs.words.device
         with on_device_of(inputs.words), torch.autocast(device.type, enabled=False):
-            entry = recorded(given.plan, device)
+            entry = recorded(given.plan, shapes, Room, device)
             room = entry.room
             if room.ground.holder is not ctx.token:
                 _forward(entry, given, inputs)
@@ -127,7 +127,7 @@ def _packed(padded: Tensor, index: Tensor) -> Tensor:
     return padded.flatten(0, 1).index_select(0, index)
 
 
-def _forward(entry: Recorded, given: Given, inputs: Inputs) -> None:
+def _forward(entry: Recorded[Room], given: Given, inputs: Inputs) -> None:
     """Copies everything in and goes through the steps."""
     room, plan = entry.room, entry.room.plan
     H, words = plan.size, room["words"].flatten(0, 1)

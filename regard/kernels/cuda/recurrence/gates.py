@@ -8,7 +8,8 @@
            dg = dc' i (1 − g²),  dc = dc' f
     rnn    h' = f(a),  da = dh' f'(a), f' written in h'
 
-z points to rows of width W whose gates begin at AT (see `plan`). With DROPS, what the layer above reads is
+z points to rows of width W whose gates begin at AT (see `plan`); several directions at once lie ZD numbers apart in z
+and SD in everything else. With DROPS, what the layer above reads is
 below = h' ⊙ mask, and the gradient that comes from there, d_below, joins dh' as d_below ⊙ mask.
 """
 
@@ -29,10 +30,11 @@ def tanh(x):
 
 
 @triton.jit
-def _place(count, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr, BLOCK: tl.constexpr):
+def _place(count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr, BLOCK: tl.constexpr):
     """Of some of the B·H features: themselves, whether they exist, and where their gates begin."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    return i, i < count, (i // H) * W + AT + i % H
+    direction = tl.program_id(1).to(tl.int64)
+    return direction * SD + i, i < count, direction * ZD + (i // H) * W + AT + i % H
 
 
 @triton.jit
@@ -50,10 +52,10 @@ def _gradient(d_after, mask, d_below, i, here, DROPS: tl.constexpr):
     return dh
 
 
-@triton.jit(do_not_specialize=["count"])
-def gru_forth(z, before, after, mask, below, count, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def gru_forth(z, before, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
               DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     hn = tl.load(z + at, mask=here, other=0.0)
     reset = sigmoid(tl.load(z + at + H, mask=here, other=0.0))
     update = sigmoid(tl.load(z + at + 2 * H, mask=here, other=0.0))
@@ -65,10 +67,10 @@ def gru_forth(z, before, after, mask, below, count, H: tl.constexpr, W: tl.const
     _leave(new + update * (h - new), after, mask, below, i, here, DROPS)
 
 
-@triton.jit(do_not_specialize=["count"])
-def gru_back(z, before, d_after, d_before, mask, d_below, count, H: tl.constexpr, W: tl.constexpr,
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def gru_back(z, before, d_after, d_before, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
              AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     hn = tl.load(z + at, mask=here, other=0.0)
     reset = tl.load(z + at + H, mask=here, other=0.0)
     update = tl.load(z + at + 2 * H, mask=here, other=0.0)
@@ -84,10 +86,10 @@ def gru_back(z, before, d_after, d_before, mask, d_below, count, H: tl.constexpr
     tl.store(d_before + i, carried + dh * update, mask=here)
 
 
-@triton.jit(do_not_specialize=["count"])
-def lstm_forth(z, carry, carried, after, mask, below, count, H: tl.constexpr, W: tl.constexpr,
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def lstm_forth(z, carry, carried, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
                AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     entry = sigmoid(tl.load(z + at, mask=here, other=0.0))
     forget = sigmoid(tl.load(z + at + H, mask=here, other=0.0))
     new = tanh(tl.load(z + at + 2 * H, mask=here, other=0.0))
@@ -101,11 +103,11 @@ def lstm_forth(z, carry, carried, after, mask, below, count, H: tl.constexpr, W:
     _leave(leave * tanh(c), after, mask, below, i, here, DROPS)
 
 
-@triton.jit(do_not_specialize=["count"])
-def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, count, H: tl.constexpr, W: tl.constexpr,
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
               AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     """d_carry (B, H) holds dc' and then dc."""
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     entry = tl.load(z + at, mask=here, other=0.0)
     forget = tl.load(z + at + H, mask=here, other=0.0)
     new = tl.load(z + at + 2 * H, mask=here, other=0.0)
@@ -121,10 +123,10 @@ def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, count, H: tl.c
     tl.store(d_carry + i, dc * forget, mask=here)
 
 
-@triton.jit(do_not_specialize=["count"])
-def rnn_forth(z, after, mask, below, count, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def rnn_forth(z, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
               DROPS: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     h = tl.load(z + at, mask=here, other=0.0)
     if ACTIVATION == "tanh":
         h = tanh(h)
@@ -135,10 +137,10 @@ def rnn_forth(z, after, mask, below, count, H: tl.constexpr, W: tl.constexpr, AT
     _leave(h, after, mask, below, i, here, DROPS)
 
 
-@triton.jit(do_not_specialize=["count"])
-def rnn_back(z, after, d_after, mask, d_below, count, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def rnn_back(z, after, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
              DROPS: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     h = tl.load(after + i, mask=here, other=0.0)
     d = _gradient(d_after, mask, d_below, i, here, DROPS)
     if ACTIVATION == "tanh":
@@ -150,17 +152,18 @@ def rnn_back(z, after, d_after, mask, d_below, count, H: tl.constexpr, W: tl.con
     tl.store(z + at, d, mask=here)
 
 
-@triton.jit(do_not_specialize=["count"])
-def combine_forth(z, out, count, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr, BLOCK: tl.constexpr):
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def combine_forth(z, out, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+                  BLOCK: tl.constexpr):  # fmt: skip
     """o = tanh p."""
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     tl.store(out + i, tanh(tl.load(z + at, mask=here, other=0.0)), mask=here)
 
 
-@triton.jit(do_not_specialize=["count"])
-def combine_back(z, out, d_out, count, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def combine_back(z, out, d_out, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
                  BLOCK: tl.constexpr):  # fmt: skip
     """dp = do (1 − o²)."""
-    i, here, at = _place(count, H, W, AT, BLOCK)
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
     o = tl.load(out + i, mask=here, other=0.0)
     tl.store(z + at, tl.load(d_out + i, mask=here, other=0.0) * (1.0 - o * o), mask=here)

@@ -9,24 +9,25 @@ may use them.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Generic, TypeVar, cast
 
 import torch
 from torch import Tensor
 
-from regard.kernels.cuda.recurrence.plan import Plan
-from regard.kernels.cuda.recurrence.room import Ground, Room, needed
+from regard.kernels.cuda.recurrence.room import Ground, Named, needed
 
 KEPT = 32
+Furnished = TypeVar("Furnished", bound=Named)
+_SIZES: dict[Any, int] = {}
 SPARE = 1.25
 """How much larger than asked for a ground that must grow is made."""
 
 
-class Recorded:
+class Recorded(Generic[Furnished]):
     """One plan: its room, and what has been run or recorded by name."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Furnished) -> None:
         self.room = room
         self.graphs: dict[Any, torch.cuda.CUDAGraph | None] = {}
 
@@ -51,30 +52,46 @@ class Graphs:
 
     def __init__(self) -> None:
         self.ground: Ground | None = None
-        self.plans: OrderedDict[Plan, Recorded] = OrderedDict()
+        self.plans: OrderedDict[Hashable, Recorded[Any]] = OrderedDict()
 
-    def of(self, plan: Plan, device: torch.device) -> Recorded:
-        size = needed(plan)
+    def of(self, plan: Hashable, size: int, device: torch.device, dtype: torch.dtype) -> Recorded[Any] | None:
+        """What is known of a plan that needs so many numbers; None if nothing."""
         if self.ground is None or len(self.ground.flat) < size:
             grown = int(size * SPARE) if self.ground is not None else size
             self.plans.clear()
             self.ground = None
-            self.ground = Ground(device, plan.dtype, grown)
+            self.ground = Ground(device, dtype, grown)
         found = self.plans.get(plan)
-        if found is None:
-            found = self.plans[plan] = Recorded(Room(plan, self.ground))
-            if len(self.plans) > KEPT:
-                self.plans.popitem(last=False)
-        self.plans.move_to_end(plan)
+        if found is not None:
+            self.plans.move_to_end(plan)
         return found
 
+    def remember(self, plan: Hashable, found: Recorded[Any]) -> None:
+        self.plans[plan] = found
+        if len(self.plans) > KEPT:
+            self.plans.popitem(last=False)
 
-_BY_DEVICE: dict[tuple[torch.device, torch.dtype], Graphs] = {}
+
+_BY_DEVICE: dict[tuple[str, torch.device, torch.dtype], Graphs] = {}
 _SIDE: dict[torch.device, tuple[torch.cuda.Stream, torch.cuda.CUDAGraph, Tensor]] = {}
 
 
-def recorded(plan: Plan, device: torch.device) -> Recorded:
-    return _BY_DEVICE.setdefault((device, plan.dtype), Graphs()).of(plan, device)
+def recorded(
+    plan: Any,
+    shapes: Callable[[Any], Mapping[str, tuple[int, ...]]],
+    furnish: Callable[[Any, Ground], Furnished],
+    device: torch.device,
+) -> Recorded[Furnished]:
+    """The room of a plan (its tensors as `shapes` says) and its graphs; each kind of plan has a ground of its own."""
+    graphs = _BY_DEVICE.setdefault((type(plan).__name__, device, plan.dtype), Graphs())
+    size = _SIZES.get(plan)
+    if size is None:
+        size = _SIZES[plan] = needed(shapes(plan))
+    found = graphs.of(plan, size, device, plan.dtype)
+    if found is None:
+        found = Recorded(furnish(plan, cast(Ground, graphs.ground)))
+        graphs.remember(plan, found)
+    return found
 
 
 def forget() -> None:

@@ -123,7 +123,13 @@ def _cell(room: Room, layer: int) -> tuple[int, tuple[int], dict[str, Any]]:
     plan = room.plan
     count = plan.rows * plan.size
     drops = plan.drops and layer < plan.layers - 1
-    options: dict[str, Any] = {"H": plan.size, "W": plan.width(layer), "AT": plan.lead(layer)}
+    options: dict[str, Any] = {
+        "H": plan.size,
+        "W": plan.width(layer),
+        "AT": plan.lead(layer),
+        "ZD": 0,
+        "SD": 0,
+    }
     options |= {"DROPS": drops, "BLOCK": BLOCK}
     if plan.cell == "rnn":
         options["ACTIVATION"] = plan.activation
@@ -177,5 +183,5 @@ def combine_back(room: Room, step: int) -> None:
 def _combined(room: Room, step: int) -> tuple[Tensor, int, tuple[int], dict[str, Any]]:
     plan, top = room.plan, room.plan.layers - 1
     count = plan.rows * plan.readout
-    options = {"H": plan.readout, "W": plan.width(top), "AT": plan.queries, "BLOCK": BLOCK}
+    options = {"H": plan.readout, "W": plan.width(top), "AT": plan.queries, "ZD": 0, "SD": 0, "BLOCK": BLOCK}
     return room["z", top][step], count, (-(-count // BLOCK),), options

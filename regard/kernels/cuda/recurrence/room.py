@@ -8,7 +8,7 @@ steps alone has T rows. The weights are copied in, and their gradients lie side 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -62,40 +62,62 @@ def shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def needed(plan: Plan) -> int:
+def needed(shapes: Mapping[str, tuple[int, ...]]) -> int:
     """Numbers in all."""
-    return sum(_taken(shape) for shape in shapes(plan).values())
+    return sum(_taken(shape) for shape in shapes.values())
 
 
 def _taken(shape: tuple[int, ...]) -> int:
     return -(-math.prod(shape) // ALIGNED) * ALIGNED
 
 
-class Room:
-    """The tensors of one plan, as views of the ground: `room["states", 0]`.
+class Named:
+    """Tensors by name, as views of the ground: `room["states", 0]`. The gradients of the `parameters` come first."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        shapes: Mapping[str, tuple[int, ...]],
+        parameters: Mapping[str, tuple[int, ...]],
+    ) -> None:
+        self.ground, self.shapes = ground, parameters
+        self.tensors: dict[str, Tensor] = {}
+        self.places: dict[str, int] = {}
+        at = 0
+        for name, shape in shapes.items():
+            self.tensors[name] = ground.flat[at : at + math.prod(shape)].view(shape)
+            self.places[name] = at
+            at += _taken(shape)
+        self.parameters = [self.tensors[name] for name in parameters]
+
+    def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
+        return self.tensors[key if isinstance(key, str) else f"{key[0]}{key[1]}"]
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Copies of the gradients of all weights, by name."""
+        last = f"d_{list(self.shapes)[-1]}"
+        flat = self.ground.flat[: self.places[last] + self.tensors[last].numel()].clone()
+        return {
+            name: flat[at : at + math.prod(shape)].view(shape)
+            for name, shape in self.shapes.items()
+            for at in (self.places[f"d_{name}"],)
+        }
+
+
+class Room(Named):
+    """The tensors of one plan.
 
     alive   (T, B) not zero where a step of a row exists
     masks   (B, S) of each look, not zero where a position exists
     """
 
     def __init__(self, plan: Plan, ground: Ground) -> None:
-        self.plan, self.ground = plan, ground
-        self.tensors: dict[str, Tensor] = {}
-        self.places: dict[str, int] = {}
-        at = 0
-        for name, shape in shapes(plan).items():
-            self.tensors[name] = ground.flat[at : at + math.prod(shape)].view(shape)
-            self.places[name] = at
-            at += _taken(shape)
-        self.parameters = [self.tensors[name] for name in plan.parameters]
-        device = ground.flat.device
+        super().__init__(ground, shapes(plan), plan.parameters)
+        self.plan, device = plan, ground.flat.device
         self.alive = torch.zeros(plan.steps, plan.rows, device=device, dtype=torch.int8)
         self.masks = [
             torch.zeros(plan.rows, look.positions, device=device, dtype=torch.int8) for look in plan.looks
         ]
-
-    def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
-        return self.tensors[key if isinstance(key, str) else f"{key[0]}{key[1]}"]
 
     def z(self, layer: int, time: int, part: slice) -> Tensor:
         """(B, ·) a slice of the rows of one time."""
@@ -123,17 +145,6 @@ class Room:
 
     def layers_down(self) -> Iterator[int]:
         return iter(range(self.plan.layers - 1, -1, -1))
-
-    def gradients(self) -> dict[str, Tensor]:
-        """Copies of the gradients of all weights, by name."""
-        shapes = self.plan.parameters
-        last = f"d_{list(shapes)[-1]}"
-        flat = self.ground.flat[: self.places[last] + self.tensors[last].numel()].clone()
-        return {
-            name: flat[at : at + math.prod(shape)].view(shape)
-            for name, shape in shapes.items()
-            for at in (self.places[f"d_{name}"],)
-        }
 
 
 def fill(target: Tensor, source: Tensor) -> None:
