@@ -12,6 +12,7 @@ CUDA events; peak memory is that of one step, parameters included. Exit status 1
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import sys
@@ -26,6 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.kernels.cuda.recurrence.graphs import forget
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 
 SIZE, VOCABULARY, LENGTH = 512, 8_000, 30
@@ -158,6 +160,9 @@ def output_share() -> float:
     """Bar 6: what output layer and loss take beside their inputs, by one tensor of logits."""
     from regard.nn.decoders.output import Output
 
+    forget()
+    gc.collect()
+    torch.cuda.empty_cache()
     rows, vocabulary = 256 * LENGTH, 32_000
     output = Output(SIZE, vocabulary).cuda()
     given = torch.randn(rows, SIZE, device="cuda", requires_grad=True)
@@ -184,6 +189,8 @@ def case(cell: str, layers: int, looking: str, rows: int, name: str, rounds: int
     }
 
     def put(key: str, make: Callable[[], nn.Module], given: tuple[Any, ...]) -> None:
+        forget()
+        gc.collect()
         torch.cuda.empty_cache()
         before = torch.cuda.memory_allocated()
         found[key], peak = measure(make().cuda(), given, name, rounds)

@@ -22,6 +22,8 @@ from regard.structures.kernels.cuda.launching import on_device_of, power_of_two
 
 NUMBERS = 1 << 25
 """Logits in work at a time, at most: 128 megabytes in single precision."""
+WIDE = 1 << 14
+"""Beyond it, half as many: the gradient of the weights takes the room."""
 ROWS = 128
 """Rows of a tile of a product: chunks are multiples of it where they are that large."""
 BLOCK = 4096
@@ -71,7 +73,7 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
 
 def rows_at_once(count: int, vocabulary: int) -> int:
     """Chunks of one size, as few as there is room for."""
-    most = max(1, NUMBERS // vocabulary)
+    most = max(1, NUMBERS // (vocabulary if vocabulary <= WIDE else 2 * vocabulary))
     each = -(-count // -(-count // most)) if count else 1
     wide = -(-each // ROWS) * ROWS
     return wide if wide <= most else each

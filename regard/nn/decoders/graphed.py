@@ -105,7 +105,7 @@ def look_of(attention: Attention, memory: Memory) -> Look:
         select=SELECTIONS[type(select)],  # type: ignore[arg-type]
         features=score.size if isinstance(score, Additive) else attention.query_size,
         values=attention.value_size,
-        positions=rounded(memory.values.shape[1], 4, 4),
+        positions=rounded(memory.values.shape[1], 8, 2),
         scale=score.scale if isinstance(score, Dot) else 1.0,
         mass=float(getattr(select, "normalize", 0.0)),
     )

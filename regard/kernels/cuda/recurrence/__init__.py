@@ -6,10 +6,15 @@ gates.py      the cells, after their matrix products                            
 selecting.py  from scores to weights, and back                                  (Triton)
 looks.py      score, select, read in one kernel, and back in another            (Triton)
 keys.py       the gradient of additive keys, gathered over time                 (Triton)
+launches.py   the kernels on the tensors of a room
+aside.py      what nobody waits for yet, beside the main way
 forth.py      the steps forward
-back.py       the steps backward, and the gradients of weights as single products
-graphs.py     both as CUDA graphs, a bounded number of them
+back.py       the steps backward
+gathered.py   the gradients of weights and inputs, as single products
+graphs.py     both ways as CUDA graphs, a bounded number of them
 attend.py     the autograd function
+sweeps.py     a layer without attention, several directions side by side
+sweeping.py   its autograd function
 """
 
 from regard.kernels.cuda.recurrence.attend import Given, Inputs, recur

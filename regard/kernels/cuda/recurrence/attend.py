@@ -19,7 +19,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.kernels.cuda.recurrence.back import back
 from regard.kernels.cuda.recurrence.forth import forth
-from regard.kernels.cuda.recurrence.graphs import Recorded, recorded
+from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.plan import Plan
 from regard.kernels.cuda.recurrence.room import Room, fill, shapes
 from regard.structures.kernels.cuda.launching import on_device_of
@@ -87,7 +87,7 @@ class _Recurrence(torch.autograd.Function):
         plan = given.plan
         inputs = Inputs.of(flat, plan)
         device = inputs.words.device
-        with on_device_of(inputs.words), torch.autocast(device.type, enabled=False):
+        with on_device_of(inputs.words), unnarrowed(inputs.words):
             entry = recorded(plan, shapes, Room, device)
             _forward(entry, given, inputs)
             room = entry.room
@@ -109,7 +109,7 @@ class _Recurrence(torch.autograd.Function):
         given: Given = ctx.given
         inputs = Inputs.of(ctx.saved_tensors, given.plan)
         device = inputs.words.device
-        with on_device_of(inputs.words), torch.autocast(device.type, enabled=False):
+        with on_device_of(inputs.words), unnarrowed(inputs.words):
             entry = recorded(given.plan, shapes, Room, device)
             room = entry.room
             if room.ground.holder is not ctx.token:
@@ -135,7 +135,10 @@ def _forward(entry: Recorded[Room], given: Given, inputs: Inputs) -> None:
     if len(given.index) < len(words):
         words.zero_()
     words.index_copy_(0, given.index, inputs.words)
-    room.alive.zero_().view(-1).index_fill_(0, given.index, 1)
+    if len(given.index) < len(words):
+        room.alive.zero_().view(-1).index_fill_(0, given.index, 1)
+    else:
+        room.alive.fill_(1)
     if inputs.summary is not None:
         fill(room["summary"], inputs.summary)
     for layer, first in enumerate(inputs.first):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
 import torch
@@ -19,8 +21,7 @@ from regard.kernels.cuda.recurrence.room import Ground, Named, needed
 
 KEPT = 32
 Furnished = TypeVar("Furnished", bound=Named)
-_SIZES: dict[Any, int] = {}
-SPARE = 1.25
+SPARE = 1.1
 """How much larger than asked for a ground that must grow is made."""
 
 
@@ -84,20 +85,27 @@ def recorded(
 ) -> Recorded[Furnished]:
     """The room of a plan (its tensors as `shapes` says) and its graphs; each kind of plan has a ground of its own."""
     graphs = _BY_DEVICE.setdefault((type(plan).__name__, device, plan.dtype), Graphs())
-    size = _SIZES.get(plan)
-    if size is None:
-        size = _SIZES[plan] = needed(shapes(plan))
-    found = graphs.of(plan, size, device, plan.dtype)
+    found = graphs.of(plan, _size(plan, shapes), device, plan.dtype)
     if found is None:
         found = Recorded(furnish(plan, cast(Ground, graphs.ground)))
         graphs.remember(plan, found)
     return found
 
 
+@lru_cache(maxsize=256)
+def _size(plan: Any, shapes: Callable[[Any], Mapping[str, tuple[int, ...]]]) -> int:
+    return needed(shapes(plan))
+
+
+def unnarrowed(tensor: Tensor) -> AbstractContextManager[Any]:
+    """Autocast off, where it is on: a recurrence keeps the precision of its weights."""
+    kind = tensor.device.type
+    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
+
+
 def forget() -> None:
     """Gives back all graphs and their memory."""
     _BY_DEVICE.clear()
-    _SIDE.clear()
 
 
 def _precision() -> str:

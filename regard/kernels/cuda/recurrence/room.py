@@ -89,19 +89,16 @@ class Named:
             self.places[name] = at
             at += _taken(shape)
         self.parameters = [self.tensors[name] for name in parameters]
+        self.cuts = [(name, self.places[f"d_{name}"], math.prod(shape)) for name, shape in parameters.items()]
 
     def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
         return self.tensors[key if isinstance(key, str) else f"{key[0]}{key[1]}"]
 
     def gradients(self) -> dict[str, Tensor]:
         """Copies of the gradients of all weights, by name."""
-        last = f"d_{list(self.shapes)[-1]}"
-        flat = self.ground.flat[: self.places[last] + self.tensors[last].numel()].clone()
-        return {
-            name: flat[at : at + math.prod(shape)].view(shape)
-            for name, shape in self.shapes.items()
-            for at in (self.places[f"d_{name}"],)
-        }
+        _, last, size = self.cuts[-1]
+        flat = self.ground.flat[: last + size].clone()
+        return {name: flat[at : at + size].view(self.shapes[name]) for name, at, size in self.cuts}
 
 
 class Room(Named):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.kernels.cuda.recurrence.graphs import Recorded, recorded
+from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
 from regard.structures.kernels.cuda.launching import on_device_of
 
@@ -43,7 +43,7 @@ class _Sweeping(torch.autograd.Function):
     def forward(
         ctx: Any, sweep: Sweep, orders: Orders, inputs: Tensor, first: Tensor, *weights: Tensor
     ) -> Any:
-        with on_device_of(inputs), torch.autocast(inputs.device.type, enabled=False):
+        with on_device_of(inputs), unnarrowed(inputs):
             entry = recorded(sweep, shapes, SweepRoom, inputs.device)
             _forward(entry, orders, inputs, first, weights)
             states = entry.room["states"]
@@ -65,7 +65,7 @@ class _Sweeping(torch.autograd.Function):
         sweep, orders = ctx.sweep, ctx.orders
         inputs, first, *weights = ctx.saved_tensors
         H = sweep.size
-        with on_device_of(inputs), torch.autocast(inputs.device.type, enabled=False):
+        with on_device_of(inputs), unnarrowed(inputs):
             entry = recorded(sweep, shapes, SweepRoom, inputs.device)
             room = entry.room
             if room.ground.holder is not ctx.token:
