@@ -20,8 +20,8 @@ from torch.autograd.function import once_differentiable
 
 from regard.structures.kernels.cuda.launching import on_device_of, power_of_two
 
-NUMBERS = 1 << 25
-"""Logits in work at a time, at most: 128 megabytes in single precision."""
+NUMBERS = 5 << 22
+"""Logits in work at a time, at most: 80 megabytes in single precision."""
 WIDE = 1 << 14
 """Beyond it, half as many: the gradient of the weights takes the room."""
 ROWS = 128

@@ -7,7 +7,6 @@ selecting.py  from scores to weights, and back                                  
 looks.py      score, select, read in one kernel, and back in another            (Triton)
 keys.py       the gradient of additive keys, gathered over time                 (Triton)
 launches.py   the kernels on the tensors of a room
-aside.py      what nobody waits for yet, beside the main way
 forth.py      the steps forward
 back.py       the steps backward
 gathered.py   the gradients of weights and inputs, as single products

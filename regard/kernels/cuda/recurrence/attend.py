@@ -189,7 +189,7 @@ def _gradients(room: Room, given: Given, inputs: Inputs) -> Inputs:
         words=_packed(room["words"], given.index),
         summary=None if inputs.summary is None else room["d_summary"][:rows].clone(),
         first=tuple(first(layer) for layer in range(plan.layers)),
-        keys=tuple(cut("d_keys", m, keys) for m, keys in enumerate(inputs.keys)),
-        values=tuple(cut("d_values", m, values) for m, values in enumerate(inputs.values)),
+        keys=tuple(cut("keys", m, keys) for m, keys in enumerate(inputs.keys)),
+        values=tuple(cut("values", m, values) for m, values in enumerate(inputs.values)),
         weights=room.gradients(),
     )

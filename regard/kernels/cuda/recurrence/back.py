@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import torch
 
-from regard.kernels.cuda.recurrence.aside import Aside
 from regard.kernels.cuda.recurrence.forth import reached
 from regard.kernels.cuda.recurrence.gathered import gather
 from regard.kernels.cuda.recurrence.launches import cell_back, combine_back, look_back
@@ -22,54 +21,39 @@ from regard.kernels.cuda.recurrence.room import Room
 def back(room: Room, outside: tuple[bool, ...]) -> None:
     """Everything backward. `outside`: which looks' weights have a gradient of their own."""
     plan, top = room.plan, room.plan.layers - 1
-    aside = Aside(plan, room.alive.device)
     for step in range(plan.steps, 0, -1):
         if plan.after:
             combine_back(room, step)
             combine = room["combine"][:, plan.size : plan.size + plan.context]
             room["d_context"][step].addmm_(room.z(top, step, plan.combined), combine)
-            _look_and_return(room, step, step, outside, aside)
+            for m in range(len(plan.looks)):
+                look_back(room, m, step, step, outside[m])
+            for layer in range(plan.layers):
+                _homewards(room, layer, step)
         for layer in room.layers_down():
             cell_back(room, layer, step)
-            if aside.active:
-                with aside.work():
-                    _homewards(room, layer, step - 1, slice(plan.lead(layer), None))
             if layer:
                 _descend(room, layer, step)
         d_gates = room.z(0, step - 1, plan.from_input(0))
         if not plan.after:
             room["d_context"][step].addmm_(d_gates, room.entering())
-            _look_and_return(room, step, step - 1, outside, aside)
+            for m in range(len(plan.looks)):
+                look_back(room, m, step, step - 1, outside[m])
+            for layer in range(plan.layers):
+                _homewards(room, layer, step - 1)
         elif step > 1:
             room["d_out"][step - 1].addmm_(d_gates, room.entering())
-    aside.join()
-    if plan.after and not aside.active:
+    if plan.after:
         for layer in range(plan.layers):
-            _homewards(room, layer, 0, slice(None))
+            _homewards(room, layer, 0)
     gather(room)
 
 
-def _look_and_return(room: Room, step: int, time: int, outside: tuple[bool, ...], aside: Aside) -> None:
-    """Through the looks of a step to the states of the time they looked from."""
-    looks, joined = room.plan.looks, False
-    for m, look in enumerate(looks):
-        if not look.additive and not joined:  # it adds to the state's gradient itself
-            aside.join()
-            joined = True
-        look_back(room, m, step, time, outside[m])
-    aside.join()
-    for layer in range(room.plan.layers):
-        _homewards(room, layer, time, slice(0, room.plan.lead(layer)) if aside.active else slice(None))
-
-
-def _homewards(room: Room, layer: int, time: int, wanted: slice) -> None:
-    """To the state of a time, from everything that waited for it, or the wanted part of that."""
+def _homewards(room: Room, layer: int, time: int) -> None:
+    """To the state of a time, from everything that waited for it."""
     part = reached(room, layer, time)
-    low = max(part.start, wanted.start or 0)
-    high = part.stop if wanted.stop is None else min(part.stop, wanted.stop)
-    if low < high:
-        some = slice(low, high)
-        room["d_states", layer][time].addmm_(room.z(layer, time, some), room["hidden", layer][some])
+    if part.start < part.stop:
+        room["d_states", layer][time].addmm_(room.z(layer, time, part), room["hidden", layer][part])
 
 
 def _descend(room: Room, layer: int, step: int) -> None:

@@ -10,7 +10,6 @@ Every product goes into one slice of the rows of Z (see `plan`), on top of what 
 
 from __future__ import annotations
 
-from regard.kernels.cuda.recurrence.aside import Aside
 from regard.kernels.cuda.recurrence.launches import cell_forth, combine_forth, look_forth
 from regard.kernels.cuda.recurrence.room import Room
 
@@ -71,44 +70,31 @@ def _clear(room: Room) -> None:
 
 def _steps(room: Room) -> None:
     plan, top = room.plan, room.plan.layers - 1
-    aside = Aside(plan, room.alive.device)
     for layer in range(plan.layers):
-        _onwards(room, layer, 0, aside)
+        _onwards(room, layer, 0)
     for step in range(1, plan.steps + 1):
         if not plan.after:
             for m in range(len(plan.looks)):
                 look_forth(room, m, step, step - 1)
         entering = room["out"][step - 1] if plan.after else room["context"][step]
-        aside.join()
         for layer in range(plan.layers):
             below = room.below(layer)[step] if layer else entering
             if layer or step > 1 or not plan.after:  # nothing is fed back into the first step
                 part = plan.from_input(layer)
                 room.z(layer, step - 1, part).addmm_(below, room.inputs(layer).t())
             cell_forth(room, layer, step)
-            _onwards(room, layer, step, aside)
+            _onwards(room, layer, step)
         if plan.after:
             for m in range(len(plan.looks)):
                 look_forth(room, m, step, step)
             combine = room["combine"][:, plan.size : plan.size + plan.context]
             room.z(top, step, plan.combined).addmm_(room["context"][step], combine.t())
             combine_forth(room, step)
-    aside.join()
 
 
-def _onwards(room: Room, layer: int, time: int, aside: Aside) -> None:
-    """The product of a state with everything that waits for it; the gates wait longest."""
-    part, lead = reached(room, layer, time), room.plan.lead(layer)
-    parts = [slice(max(part.start, lead), part.stop), slice(part.start, min(part.stop, lead))]
-    if not aside.active:
-        _multiply(room, layer, time, part)
-        return
-    with aside.work():
-        _multiply(room, layer, time, parts[0])
-    _multiply(room, layer, time, parts[1])
-
-
-def _multiply(room: Room, layer: int, time: int, part: slice) -> None:
+def _onwards(room: Room, layer: int, time: int) -> None:
+    """The product of a state with everything that waits for it."""
+    part = reached(room, layer, time)
     if part.start < part.stop:
         weight = room["hidden", layer][part]
         room.z(layer, time, part).addmm_(room["states", layer][time], weight.t())

@@ -1,5 +1,7 @@
 """The gradients of weights and inputs, after the last step back: each a single product over all rows and times.
 
+The gradients of words, keys and values take the places of these, which nobody needs any more.
+
 dU = dZᵀ h,   dW = dZᵀ [words; summary; what was read],   d words = dZ W,   d values = Σ_t ρ_t dc_t
 """
 
@@ -90,7 +92,6 @@ def _of_combine(room: Room) -> None:
 
 
 def _of_words(room: Room) -> None:
-    """In the place of the words, which nobody needs any more."""
     plan = room.plan
     words = room["words"].flatten(0, 1)
     torch.mm(room.gates(0), room["weight_ih", 0][:, : plan.words], out=words)
@@ -104,13 +105,13 @@ def _values(room: Room, m: int) -> None:
     if look.mass:
         weights = weights / (weights.sum(-1, keepdim=True).clamp(min=1e-20) / look.mass)
     d_context = room["d_context"][1:, :, at : at + look.values]
-    torch.bmm(weights.permute(1, 2, 0), d_context.transpose(0, 1), out=room["d_values", m])
+    torch.bmm(weights.permute(1, 2, 0), d_context.transpose(0, 1), out=room["values", m])
 
 
 def _product_keys(room: Room, m: int) -> None:
     plan, look = room.plan, room.plan.looks[m]
     states = room["states", plan.layers - 1]
-    queries, d_keys = states[1:] if plan.after else states[:-1], room["d_keys", m]
+    queries, d_keys = states[1:] if plan.after else states[:-1], room["keys", m]
     torch.bmm(room["d_scores", m].permute(1, 2, 0), queries.transpose(0, 1), out=d_keys)
     if look.scale != 1.0:
         d_keys.mul_(look.scale)

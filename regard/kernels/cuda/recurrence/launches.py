@@ -103,7 +103,7 @@ def _query(room: Room, m: int, time: int) -> tuple[Tensor, int]:
 
 
 def keys_back(room: Room, m: int) -> None:
-    """The gradients of keys and vector."""
+    """The gradients of the keys, in their place, and of the vector."""
     plan, look = room.plan, room.plan.looks[m]
     S, A = look.positions, look.features
     block, features = min(8, power_of_two(S, 4)), min(512, power_of_two(A, 16))
@@ -111,7 +111,7 @@ def keys_back(room: Room, m: int) -> None:
     shares = room["queries", m].new_empty(B, blocks, A)
     grid = (B, blocks, -(-A // features))
     given = (room["queries", m], room["keys", m], room["vector", m], room["d_scores", m])
-    found = (room["d_keys", m], shares)
+    found = (room["keys", m], shares)
     keys.keys_back[grid](
         *given, *found, plan.steps, B, S=S, A=A, BLOCK_S=block, BLOCK_A=features, num_warps=4
     )

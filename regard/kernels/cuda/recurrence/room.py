@@ -52,8 +52,7 @@ def shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
             found[f"d_below{layer}"] = (B, H)
     for m, look in enumerate(plan.looks):
         S = look.positions
-        found |= dict.fromkeys((f"keys{m}", f"d_keys{m}"), (B, S, look.features))
-        found |= dict.fromkeys((f"values{m}", f"d_values{m}"), (B, S, look.values))
+        found |= {f"keys{m}": (B, S, look.features), f"values{m}": (B, S, look.values)}
         found |= dict.fromkeys((f"weights{m}", f"d_weights{m}", f"d_scores{m}"), (T, B, S))
         if look.additive:
             found[f"queries{m}"] = (T, B, look.features)
