@@ -15,7 +15,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
-from regard.nn.decoders import at_once, fused, fused_step
+from regard.nn.decoders import at_once, fused, fused_step, graphed
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.label import check_over, guide_line
 from regard.nn.decoders.objective import Distilled, TextObjective
@@ -388,6 +388,8 @@ class RecurrentDecoder(StepwiseDecoder):
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing, drawing=drawing)
+        if graphed.knows(self, memories):
+            return graphed.unroll(self, memories, previous, packing)
         if at_once.knows(self):
             return at_once.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
