@@ -132,7 +132,9 @@ def _behind(trace: Trace) -> list[Section]:
         if isinstance(found, Arcs) and found.marginals is not None and trace.input[name]:
             diagram = ArcDiagram(tuple(trace.input[name]), found)
             known = found.true_heads is not None
-            shown = below([draw_matrix(marginal_matrix(diagram)), colour_scale(name="marginal", truth=known)])
+            table = marginal_matrix(diagram)
+            scale = colour_scale(name="marginal", truth=known, zeros=table.has_zeros)
+            shown = below([draw_matrix(table), scale])
             marginals.append(Card(frame(shown), heading=heading))
         if found.samples is not None and len(found.samples):
             drawn.append(Card(samples(trace, over=name), heading=heading))

@@ -71,7 +71,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
     """What the shades and signs mean, once for all parts of a kind."""
     matrices = [part for part in parts if isinstance(part, Matrix) and part.rows and part.columns]
     if matrices and not all(matrix.numbers for matrix in matrices):
-        yield list(legend(matrices[0], width, ink))
+        yield list(legend(matrices, width, ink))
     bands = [part for part in parts if isinstance(part, SegmentBands) and part.targets and part.sources]
     tables = [part for part in parts if isinstance(part, HopTable) and part.positions]
     pictures = [part for part in parts if isinstance(part, PictureLooks)]
