@@ -83,6 +83,14 @@ class Matrix:
 
 
 @dataclass(frozen=True, eq=False)
+class HeadPanels:
+    """The heads of one layer: a matrix for each, all with the same rows and columns."""
+
+    matrices: tuple[Matrix, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class Words:
     """Text whose words carry weights, and perhaps a note each (a tag, a probability).
 
@@ -214,4 +222,16 @@ class Lines:
     bold: int = 1
 
 
-Content = Matrix | Words | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable | Sight | Lines
+Content = (
+    Matrix
+    | HeadPanels
+    | Words
+    | Chart
+    | Links
+    | Ranking
+    | ArcDiagram
+    | SegmentBands
+    | HopTable
+    | Sight
+    | Lines
+)
