@@ -49,4 +49,7 @@ class HeadLooks:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> HeadLooks:
-        return cls(values["over"], values["weights"], values["queries"], values["keys"])
+        # What has no heads, queries or positions loses its other dimensions in JSON.
+        shape = (len(values["weights"]), len(values["queries"]), len(values["keys"]))
+        weights = values["weights"] if all(shape) else np.zeros(shape)
+        return cls(values["over"], weights, values["queries"], values["keys"])
