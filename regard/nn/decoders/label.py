@@ -148,6 +148,7 @@ class LabelDecoder(Decoder):
             gives=("query", "truth"),
             together=True,
             truths={one: truth for one, truth in plan.truth.items() if truth.type == "places"},
+            truth_type="places",
         )
         if options.query is not None and options.query not in read:
             mistakes.add(
