@@ -160,7 +160,7 @@ def check_attention(
     user       who looks, as a message calls it: "a recurrent decoder"
     gives      the fields of `Given` that it fills in
     together   whether all queries are asked at once, so that they can be one joint choice
-    truths     the truth columns that say where the user ought to look; None where it takes no guide
+    truths     the truth columns that say where the user ought to look; None where there can be none
     truth_type the type of column to add where there is none
     """
     lacking = sorted(options.score.part.needs - set(gives))
@@ -212,7 +212,11 @@ def _check_truth(
     if not needing:
         return
     if truths is None:
-        mistakes.add(f"{user} has no true alignment to be guided by.", "guide", fix="Leave guide out.")
+        mistakes.add(
+            f"{needing} needs a true alignment, which {user} does not have here.",
+            "guide" if options.guide else "select",
+            fix="Leave guide out." if options.guide else "Choose select: softmax.",
+        )
     elif not truths:
         mistakes.add(
             f"{needing} needs the {_TRUTHS[truth_type]}, and the spec names none.",

@@ -81,4 +81,5 @@ def _instead(usual: str | None, fitting: Sequence[str]) -> str:
     others = [one for one in fitting if one != usual]
     if usual is None:
         return f"Use one of {', '.join(others)}." if others else ""
-    return f"Use type: {usual}{', or one of ' + ', '.join(others) if others else ''}."
+    listed = f", or {'one of ' * (len(others) > 1)}{', '.join(others)}" if others else ""
+    return f"Use type: {usual}{listed}."

@@ -103,6 +103,21 @@ def test_a_picture_has_an_image_encoder_without_being_told():
             ["image asks, and is what is looked at"],
         ),
         (QUESTION, ["decoder.attention.score=additive"], ["several inputs", "over: image"]),
+        (
+            QUESTION,
+            ["decoder.attention={over: image, guide: 1}"],
+            ["guide needs the true places", "Add  truth: {places: {type: places}}"],
+        ),
+        (
+            QUESTION,
+            ["decoder.attention={over: question, guide: 1}"],
+            ["guide needs a true alignment, which a label decoder does not have here. Leave guide out."],
+        ),
+        (
+            CAPTION,
+            ["attention.guide=1"],
+            ["guide needs the true places", "Add  truth: {places: {type: places}}"],
+        ),
     ],
 )
 def test_what_cannot_be(base: dict[str, Any], changes: list[str], words: list[str]):
