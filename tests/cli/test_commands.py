@@ -190,7 +190,7 @@ def test_describe_gives_the_six_answers_and_counts_parameters(regard: Run, train
 def test_describe_prints_the_form_of_the_gru_that_is_used(regard: Run) -> None:
     _, torch_form, _ = regard("describe", "reverse")
     _, cho_form, _ = regard(
-        "describe", "reverse", "--set", "encoder.update=cho", "--set", "decoder.update=cho"
+        "describe", "reverse", "--set", "encoder.cell.update=cho", "--set", "decoder.cell.update=cho"
     )
     for state in ("h", "s"):  # the encoder's, the decoder's
         assert f"{state}' = (1 − z) ⊙ n + z ⊙ {state}" in torch_form

@@ -10,8 +10,8 @@ import pytest
 import regard
 from regard import RegardError
 from regard.experiment import Experiment
+from regard.nn.decoders import RecurrentDecoder
 from regard.pairs import pairs_spec
-from regard.spec import RecurrentDecoderSpec
 
 
 def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ def test_columns_are_inferred_from_the_file(tmp_path: Path) -> None:
     g2p = pairs_spec(write(tmp_path / "g2p.tsv", pairs(40)))
     assert g2p.inputs["source"].unit == "char"
     assert g2p.outputs["target"].unit == "word"  # type: ignore[union-attr]
-    assert isinstance(g2p.decoder["target"], RecurrentDecoderSpec)
+    assert isinstance(g2p.decoder["target"], RecurrentDecoder.Options)
     sentences = [(f"the {a} sat here", f"le {b} la") for a, b in pairs(40)]
     assert pairs_spec(write(tmp_path / "text.tsv", sentences)).inputs["source"].unit == "word"
     labels = [(f"some words {word}", random.Random(word).choice(["good", "bad"])) for word, _ in pairs(60)]

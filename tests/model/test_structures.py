@@ -98,5 +98,5 @@ def test_the_penalty_of_a_model_is_that_of_its_attention_and_the_board_shows_it(
     assert "0.005 · ‖b‖²" in board["loss"][0]
     written = " ".join(board["decoder"])
     assert "b[z_tj, z_t,j+1]" in written and "γ_t = Σ_j α_tj / 2" in written
-    plain = answers(model.spec.changed("attention.select=sigmoid", "attention.normalize=0"))
+    plain = answers(model.spec.changed("attention.select={type: sigmoid, normalize: 0}"))
     assert "γ" not in " ".join(plain["decoder"])

@@ -8,7 +8,8 @@ import pytest
 
 from regard.describe import answers
 from regard.errors import RegardError
-from regard.spec import PyramidalEncoderSpec, Spec
+from regard.nn.encoders import PyramidalEncoder
+from regard.spec import Spec
 
 
 def spec(**parts: Any) -> Spec:
@@ -22,9 +23,9 @@ def spec(**parts: Any) -> Spec:
     )
 
 
-def test_a_sound_is_read_by_a_pyramid_unless_told_otherwise() -> None:
+def test_a_sound_is_read_by_a_pyramidal_encoder_by_default() -> None:
     encoder = spec(encoder={"size": 20, "reductions": 1}).encoder["audio"]
-    assert isinstance(encoder, PyramidalEncoderSpec)
+    assert isinstance(encoder, PyramidalEncoder.Options)
     assert (encoder.size, encoder.layers, encoder.reductions) == (20, 3, 1)
 
 
@@ -40,13 +41,16 @@ def test_the_board_says_how_it_listens() -> None:
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"encoder": {"type": "recurrent"}}, "encoder recurrent cannot read audio.*Use type: pyramid"),
+        ({"encoder": {"type": "recurrent"}}, "encoder recurrent cannot read audio.*Use type: pyramidal"),
         (
-            {"inputs": {"words": {"type": "text"}}, "encoder": {"type": "pyramid"}},
-            "encoder pyramid cannot read words, which is of type text.*Use type: recurrent",
+            {"inputs": {"words": {"type": "text"}}, "encoder": {"type": "pyramidal"}},
+            "encoder pyramidal cannot read words, which is of type text.*Use type: recurrent",
         ),
         ({"encoder": {"layers": 2, "reductions": 3}}, "2 layers cannot halve the time 3 times"),
-        ({"outputs": {"word": {"type": "label"}}}, "this decoder looks once"),
+        (
+            {"outputs": {"word": {"type": "label"}}},
+            "where the step before looked, which a label decoder does not have",
+        ),
         (
             {"attention": {"score": "dot"}, "encoder": {"size": 10}, "decoder": {"size": 12}},
             "memory of audio has 20, the decoder 12",

@@ -147,7 +147,8 @@ class LabelDecoder(Decoder):
             user="a label decoder",
             gives=("query", "truth"),
             together=True,
-            truths={one: truth for one, truth in plan.truth.items() if truth.type == "places"},
+            truths=_places(options, plan),
+            truth_type="places",
         )
         if options.query is not None and options.query not in read:
             mistakes.add(
@@ -379,3 +380,11 @@ def guide_line(attention: Any) -> str:
     if attention is None or not attention.guide:
         return ""
     return f"   + {attention.guide:g} · (−Σ_j a_tj log α_tj), a the true alignment"
+
+
+def _places(options: Any, plan: Plan) -> dict[str, Any] | None:
+    """The truth columns with places in what is looked at; None for an input that has none, a text."""
+    looked_at = plan.inputs.get(options.attention.over or next(iter(plan.encoder)))
+    if looked_at is not None and not looked_at.part.perceived:
+        return None
+    return {name: truth for name, truth in plan.truth.items() if truth.type == "places"}

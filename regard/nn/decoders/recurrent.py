@@ -405,7 +405,7 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Unrolled:
         """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
         state = self.start(memories, truth=truth, drawing=drawing)
-        share = self._sampled_share()
+        share = self.sampled_share()
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
         outputs: list[Tensor] = []
@@ -437,7 +437,7 @@ class RecurrentDecoder(StepwiseDecoder):
             packing.pack_all(joined([read.drawn for read in reads])),
         )
 
-    def _sampled_share(self) -> float:
+    def sampled_share(self) -> float:
         """The probability that a previous word is the model's own, in training."""
         if self.sampling is None or not self.training:
             return 0.0
@@ -470,7 +470,7 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
         previous, following, packing = forced(target)
-        unroll = self.unroll_plain if self._sampled_share() > 0 else self.unroll
+        unroll = self.unroll_plain if self.sampled_share() > 0 else self.unroll
         lengths, words = target.lengths + 1, packing.pack(following)
         drawing = None
         if self.training and self.score_function is not None:
@@ -531,6 +531,7 @@ def _check_condition(options: Any, mistakes: Mistakes) -> None:
             "condition",
             fix="Choose from start, every-step, attention.",
         )
+        return
     if "attention" in options.condition and not options.attention:
         mistakes.add(
             "condition names attention, and there is no attention.",
@@ -551,7 +552,16 @@ def _check_attentions(options: Any, plan: Plan, mistakes: Mistakes) -> None:
     aligned = {name: truth for name, truth in plan.truth.items() if truth.type in ("alignment", "places")}
     for one in options.attention:
         check_over(one, options, plan, here)
-        check_attention(one, here, user="a recurrent decoder", gives=GIVES, together=False, truths=aligned)
+        looked_at = plan.inputs.get(one.over or next(iter(plan.encoder)))
+        check_attention(
+            one,
+            here,
+            user="a recurrent decoder",
+            gives=GIVES,
+            together=False,
+            truths=aligned,
+            truth_type="places" if looked_at is not None and looked_at.part.perceived else "alignment",
+        )
         if one.coverage and not one.select.part.learns:
             here.add(
                 f"coverage changes where a decoder looks, and select: {one.select.type} has nothing to learn.",

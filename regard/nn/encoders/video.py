@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.data.perceived import Films
@@ -55,6 +56,13 @@ class VideoEncoder(Encoder):
         """Of what was seen of a frame."""
 
         moved = {"frame": "network: {type: vgg, …}"}
+
+        @field_validator("cell", mode="before")
+        @classmethod
+        def _null(cls, value: Any) -> Any:
+            if value == "none":
+                raise ValueError("'none' is not a known cell. Without a cell write  cell: null")
+            return value
 
     reads = ("video",)
 
