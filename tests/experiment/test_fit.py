@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import regard
-from regard import RegardError
+from regard import RegardError, zoo
 from regard.experiment import Experiment
 from regard.nn.decoders import RecurrentDecoder
 from regard.pairs import pairs_spec
@@ -129,3 +129,16 @@ def test_a_header_with_other_names_is_told_to_be_a_row(
     regard.fit(path, run=tmp_path / "run", overrides=[*SMALL, "training.steps=1"], device="cpu")
     said = f"{path}:1 is read as a row, no header with source, target:   source: word   target: sound"
     assert (said in " ".join(capsys.readouterr().out.split("\n"))) == told
+
+
+def test_a_spec_file_gives_its_run_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the README's session has it: `regard init reverse > my.yaml; regard train my.yaml` makes runs/my."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.yaml").write_text(zoo.text("reverse"), encoding="utf-8")
+    sizes = [
+        f"data.world.{split}={count}"
+        for split, count in (("train", 40), ("dev", 8), ("test", 8), ("long", 8))
+    ]
+    experiment = Experiment.start("my.yaml", overrides=[*sizes, "training.steps=1"], quiet=True)
+    experiment.close()
+    assert experiment.run == Path("runs/my")
