@@ -5,8 +5,8 @@
     python bench/losses.py --keep                write the losses down anew, where a change of the numbers is meant
 
 A change of the code that is not meant to change what is computed must leave these losses as they are. Worlds are small
-(300 rows), batches have 8 rows, and the arithmetic runs on one thread of a CPU. Exits 1 where a loss differs by more than
-1e-5 of its size.
+(300 rows), batches have 8 rows, and the arithmetic runs on one thread of a CPU. Exits 1 where a loss differs by more
+than 1e-5 of its size.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def updated(experiment: Experiment) -> Iterator[float]:
         total = total if penalty is None else total + penalty
         total.backward()
         optimizer.step()
-        yield float(total)
+        yield float(total.detach())
 
 
 def repeated(batches: Batches) -> Iterator[Batch]:
