@@ -1,4 +1,4 @@
-"""Experiment: a spec and its data → columns taught, model trained, measured and saved in the folder of a run."""
+"""Experiment: a spec and its data → columns fitted, model trained, measured and saved in the folder of a run."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def fit(
         model = regard.fit("train.tsv", spec="my.yaml")     # the spec's model on these data
         model = regard.fit("reverse")                       # a system of the zoo
 
-    run         the folder everything is kept in; runs/NAME when absent
+    run         the folder everything is kept in; default: runs/NAME
     overrides   `key.path=value`, as with --set
     """
     changes = list(overrides)

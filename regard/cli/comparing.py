@@ -129,5 +129,7 @@ def draw_side_by_side(
 
 def _traced(found: Prediction) -> Trace:
     if found.trace is None or not (found.trace.attention or found.trace.structures):
-        raise RegardError("this model looks at nothing.", fix="Compare models that have an attention.")
+        raise RegardError(
+            "this model has no attention to show.", fix="Compare models that have an attention."
+        )
     return found.trace

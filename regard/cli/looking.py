@@ -42,7 +42,7 @@ class Looked:
             raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
 
     def untold(self, model: Model, output: str) -> Prediction:
-        """What a model that is told where to look answers by itself."""
+        """What a model answers by itself whose attention is overridden."""
         found = replace(self, look=None).by(model, output, own=True)
         if found.trace is None:
             return found
@@ -108,7 +108,7 @@ def show_trace(
     names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     if looked.look is not None and len(names) > 1:
         raise RegardError(
-            f"which of the outputs is told where to look: {', '.join(names)}?",
+            f"--look works with one output. Which of {', '.join(names)}?",
             where="--look",
             fix=f"--of {names[0]}",
         )

@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 
 def output_info(model: Model, output: str, columns: Mapping[str, Column] | None = None) -> OutputInfo:
-    """An output of a model as metrics see it; `columns` are those the rows hold, all of the model's when absent."""
+    """An output of a model as metrics see it; `columns` are those the rows hold, default: all of the model's."""
     decoder: Any = model.network.decoders[output]
     return OutputInfo(
         name=output,

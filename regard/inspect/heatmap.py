@@ -45,7 +45,7 @@ def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
     """
     if not trace.attention:
         raise RegardError(
-            "this trace has no attention to draw: the model's decoder looks at nothing.",
+            "this trace has no attention to draw: the model's decoder has none.",
             fix="Use regard.inspect.figure(trace), which draws what there is.",
         )
     shown = matrices(trace)

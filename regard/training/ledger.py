@@ -72,7 +72,7 @@ class Interval:
 class Ledger:
     """Keeps the device's figures of each update until `settle` fetches them all in one transfer.
 
-    Checking every loss at once would make the processor wait for the accelerator at every step; checking in
+    Checking every loss at once would make the CPU wait for the accelerator at every step; checking in
     groups still finds the first bad batch, and a checkpoint is never written before the check.
     """
 

@@ -11,7 +11,7 @@ from regard import zoo
 from regard.data.batch import BEGIN, Batch, Sentences, Tokens, Trees
 from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
-from regard.model.counting import _taught
+from regard.model.counting import _fitted
 from regard.model.network import Network
 from tests.describe.drafts import System
 from tests.describe.notation import Family
@@ -66,7 +66,7 @@ def made(system: System) -> tuple[Network, Any, dict[str, Any]]:
     """A small network in double precision, all weights at random."""
     torch.manual_seed(1)
     spec = zoo.find(system.name, [*overrides(system.name), *system.overrides])
-    columns = _taught(spec, {})
+    columns = _fitted(spec, {})
     network = build_network(spec, columns, read_files=False).double().eval()
     with torch.no_grad():
         for parameter in network.parameters():

@@ -134,10 +134,10 @@ def read_rows(
     """The rows of a file, of parallel files "a.en+a.de", of `hf:name[:config]:split`, or of several of these.
 
     fields     those wanted, in the order of the cells where there is no header
-    format     the name of a reader, or a reader; chosen by the extension when absent
+    format     the name of a reader, or a reader; default: chosen by the extension
     bad_rows   what iterating does with rows that cannot be read: stop with an error, or skip them. A `Dataset` sees
                them in any case and follows its own `on_bad`.
-    images     the folder or zip archive of the images that rows name; beside the file when absent
+    images     the folder or zip archive of the images that rows name; default: beside the file
 
     Files are read as a stream, anew for each iteration; that they exist is checked at once.
     """
