@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.class_weights import class_weights
 from regard.nn.combining import Beside, Combine, Gated
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
@@ -147,7 +147,7 @@ class LabelDecoder(Decoder):
             user="a label decoder",
             gives=("query", "truth"),
             together=True,
-            truths={one: truth for one, truth in plan.truth.items() if truth.type == "places"},
+            truths=truths_about(plan, cls.reads_positions(options, name, plan)[0], name, ["places"]),
         )
         if options.query is not None and options.query not in read:
             mistakes.add(
@@ -159,6 +159,17 @@ class LabelDecoder(Decoder):
                 "query",
                 fix="Name another input, or leave query out: then the query is learned.",
             )
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        if options.attention is None:
+            return ()
+        return (options.attention.over or next(iter(options.over or plan.encoder)),)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        looked = () if options.whole else cls.reads_positions(options, name, plan)
+        return tuple(one for one in super().reads_summaries(options, name, plan) if one not in looked)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
