@@ -23,6 +23,7 @@ from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
+from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
 DEFAULT_BATCH_COST = 4000
@@ -52,13 +53,15 @@ class Experiment:
         self.folder, self.run = run, run.path
         self.console = Console(quiet=quiet or process_rank() > 0)
         try:
-            # Before anything is built: the first weights are drawn from it.
-            seed_everything(spec.training.seed)
-            self.splits: Splits = open_splits(spec)
-            self.columns = self._columns()
-            self.datasets: dict[str, Dataset] = {}
-            self.model = Model.build(spec, self.columns)
-            check_metrics(self.model)
+            with undisturbed():
+                # Before anything is built: the first weights are drawn from it.
+                seed_everything(spec.training.seed)
+                self.splits: Splits = open_splits(spec)
+                self.columns = self._columns()
+                self.datasets: dict[str, Dataset] = {}
+                self.model = Model.build(spec, self.columns)
+                check_metrics(self.model)
+                self._generators = Generators.capture()
         except BaseException:
             self.close()
             raise
@@ -103,7 +106,9 @@ class Experiment:
     def train(self) -> Model:
         """Train, keep the best weights, measure them on dev and test, save."""
         try:
-            return self._train()
+            with undisturbed():
+                self._generators.restore()
+                return self._train()
         finally:
             self.close()
 

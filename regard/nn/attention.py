@@ -14,7 +14,7 @@ from regard.nn.memory import Memory
 from regard.nn.products import weighted_sums
 from regard.nn.scores import AnyScore, AttentionScore, make_score
 from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_selection, rows_at
-from regard.parts import Mistakes, NotNegative, names, part
+from regard.parts import Mistakes, NotNegative, Plan, names, part
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,15 @@ def _read(weights: Tensor, values: Tensor) -> Tensor:
     )
 
 
+def truths_about(plan: Plan, source: str, output: str, types: Collection[str]) -> dict[str, Any]:
+    """The truth columns of some types that say where in an input the decoder of an output ought to look."""
+    return {
+        name: truth
+        for name, truth in plan.truth.items()
+        if truth.type in types and truth.part.between(truth, plan) == (source, output)
+    }
+
+
 def check_attention(
     options: Any,
     mistakes: Mistakes,
@@ -219,7 +228,7 @@ def _check_truth(
         )
     elif not truths:
         mistakes.add(
-            f"{needing} needs the {_TRUTHS[truth_type]}, and the spec names none.",
+            f"{needing} needs the {_TRUTHS[truth_type]}, and the spec names none of this input and this output.",
             "guide" if options.guide else "select",
             fix=f"Add  truth: {{{truth_type}: {{type: {truth_type}}}}}  and a field `{truth_type}` to the data.",
         )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.data.columns.spans import Scheme, may_follow
 from regard.errors import RegardError
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.decoders.tags import tags_predictions
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -83,6 +83,7 @@ class CRFDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_one_source(options, name, plan, mistakes)
         scheme = getattr(plan.outputs[name], "scheme", None)
         if scheme and options.constraints not in ("none", scheme):
             mistakes.add(
@@ -94,6 +95,14 @@ class CRFDecoder(Decoder):
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
         return {} if options.constraints == "none" else {"allowed": options.constraints}
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (plan.outputs[name].of,)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
 
     @classmethod
     def board(cls, options: Any) -> list[str]:

@@ -122,6 +122,16 @@ class Decoder(nn.Module):
         return () if found is None else found if isinstance(found, tuple) else (found,)
 
     @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        """The inputs whose positions it reads, one by one; all it is conditioned on where nothing else is known."""
+        return options.over or tuple(plan.encoder)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        """The inputs whose summaries it reads; all it is conditioned on where nothing else is known."""
+        return options.over or tuple(plan.encoder)
+
+    @classmethod
     def board(cls, options: Any) -> list[str]:
         """What it computes, as `regard describe` prints it."""
         raise NotImplementedError
@@ -235,6 +245,16 @@ def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
             f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} did not come."
         )
     return torch.cat([memories[name].summary for name in names], -1)
+
+
+def check_one_source(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """A decoder that reads the positions of the one input its column is of chooses no inputs."""
+    if options.over is not None:
+        mistakes.add(
+            f"over has no effect: a {options.type} decoder reads the tokens of {plan.outputs[name].of} alone.",
+            "over",
+            fix="Leave over out.",
+        )
 
 
 def truth_rows(

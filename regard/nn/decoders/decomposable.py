@@ -95,6 +95,10 @@ class DecomposableDecoder(Decoder):
             )
 
     @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
     def board(cls, options: Any) -> list[str]:
         texts = f"{options.over[0]} and {options.over[1]}" if options.over else "the two texts"
         seen = "[{0}; {1}]" if options.compare == "concatenation" else "[{0}; {1}; |{0} − {1}|; {0} ⊙ {1}]"

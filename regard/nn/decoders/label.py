@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.class_weights import class_weights
 from regard.nn.combining import Beside, Combine, Gated
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
@@ -147,7 +147,7 @@ class LabelDecoder(Decoder):
             user="a label decoder",
             gives=("query", "truth"),
             together=True,
-            truths=_places(options, plan),
+            truths=_places(options, name, plan),
             truth_type="places",
         )
         if options.query is not None and options.query not in read:
@@ -160,6 +160,17 @@ class LabelDecoder(Decoder):
                 "query",
                 fix="Name another input, or leave query out: then the query is learned.",
             )
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        if options.attention is None:
+            return ()
+        return (options.attention.over or next(iter(options.over or plan.encoder)),)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        looked = () if options.whole else cls.reads_positions(options, name, plan)
+        return tuple(one for one in super().reads_summaries(options, name, plan) if one not in looked)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
@@ -382,9 +393,10 @@ def guide_line(attention: Any) -> str:
     return f"   + {attention.guide:g} · (−Σ_j a_tj log α_tj), a the true alignment"
 
 
-def _places(options: Any, plan: Plan) -> dict[str, Any] | None:
+def _places(options: Any, name: str, plan: Plan) -> dict[str, Any] | None:
     """The truth columns with places in what is looked at; None for an input that has none, a text."""
-    looked_at = plan.inputs.get(options.attention.over or next(iter(plan.encoder)))
+    (source,) = LabelDecoder.reads_positions(options, name, plan)
+    looked_at = plan.inputs.get(source)
     if looked_at is not None and not looked_at.part.perceived:
         return None
-    return {name: truth for name, truth in plan.truth.items() if truth.type == "places"}
+    return truths_about(plan, source, name, ["places"])

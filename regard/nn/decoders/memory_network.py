@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.nn.attention import Attention, Look, check_attention
+from regard.nn.attention import Attention, Look, check_attention, truths_about
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.label import Labels, label_predictions
 from regard.nn.guide import guide_total
@@ -155,6 +155,12 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.over is not None:
+            mistakes.add(
+                "over has no effect: attention.over names the story, query the question.",
+                "over",
+                fix="Leave over out.",
+            )
         stories = [one for one, column in plan.inputs.items() if column.type == "story"]
         story = options.attention.over or next(iter(stories), "")
         if story not in stories:
@@ -179,10 +185,20 @@ class MemoryNetworkDecoder(Decoder):
             user="a memory network",
             gives=("query", "transitions"),
             together=True,
-            truths={one: truth for one, truth in plan.truth.items() if truth.type == "facts"},
+            truths=truths_about(plan, story, name, ["facts"]),
             truth_type="facts",
         )
         _check_hops(options, plan.encoder[story], story, mistakes)
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        stories = [one for one in plan.encoder if plan.inputs[one].type == "story"]
+        return (options.attention.over or next(iter(stories), ""),)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        questions = [one for one in plan.encoder if plan.inputs[one].type != "story"]
+        return (options.query or next(iter(questions), ""),)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:

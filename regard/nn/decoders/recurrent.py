@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.cells import AnyCell
 from regard.nn.decoders import at_once, fused, fused_step, graphed
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
@@ -160,7 +160,7 @@ class RecurrentDecoder(StepwiseDecoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         _check_condition(options, mistakes)
-        _check_attentions(options, plan, mistakes)
+        _check_attentions(options, name, plan, mistakes)
         check_tie(options, name, plan, mistakes)
         if options.residual and options.layers == 1:
             mistakes.add(
@@ -168,6 +168,14 @@ class RecurrentDecoder(StepwiseDecoder):
                 "residual",
                 fix="Add layers, or leave residual out.",
             )
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return tuple(one.over or next(iter(options.over or plan.encoder)) for one in options.attention)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return super().reads_summaries(options, name, plan) if set(options.ways) - {"attention"} else ()
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
@@ -546,20 +554,20 @@ def _check_condition(options: Any, mistakes: Mistakes) -> None:
         )
 
 
-def _check_attentions(options: Any, plan: Plan, mistakes: Mistakes) -> None:
+def _check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
     """Each attention by itself, and what several of one decoder must agree on."""
     here = mistakes.at("attention")
-    aligned = {name: truth for name, truth in plan.truth.items() if truth.type in ("alignment", "places")}
     for one in options.attention:
         check_over(one, options, plan, here)
-        looked_at = plan.inputs.get(one.over or next(iter(plan.encoder)))
+        source = one.over or next(iter(options.over or plan.encoder))
+        looked_at = plan.inputs.get(source)
         check_attention(
             one,
             here,
             user="a recurrent decoder",
             gives=GIVES,
             together=False,
-            truths=aligned,
+            truths=truths_about(plan, source, name, ("alignment", "places")),
             truth_type="places" if looked_at is not None and looked_at.part.perceived else "alignment",
         )
         if one.coverage and not one.select.part.learns:

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.class_weights import class_weights
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.decoders.label import weighted
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.parts import Positive, register
+from regard.parts import Mistakes, Plan, Positive, register
 from regard.prediction import Prediction
 from regard.trace import Trace
 
@@ -76,6 +76,18 @@ class TagsDecoder(Decoder):
             dropout=options.dropout,
             class_weights=class_weights(options.class_weights, column),
         )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_one_source(options, name, plan, mistakes)
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (plan.outputs[name].of,)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
 
     @classmethod
     def board(cls, options: Any) -> list[str]:

@@ -221,6 +221,10 @@ class TransformerDecoder(StepwiseDecoder):
             )
 
     @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
     def board(cls, options: Any) -> list[str]:
         steps = ("attend(·; x_1 … x_t)", "attend(·; h)", "W₂ relu(W₁ · + b₁) + b₂")
         around = "x ← x + {}(norm(x))" if options.norm == "pre" else "x ← norm(x + {}(x))"

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard.data.batch import Trees
 from regard.errors import RegardError
 from regard.nn.biaffine import Biaffine
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.parts import Mistakes, Plan, Size, register
@@ -93,6 +93,7 @@ class TreeDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_one_source(options, name, plan, mistakes)
         if options.structure == "spanning" and "nonprojective" in options.model_fields_set:
             mistakes.add(
                 "nonprojective is about projective trees, and spanning trees may cross.",
@@ -103,6 +104,14 @@ class TreeDecoder(Decoder):
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
         return {"nonprojective": options.nonprojective} if options.structure == "projective" else {}
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (plan.outputs[name].of,)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
 
     @classmethod
     def board(cls, options: Any) -> list[str]:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.encoders.encoder import Encoder
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
+from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
 from regard.parts import Mistakes, Plan, nearest, register
@@ -65,6 +65,8 @@ class BagEncoder(Encoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_dropout(options, mistakes)
+        refuse_unread(options, ["position"], plan, mistakes, summary=True)
         other = options.like
         if other is None:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -88,8 +88,44 @@ def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
     return ParentedEncoder.around(encoder, parents)
 
 
+def positions_read(plan: Plan, options: Any) -> bool:
+    """Whether some decoder reads the positions of what the encoder with these options leaves."""
+    return _read(plan, options, "reads_positions")
+
+
+def summary_read(plan: Plan, options: Any) -> bool:
+    """Whether some decoder reads the summary of what the encoder with these options leaves."""
+    return _read(plan, options, "reads_summaries")
+
+
+def _read(plan: Plan, options: Any, what: str) -> bool:
+    mine = [name for name in plan.encoder if owner_of(plan, name) is options]
+    return any(
+        name in getattr(decoder.part, what)(decoder, output, plan)
+        for output, decoder in plan.decoder.items()
+        for name in mine
+    )
+
+
+def refuse_unread(
+    options: Any, names: Sequence[str], plan: Plan, mistakes: Mistakes, *, summary: bool = False
+) -> None:
+    """Refuse options about the positions, or the summary, of a memory of which no decoder reads them."""
+    if summary_read(plan, options) if summary else positions_read(plan, options):
+        return
+    what, remedy = ("summary", "") if summary else ("positions", "add an attention over this input, or ")
+    for name in names:
+        if name in options.model_fields_set and getattr(options, name) is not None:
+            leave = f"leave {name} out."
+            mistakes.add(
+                f"{name} has no effect: no decoder reads the {what} of this input.",
+                name,
+                fix=(remedy + leave)[0].upper() + (remedy + leave)[1:],
+            )
+
+
 def owner_of(plan: Plan, name: str) -> Any:
     """The options of the encoder that reads an input, be it its own or another's."""
     options = plan.encoder[name]
     other = options.part.owner(options)
-    return options if other is None else plan.encoder[other]
+    return options if other is None else plan.encoder.get(other, options)

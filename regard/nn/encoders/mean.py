@@ -7,10 +7,10 @@ from typing import Any
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import TokenVectors
+from regard.nn.embedding import TokenVectors, check_dropout
 from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
 from regard.nn.memory import Memory
-from regard.parts import register
+from regard.parts import Mistakes, Plan, register
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
@@ -35,6 +35,11 @@ class MeanEncoder(TextEncoder):
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> MeanEncoder:
         return cls(build_word_embedding(options, column, read_files=read_files), scaled=options.scaled)
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        check_dropout(options, mistakes)
 
     @classmethod
     def width(cls, options: Any) -> int | None:

@@ -9,12 +9,13 @@ from torch import nn
 from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell
-from regard.nn.embedding import TokenVectors
+from regard.nn.embedding import TokenVectors, check_dropout
+from regard.nn.encoders.encoder import positions_read, refuse_unread
 from regard.nn.encoders.layer import First, RecurrentLayer
 from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.parts import Count, Options, Size, register
+from regard.parts import Count, Mistakes, Options, Plan, Size, register
 
 Values = Literal["states", "embeddings"]
 
@@ -66,6 +67,25 @@ class RecurrentEncoder(TextEncoder):
             first=options.first,
             values=options.values,
         )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        refuse_unread(options, ["values"], plan, mistakes)
+        if options.layers == 1:
+            check_dropout(options, mistakes)
+        if options.residual and options.layers == 2 and not positions_read(plan, options):
+            mistakes.add(
+                "residual has no effect: of two layers it changes the positions alone, which no decoder reads.",
+                "residual",
+                fix="Leave residual out, or add layers.",
+            )
+        if options.residual and options.layers == 1:
+            mistakes.add(
+                "residual adds a layer's input to its output from the second layer on, and there is one.",
+                "residual",
+                fix="Add layers, or leave residual out.",
+            )
 
     @classmethod
     def width(cls, options: Any) -> int | None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Sentences, Tokens
 from regard.errors import RegardError
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.bag import POSITION, BagEncoder
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.mean import masked_mean
@@ -96,6 +96,7 @@ class StoryEncoder(Encoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_dropout(options, mistakes)
         if (options.tie == "adjacent") != (options.hops is not None):
             mistakes.add(
                 "hops and tie: adjacent belong together: a table for each hop is what adjacent means.",

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from regard import parts
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.encoders.encoder import Encoder, owner_of
+from regard.nn.encoders.encoder import Encoder, owner_of, refuse_unread
 from regard.nn.parents import Parents
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 from regard.parts import Count, Dropout, Mistakes, Plan, Size
@@ -18,7 +18,9 @@ class CharactersOptions(parts.Settings):
     """Words read by their characters too, so that unknown ones differ: a vector beside the word's own."""
 
     type: Literal["convolutional", "recurrent"] = "convolutional"
+    """The largest of what a convolution sees of each place, or the last states of an LSTM from both ends."""
     size: Size = 64
+    """Features of the vector made from the characters."""
     embedding: Size = 32
     """Of a character."""
     width: Count = 3
@@ -54,6 +56,7 @@ class TextEncoder(Encoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if options.characters is not None:
             _check_characters(name, plan, mistakes)
+        refuse_unread(options, ["parents"], plan, mistakes)
         if options.parents is not None:
             readers = [other for other in plan.encoder if owner_of(plan, other) is options]
             Parents.check(options.parents, readers, plan, mistakes.at("parents"))

@@ -9,7 +9,7 @@ from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.data.perceived import Films
-from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.encoders.mean import masked_mean
@@ -86,6 +86,7 @@ class VideoEncoder(Encoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         options.network.part.check(options.network, plan.inputs[name].sides, mistakes.at("network"))
+        refuse_unread(options, ["values"], plan, mistakes)
         for option in ("size", "bidirectional", "values"):
             if options.cell is None and option in options.model_fields_set:
                 mistakes.add(

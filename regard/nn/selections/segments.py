@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.selections.rescaled import Rescaled
-from regard.nn.selections.selection import NOTHING, Given
+from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.parts import NotNegative, register
 from regard.structures import Segmentation, kernels
 from regard.trace import Segments, Trace
@@ -58,12 +58,11 @@ class Segmental(Rescaled):
         scores = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
         if S < 2 or not kernels.available("segments", scores):
             return self.structure(scores, mask).marginals
-        inside = torch.where(mask.unsqueeze(1), scores, -torch.inf)  # (B, T, S)
-        extents = _extents(mask)
+        inside = torch.where(by_query(mask), scores, -torch.inf)  # (B, T, S)
         return kernels.segment_marginals(
             inside.reshape(B * T, S),
             self.transitions.to(scores.dtype).expand(B * T, 2, 2),
-            extents if T == 1 else extents.repeat_interleave(T),
+            _extents(mask).expand(B, T).reshape(B * T),
         ).view(B, T, S)
 
     def structure(self, scores: Tensor, mask: Tensor) -> Segmentation:
@@ -71,8 +70,8 @@ class Segmental(Rescaled):
         return Segmentation(
             scores,
             self.transitions.to(scores.dtype),
-            lengths=_extents(mask).unsqueeze(1).expand(scores.shape[:2]),
-            mask=mask.unsqueeze(1),
+            lengths=_extents(mask).expand(scores.shape[:2]),
+            mask=by_query(mask),
         )
 
     def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> Segments:
@@ -90,5 +89,5 @@ class Segmental(Rescaled):
 
 
 def _extents(mask: Tensor) -> Tensor:
-    """(B,) one more than the last position that exists: places missing before it are outside every segment."""
-    return (mask * torch.arange(1, mask.shape[1] + 1, device=mask.device)).amax(1)
+    """(B, 1 or T) one more than the last position that exists: places missing before it are outside every segment."""
+    return (by_query(mask) * torch.arange(1, mask.shape[-1] + 1, device=mask.device)).amax(-1)

@@ -37,7 +37,9 @@ class InferenceWorld(World):
     train: RowCount = 12_000
     """Number of pairs; none occurs twice, in one split or in two."""
     dev: RowCount = 500
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     joined: float = 0.35
     """Share of premises that join two events with "and"."""
     max_words: int = 18

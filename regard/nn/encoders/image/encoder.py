@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.perceived import Pictures
-from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.encoder import Encoder, refuse_unread, summary_read
 from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
 from regard.nn.encoders.image.rows import Rows
@@ -66,6 +66,17 @@ class ImageEncoder(Encoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        refuse_unread(options, ["position", "rows"], plan, mistakes)
+        connected = getattr(options.network, "connected", None) is not None
+        if not connected:
+            refuse_unread(options, ["dropout"], plan, mistakes)
+        elif not summary_read(plan, options):
+            mistakes.add(
+                "connected summarizes the image, and no decoder reads the summary of this input.",
+                "network",
+                "connected",
+                fix="Leave connected out.",
+            )
         sides = plan.inputs[name].sides
         options.network.part.check(options.network, sides, mistakes.at("network"))
 
