@@ -59,6 +59,7 @@ from tests.describe.nodes import (
     Symbol,
     between,
     differences,
+    symbols,
 )
 from tests.describe.symbols import Known, Symbols, named, whole
 from tests.describe.tokens import NotationError
@@ -193,6 +194,28 @@ class Board(Symbols):
         return values if given.power is None else sequences(values, self.value(given.power, known))
 
     def sum(self, node: Over, known: Known) -> Value:
+        """Computed once for the same values of what it depends on."""
+        inside = known.lines if isinstance(known, Inside) else {}
+        names = self.names_of(node)
+        depends = tuple((name, known[name]) for name in sorted(names) if name in known)
+        if any(name in inside for name in names) or not all(
+            isinstance(value, (int, str, Chosen)) for _, value in depends
+        ):
+            return self._sum(node, known)
+        key = (id(node), depends)
+        if key not in self.found:
+            self.found[key] = self._sum(node, known)
+        return self.found[key]
+
+    def names_of(self, node: Over) -> set[str]:
+        """The letters that stand in a sum, and in what its index goes over."""
+        if id(node) not in self.letters:
+            ranges = [self.ranges[one.base] for one in symbols(node) if one.base in self.ranges]
+            ranges += [self.ranges[node.index]] if node.index in self.ranges else []
+            self.letters[id(node)] = {one.base for part in (node, *ranges) for one in symbols(part)}
+        return self.letters[id(node)]
+
+    def _sum(self, node: Over, known: Known) -> Value:
         values = self.over(node.index, known)
         cases = [(value, nested(known, node.index, value)) for value in values]
         held = [(value, case) for value, case in cases if self.holds(node.conditions, case)]
