@@ -80,7 +80,7 @@ class Experiment:
         first checkpoint.
         """
         spec = _spec(what, overrides)
-        folder = run or Path("runs") / (spec.name or Path(what).name.split(".")[0])
+        folder = run or Path("runs") / _run_name(what, spec)
         return cls(spec, RunFolder.start(folder, overwrite=overwrite), device=device, quiet=quiet)
 
     @classmethod
@@ -259,6 +259,14 @@ class Experiment:
             f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{self.run}[/bold]",
             highlight=False,
         )
+
+
+def _run_name(what: str, spec: Spec) -> str:
+    """The name of a run: a file gives its own (my.yaml → my), a system of the zoo its name."""
+    path = Path(what)
+    return (
+        path.name.split(".")[0] if path.suffix in (".yaml", ".yml") else spec.name or path.name.split(".")[0]
+    )
 
 
 def fit(

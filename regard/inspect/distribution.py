@@ -218,7 +218,9 @@ def _draw_chain(structure: LinearChain, asked: _Asked) -> tuple[Block, str]:
     sure = np.array([marginals[n, state] if state >= 0 else np.nan for n, state in enumerate(best)])
     words = Words(tuple(tokens), sure, notes=_tags(best, names), bars=True)
     matrix = Matrix(tuple(names), tuple(tokens), marginals.T, truth=path, outlined="best path", outline=BEST)
-    scale = colour_scale(name="marginal", truth=True, outlined="best path", outline=BEST)
+    scale = colour_scale(
+        name="marginal", truth=True, outlined="best path", outline=BEST, zeros=matrix.has_zeros
+    )
     blocks = [draw_words(words), draw_matrix(matrix), scale]
     if asked.samples:
         blocks.append(_heading(f"{asked.samples} samples"))
@@ -283,9 +285,11 @@ def _draw_alignment(structure: MonotoneAlignment, asked: _Asked) -> tuple[Block,
         )
         return draw_matrix(matrix)
 
+    marginals = _numbers(structure.marginals, asked)[:rows, :columns]
+    zeros = asked.samples > 0 or bool((marginals == 0).any())  # a sample is 0 wherever it is not 1
     blocks = [
-        shown(_numbers(structure.marginals, asked)[:rows, :columns]),
-        colour_scale(name="marginal", truth=True, outlined="best alignment", outline=BEST),
+        shown(marginals),
+        colour_scale(name="marginal", truth=True, outlined="best alignment", outline=BEST, zeros=zeros),
     ]
     if asked.samples:
         values = _numbers(structure.sample((asked.samples,), generator=asked.generator), asked, before=1)

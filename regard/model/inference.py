@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from regard.data import Batch, Tokens
 from regard.data.batch import UNKNOWN
 from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
 from regard.model.building import tree_columns
-from regard.model.heads import with_heads
+from regard.model.heads import with_heads, with_self_looks
 from regard.model.network import Network
 from regard.model.override import Override, with_override
 from regard.model.searching import make_search
@@ -62,15 +63,24 @@ class BatchInference:
     def truth(self) -> dict[str, Any] | None:
         return self.network.truth(self.output, self.batch, self.encoded)
 
-    def find(self, prefix: str | None = None, others: Sequence[BatchInference] = ()) -> Any:
-        """What the decoder finds: a text by search, anything else at once."""
+    def find(
+        self,
+        prefix: str | None = None,
+        others: Sequence[BatchInference] = (),
+        keys: Sequence[int] | None = None,
+    ) -> Any:
+        """What the decoder finds: a text by search, anything else at once.
+
+        keys   a number for each row, from which with the seed its samples follow; default: its number in the data
+        """
         if not self.decoder.stepwise:
             if others or prefix is not None:
                 self._check_stepwise()
             return self.decoder.predict(self.memories, truth=self.truth)
         forced = self._forced(prefix) if prefix else None
         seed = self.spec.training.seed
-        search = make_search(self.spec.search, self.batch.rows, seed=seed, prefix=forced)
+        keys = self.batch.rows if keys is None else keys
+        search = make_search(self.spec.search, keys, seed=seed, prefix=forced)
         return search(self.together(others))
 
     def given(self, others: Sequence[BatchInference] = ()) -> Any:
@@ -103,9 +113,9 @@ class BatchInference:
         """The batch as people read it."""
         pieces = {}
         for name in self.spec.encoder:
-            reader, collated = self.network.reader(name), self.batch[name]
-            named = hasattr(reader, "positions")
-            pieces[name] = reader.positions(collated) if named else self.columns[name].readable(collated)
+            collated = self.batch[name]
+            names = self.network.reader(name).position_names(collated)
+            pieces[name] = self.columns[name].readable(collated) if names is None else names
         return BatchView(
             pieces,
             {name: known.to("cpu") for name, known in (self.truth or {}).items()},
@@ -120,7 +130,8 @@ class BatchInference:
         return with_seen(answers, self.batch, self.columns, self.encoded)
 
     def structured(self, answers: Sequence[Prediction], found: Any, samples: int) -> list[Prediction]:
-        """The answers, their traces holding what was selected jointly."""
+        """The answers, their traces holding what was selected jointly, and the looks of several heads."""
+        answers = with_self_looks(answers, self._self_looks())
         seen = self.decoder.with_structures(
             answers, found, lambda: self.memories, samples=samples, seed=self.spec.training.seed
         )
@@ -128,6 +139,11 @@ class BatchInference:
             return list(seen)
         trees = tree_columns({**self.spec.inputs, **self.spec.truth})
         return with_heads(seen, self.memories, self.batch, trees)
+
+    def _self_looks(self) -> dict[str, dict[str, Tensor]]:
+        """{input: {layer: (B, heads, S, S)}} of the encoders whose positions look at each other."""
+        found = {name: self.network.reader(name).self_looks(self.batch[name]) for name in self.spec.encoder}
+        return {name: looks for name, looks in found.items() if looks}
 
     def _check_stepwise(self) -> None:
         if not self.decoder.stepwise:

@@ -21,7 +21,7 @@ from regard.model.inputs import Input, input_row, one_or_several
 from regard.model.network import Network
 from regard.model.order import in_order
 from regard.model.override import Override, check_look
-from regard.model.searching import searched
+from regard.model.searching import sample_keys, searched
 from regard.model.store import (
     CARD,
     COLUMNS,
@@ -117,7 +117,10 @@ class Model:
         batch_rows    inputs computed at a time; the answers do not depend on it
         prefix        how every output must begin
         ensemble      other models to decide together with
-        look          where to look instead, for one input: `Override` of `regard.model.override`
+        look          the attention to impose, for one input: `Override` of `regard.model.override`
+        seed          of all that is drawn, default: the spec's `training.seed`. With `method="sample"`, the same input
+                      and seed give the same answer, whatever else is in the call; equal inputs in one call, and the
+                      `n_best` samples of one input, are drawn independently
         and the fields of the spec's `search`: method, beam, length_penalty, n_best, max_length, temperature, …
         """
         several, single = one_or_several(inputs)
@@ -143,6 +146,9 @@ class Model:
         model = self.searching(**search)
         dataset = self.dataset([self.row(value, number) for number, value in enumerate(inputs, 1)])
         others = [(other, other.dataset([other.row(value) for value in inputs])) for other in ensemble]
+        keys: list[int] = []
+        if model.spec.search.method == "sample":
+            keys = sample_keys(dataset.raw(number) for number in range(len(inputs)))
 
         def answer(batch: Batch) -> list[Prediction]:
             beside = [(other, data.batch(batch.rows)) for other, data in others]
@@ -154,6 +160,7 @@ class Model:
                 prefix=prefix,
                 ensemble=beside,
                 look=look,
+                keys=[keys[row] for row in batch.rows] if keys else None,
             )
 
         batches = Batches(dataset, rows=batch_rows, shuffle=False)
@@ -254,11 +261,15 @@ class Model:
         prefix: str | None = None,
         ensemble: Sequence[tuple[Model, Batch]] = (),
         look: Override | None = None,
+        keys: Sequence[int] | None = None,
     ) -> list[Prediction]:
-        """Predictions for the rows of a batch; a batch of one may be told where to `look`."""
+        """Predictions for the rows of a batch; a batch of one may be told where to `look`.
+
+        keys   a number for each row, which with the seed determines its samples; default: the row's number in the data
+        """
         name = self.output_name(output)
         inference = self._inference(batch, name, look)
-        found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble])
+        found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
         answers = inference.answers(found, trace=trace)
         if not trace:
             return answers

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from regard.data.batch import Tokens
@@ -14,27 +16,47 @@ Search = Greedy | Beam | Sample
 
 
 def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
-    """The spec with other search options; a beam or a length penalty asks for beam search, more
-    answers than the beam is wide for a wider one."""
+    """The spec with other search options (`max_length=None`: the default one) and another `seed` (`training.seed`). A
+    beam or a length penalty asks for beam search, more answers than the beam is wide for a wider one."""
     wanted = dict(changes)
     if set(wanted) & {"beam", "length_penalty"} and "method" not in wanted:
         wanted["method"] = "beam"
-    if "n_best" in wanted and "beam" not in wanted and wanted["n_best"] > spec.search.beam:
+    if "n_best" in wanted and "beam" not in wanted and (wanted["n_best"] or 0) > spec.search.beam:
         wanted["beam"] = wanted["n_best"]
+    if wanted.get("seed", 0) is None:
+        del wanted["seed"]
+    paths = {key: "training.seed" if key == "seed" else f"search.{key}" for key in wanted}
     try:
-        return spec.changed(*(f"search.{key}={value}" for key, value in wanted.items()))
+        return spec.changed(
+            *(f"{paths[key]}={'null' if value is None else value}" for key, value in wanted.items())
+        )
     except RegardError as error:  # the place as it was written: an argument of a call
-        raise RegardError(
-            error.what, where=error.where.removeprefix("--set search."), fix=error.fix
-        ) from None
+        place = error.where.removeprefix("--set ").removeprefix("search.").removeprefix("training.")
+        raise RegardError(error.what, where=place, fix=error.fix) from None
+
+
+def sample_keys(contents: Iterable[Mapping[str, str]]) -> list[int]:
+    """A number for each input, from which with the seed its samples follow.
+
+    It is a digest of the input itself, so that the same input and seed give the same sample wherever the input stands
+    in a call; and of how often the same input came before in the call, so that two equal inputs are sampled twice.
+    """
+    seen: Counter[bytes] = Counter()
+    keys = []
+    for content in contents:
+        text = repr(sorted(content.items())).encode("utf-8", errors="surrogatepass")
+        digest = hashlib.blake2b(text, digest_size=16).digest()
+        keys.append(int.from_bytes(digest) + seen[digest])
+        seen[digest] += 1
+    return keys
 
 
 def make_search(
-    search: SearchSpec, rows: Sequence[int], *, seed: int, prefix: Tokens | None = None
+    search: SearchSpec, keys: Sequence[int], *, seed: int, prefix: Tokens | None = None
 ) -> Search:
     """The search a spec names.
 
-    rows     the numbers of the inputs, so that a sample depends on its input and the seed, not on the batch
+    keys     a number for each input: a sample depends on the seed and on it, not on the batch
     prefix   how every output must begin
     """
     limits = Limits(minimum=search.min_length, maximum=search.max_length, prefix=prefix)
@@ -45,9 +67,9 @@ def make_search(
     return Sample(
         samples=search.n_best,
         temperature=search.temperature,
-        top=search.top_k,
-        nucleus=search.top_p,
+        top_k=search.top_k,
+        top_p=search.top_p,
         seed=seed,
-        rows=rows,
+        keys=keys,
         limits=limits,
     )

@@ -152,13 +152,15 @@ def check_attention(
     gives: Collection[str],
     together: bool,
     truths: Mapping[str, Any] | None,
+    truth_type: str = "alignment",
 ) -> None:
     """Refuse a score or selection that needs what its user cannot give.
 
     user       who looks, as a message calls it: "a recurrent decoder"
     gives      the fields of `Given` that it fills in
     together   whether all queries are asked at once, so that they can be one joint choice
-    truths     the truth columns that say where the user ought to look; None where it takes no guide
+    truths     the truth columns that say where the user ought to look; None where there can be none
+    truth_type the type of column to add where there is none
     """
     lacking = sorted(options.score.part.needs - set(gives))
     if lacking:
@@ -183,10 +185,12 @@ def check_attention(
             "select",
             fix=f"Choose one of {', '.join(_fitting('selection', gives, together))}.",
         )
-    _check_truth(options, mistakes, user=user, truths=truths)
+    _check_truth(options, mistakes, user=user, truths=truths, truth_type=truth_type)
 
 
-def _check_truth(options: Any, mistakes: Mistakes, *, user: str, truths: Mapping[str, Any] | None) -> None:
+def _check_truth(
+    options: Any, mistakes: Mistakes, *, user: str, truths: Mapping[str, Any] | None, truth_type: str
+) -> None:
     select = options.select.part
     if options.guide and select.unguided:
         mistakes.add(
@@ -207,11 +211,16 @@ def _check_truth(options: Any, mistakes: Mistakes, *, user: str, truths: Mapping
     if not needing:
         return
     if truths is None:
-        mistakes.add(f"{user} has no true alignment to be guided by.", "guide", fix="Leave guide out.")
+        mistakes.add(
+            f"{needing} needs a true alignment, which {user} does not have here.",
+            "guide" if options.guide else "select",
+            fix="Leave guide out." if options.guide else "Choose select: softmax.",
+        )
     elif not truths:
         mistakes.add(
-            f"{needing} needs the true alignment, and the spec names none.",
-            fix="Add  truth: {alignment: {type: alignment}}  and a field `alignment` to the data.",
+            f"{needing} needs the {_TRUTHS[truth_type]}, and the spec names none.",
+            "guide" if options.guide else "select",
+            fix=f"Add  truth: {{{truth_type}: {{type: {truth_type}}}}}  and a field `{truth_type}` to the data.",
         )
     elif options.truth is not None and options.truth not in truths:
         mistakes.add(
@@ -219,6 +228,7 @@ def _check_truth(options: Any, mistakes: Mistakes, *, user: str, truths: Mapping
         )
 
 
+_TRUTHS = {"alignment": "true alignment", "places": "true places", "facts": "supporting facts"}
 _WORDS = {
     "previous": "to know where the step before looked",
     "step": "the number of the step",

@@ -1,13 +1,63 @@
-"""Stepping: the state of a decoder between two words, and what one step gives."""
+"""Stepping: what a search asks of a decoder that writes one token after another, and the recurrent decoder's state."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
+
+from regard.nn.memory import Memory
+
+
+class StepState(Protocol):
+    """What a stepwise decoder keeps of K hypotheses for each of B sources; only the decoder looks inside."""
+
+    def reorder(self, parents: Tensor) -> StepState:
+        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
+
+    def select(self, rows: Tensor) -> StepState:
+        """The state of some of the sources, (B') int64; whatever was computed once per source included."""
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """A decoder that writes one token after another: all that a search knows of it.
+
+    start   the state before the first token, of one hypothesis for each source
+    step    the previous tokens (B, K) of K hypotheses → logits (B, K, V) of the next ones. Tokens are `begin` or ids
+            below V. Those of a hypothesis that cannot go on are arbitrary, and what the step answers is not used.
+
+    V need not be the size of a vocabulary, and the choices may differ from row to row (positions of the input, words to
+    copy): the logit of a choice that does not exist is −inf. A step may overwrite nothing of the state it is given; the
+    search may overwrite the logits.
+
+    Three attributes are optional, for decoders whose choices are not a text column's vocabulary:
+
+    begin       the token before the first, default BEGIN
+    end         the choice that ends an output, default END
+    forbidden   choices that are never written, default PAD and BEGIN
+    """
+
+    def start(self, memories: Mapping[str, Memory], *, truth: Any = None) -> StepState: ...
+
+    def step(self, tokens: Tensor, state: Any, memories: Mapping[str, Memory]) -> Step: ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of K hypotheses.
+
+    logits   (B, K, V) log-probabilities of the next token, not normalized
+    state    after the step
+    looks    (B, K, S) where it looked, by the memory's name
+    """
+
+    logits: Tensor
+    state: StepState
+    looks: Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -81,17 +131,3 @@ class State:
             looks={name: weights.index_select(0, rows) for name, weights in self.looks.items()},
             constants=self.constants.select(rows),
         )
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of K hypotheses.
-
-    logits   (B, K, V) log-probabilities of the next word, not normalised
-    state    after the step
-    looks    (B, K, S) where it looked, by the memory's name
-    """
-
-    logits: Tensor
-    state: State
-    looks: Mapping[str, Tensor]

@@ -26,7 +26,8 @@ RANGE = re.compile(rf"(?:{LETTER})+′* (?:∈|= [^;]*…)")
 FUNCTION = re.compile(rf"((?:{LETTER})+)(?:_\S+?)?\(([^)]*)\) = ")
 PLACE = re.compile(rf"((?:{LETTER})+) = arg(?:min|max)")
 FUNCTIONS = ("σ", "tanh", "exp", "log", "relu", "softmax", "max", "min", "argmax", "argmin", "mean")
-KNOWN = frozenset((*FUNCTIONS, "maxpool", "meanpool", "projective", "spanning", "for"))
+SPARSE = ("sparsemax", "entmax")
+KNOWN = frozenset((*FUNCTIONS, *SPARSE, "maxpool", "meanpool", "projective", "spanning", "for"))
 """Words of the notation, which are no symbols."""
 
 

@@ -9,7 +9,7 @@ One line is one equation, in Unicode text. What follows — is a note and is ski
     A[i, j]         an entry, counted from 1 unless the binding says otherwise; of a matrix A[i] is a row
     Σ_j a_j         over all j; Σ_{j: j ≠ k} or Σ_{j<S} over those that fulfil it; up to the next + or −
     softmax_j(e_j)  a vector over all j, 0 where a condition below does not hold. So max_j, min_j, argmax_j, argmin_j,
-                    mean_j
+                    mean_j, sparsemax_j(e_j), entmax_j(e_j, a)
     [a ≤ b]         1 where it holds, else 0
     |a|  √a  a²     of each feature
     W * x   W ⋆ x   convolution at every place, nothing outside; at every place where W fits
@@ -226,7 +226,8 @@ class Board(Symbols):
         bodies = [tensor(self.value(node.body, case)) for _, case in held]
         if len({body.shape for body in bodies}) > 1:
             raise NotationError(f"{node.kind}_{node.index} over things of several shapes")
-        return gathered(node.kind, torch.stack(bodies), [value for value, _ in held], values)
+        degree = None if node.degree is None else self.value(node.degree, known)
+        return gathered(node.kind, torch.stack(bodies), [value for value, _ in held], values, degree)
 
     def holds(self, conditions: Iterable[Condition], known: Known) -> bool:
         for condition in conditions:

@@ -19,6 +19,7 @@ from regard.nn.decoders import (
     TagsDecoder,
     TreeDecoder,
 )
+from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.targets import forced
 from regard.spec import Spec
 from tests.describe.boards import SECTIONS, Evaluated, evaluated, stacked
@@ -54,6 +55,9 @@ def check_decoder(
     y = "y" + "′" * place
     if isinstance(decoder, RecurrentDecoder):
         check_words(board, place, decoder, memories, truth, target, spec)
+    elif isinstance(decoder, TransformerDecoder):
+        found = decoder.distribution(memories, target)
+        same(board.all(f"p({y}_t{'′' * place})"), found, f"p({y}_t)")
     elif isinstance(decoder, CRFDecoder):
         chain = decoder.chain(memories[decoder.of])
         for tags in sequences(range(1, len(decoder.start) + 1), target.ids.shape[1])[::7]:

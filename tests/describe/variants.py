@@ -22,6 +22,15 @@ translation encoder.bidirectional=false encoder.values=embeddings encoder.cell=l
 translation encoder={"type":"mean","embedding":5} attention={"select":{"type":"hard","read":"expectation"}}
 translation encoder.parents={"size":4,"score":"additive","select":"spanning"}
 translation inputs.source.shared=target encoder.embedding=5 decoder.embedding=5 decoder.tie=all
+translation attention.select=sparsemax
+translation attention.select={"type":"entmax","alpha":1.3} attention.state=current
+translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
+    decoder={"type":"transformer","size":6,"embedding":5,"heads":3,"layers":2,"label_smoothing":0.2}
+translation-no-attention
+    encoder={"type":"transformer","size":6,"embedding":5,"heads":1,"norm":"post","positions":"learned"}
+    decoder={"type":"transformer","size":6,"embedding":6,"heads":2,"norm":"post","positions":"learned","tie":"output"}
+image-qa-attention decoder.caption={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
+    encoder.question={"type":"transformer","size":6,"embedding":6,"heads":2,"parents":{"size":3}}
 translation-luong attention.feed=false
 nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select=spanning
     decoder.compare=concatenation

@@ -12,6 +12,7 @@ import torch
 
 from regard.data.batch import BEGIN, END, UNKNOWN
 from regard.errors import RegardError
+from regard.nn.memory import Memory
 from regard.nn.search import Beam, Ensemble, Greedy, Limits, Sample, Stepper, score
 from regard.nn.stepping import Step
 
@@ -134,16 +135,17 @@ class Written:
     def reorder(self, parents):
         return Written(self.words.gather(1, parents.unsqueeze(-1).expand(-1, -1, self.words.shape[2])))
 
+    def select(self, rows):
+        return Written(self.words[rows])
+
 
 class Dictionary:
     """p = 0.9 for the long word 4 5 6 7 8, 0.02 for each of the words 9 to 13; spelled by its own chain rule."""
 
-    lengths = torch.tensor([4])
-
-    def start(self):
+    def start(self, memories, *, truth=None):
         return Written(torch.zeros(1, 1, 0, dtype=torch.int64))
 
-    def step(self, tokens, state):
+    def step(self, tokens, state, memories):
         words = torch.cat([state.words.expand(-1, tokens.shape[1], -1), tokens.unsqueeze(-1)], -1)
         logits = torch.full((1, tokens.shape[1], 14), -30.0)
         for k, last in enumerate(tokens[0].tolist()):
@@ -156,11 +158,14 @@ class Dictionary:
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_short_words_do_not_end_the_search_for_a_better_long_one(penalty):
+    stepper = Stepper(
+        Dictionary(), {"source": Memory(torch.zeros(1, 4, 1), torch.ones(1, 4) > 0, torch.zeros(1, 1))}
+    )
     for size in (1, 3, 5):
-        found = Beam(size=size, length_penalty=penalty)(Dictionary())
+        found = Beam(size=size, length_penalty=penalty)(stepper)
         assert found.content(0, 0) == [4, 5, 6, 7, 8]
         assert math.isclose(float(found.scores[0, 0]), math.log(0.9), abs_tol=1e-4)
-    assert Beam(size=5, best=5)(Dictionary()).content(0, 1) in [[word] for word in range(9, 14)]
+    assert Beam(size=5, best=5)(stepper).content(0, 1) in [[word] for word in range(9, 14)]
 
 
 @pytest.mark.parametrize(
@@ -243,13 +248,36 @@ def test_temperature_sharpens():
         )
 
 
-def test_top_and_nucleus_leave_out_the_unlikely():
-    frequencies, probabilities = first_words(Sample(samples=3000, seed=0, top=2, limits=Limits(maximum=2)))
+def test_top_k_and_top_p_leave_out_the_unlikely():
+    frequencies, probabilities = first_words(Sample(samples=3000, seed=0, top_k=2, limits=Limits(maximum=2)))
     order = allowed_only(probabilities).sort(descending=True)
     assert set(frequencies) == set(order.indices[:2].tolist())
     enough = float(order.values[0] + order.values[1]) - 1e-4  # reached by the second word
-    frequencies, _ = first_words(Sample(samples=3000, seed=0, nucleus=enough, limits=Limits(maximum=2)))
+    frequencies, _ = first_words(Sample(samples=3000, seed=0, top_p=enough, limits=Limits(maximum=2)))
     assert set(frequencies) == set(order.indices[:2].tolist())
+
+
+def test_a_low_temperature_is_greedy():
+    stepper = stepper_of()
+    sample = Sample(seed=0, temperature=1e-42)(stepper)
+    assert contents(sample) == contents(Greedy()(stepper))
+
+
+def test_without_a_seed_torch_s_decides_and_is_not_set_anew():
+    stepper, found = stepper_of(), []
+    for seed in (3, 3, 4):
+        torch.manual_seed(seed)
+        found.append(Sample(samples=8)(stepper).tokens.tolist())
+        assert torch.initial_seed() == seed
+    assert found[0] == found[1] != found[2]
+
+
+def test_the_key_decides_whatever_is_in_the_batch():
+    rows = [SOURCE.ids[row, :length].tolist() for row, length in enumerate(SOURCE.lengths.tolist())]
+    together = Sample(samples=4, seed=5, keys=(70, 80, 90))(stepper_of())
+    for row, key in ((2, 90), (0, 70)):
+        alone = Sample(samples=4, seed=5, keys=[key])(stepper_of(tokens(rows[row])))
+        assert [alone.content(0, k) for k in range(4)] == [together.content(row, k) for k in range(4)]
 
 
 def test_the_seed_decides():
@@ -266,7 +294,7 @@ def test_the_seed_decides():
         (lambda: Beam(size=2, best=3), "best ≤ size"),
         (lambda: Limits(minimum=3, maximum=2), "cannot be"),
         (lambda: Sample(temperature=0), "temperature > 0"),
-        (lambda: Sample(nucleus=1.5), "nucleus ≤ 1"),
+        (lambda: Sample(top_p=1.5), "top_p ≤ 1"),
         (lambda: Ensemble([]), "at least one"),
     ],
 )

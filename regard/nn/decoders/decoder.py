@@ -95,6 +95,11 @@ class Decoder(nn.Module):
         super().__init__()
         self.reading = None
 
+    @property
+    def attended(self) -> tuple[str, ...]:
+        """The memories it looks at."""
+        return () if self.reading is None else self.reading.names
+
     @classmethod
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True

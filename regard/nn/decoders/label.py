@@ -149,7 +149,8 @@ class LabelDecoder(Decoder):
             user="a label decoder",
             gives=("query", "truth"),
             together=True,
-            truths={one: truth for one, truth in plan.truth.items() if truth.type == "places"},
+            truths=_places(options, plan),
+            truth_type="places",
         )
         if options.query is not None and options.query not in read:
             mistakes.add(
@@ -443,3 +444,11 @@ def _hidden_lines(options: Any, parts: Sequence[Sequence[str]], asking: Sequence
     ]
     whole = side_by_side([f"r_{n}" for n in range(1, len(parts) + 1)])
     return [*lines, f"p(y) = softmax(V_y {whole} + b_y)", f"— {options.hidden} units in each r"]
+
+
+def _places(options: Any, plan: Plan) -> dict[str, Any] | None:
+    """The truth columns with places in what is looked at; None for an input that has none, a text."""
+    looked_at = plan.inputs.get(options.attention.over or next(iter(plan.encoder)))
+    if looked_at is not None and not looked_at.part.perceived:
+        return None
+    return {name: truth for name, truth in plan.truth.items() if truth.type == "places"}

@@ -182,6 +182,7 @@ class MemoryNetworkDecoder(Decoder):
             gives=("query", "transitions"),
             together=True,
             truths={one: truth for one, truth in plan.truth.items() if truth.type == "facts"},
+            truth_type="facts",
         )
         _check_hops(options, plan.encoder[story], story, mistakes)
 
@@ -421,9 +422,9 @@ def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> N
     joint = _joint(options)
     if joint and options.hops < 2:
         mistakes.add(
-            f"select: {options.attention.select.type} needs hops ≥ 2; with one hop use softmax.",
+            f"select: {options.attention.select.type} needs hops ≥ 2.",
             "hops",
-            fix="Use select: softmax.",
+            fix="With one hop use select: softmax.",
         )
     if getattr(encoder, "hops", None) not in (None, options.hops):
         mistakes.add(

@@ -15,7 +15,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
-from regard.nn.decoders import at_once, fused, fused_step, recurrent_board
+from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.label import check_over
 from regard.nn.decoders.objective import Distilled, TextObjective
@@ -34,6 +34,7 @@ from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
+from regard.nn.tying import check_tie
 from regard.parts import Count, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
 
 Condition = Literal["start", "every-step", "attention"]
@@ -161,7 +162,7 @@ class RecurrentDecoder(StepwiseDecoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         _check_condition(options, mistakes)
         _check_attentions(options, plan, mistakes)
-        _check_tie(options, name, plan, mistakes)
+        check_tie(options, name, plan, mistakes)
         if options.residual and options.layers == 1:
             mistakes.add(
                 "residual adds a layer's input to its output from the second layer on, and there is one.",
@@ -351,6 +352,8 @@ class RecurrentDecoder(StepwiseDecoder):
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing, drawing=drawing)
+        if graphed.knows(self, memories):
+            return graphed.unroll(self, memories, previous, packing)
         if at_once.knows(self):
             return at_once.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
@@ -366,7 +369,7 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Unrolled:
         """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
         state = self.start(memories, truth=truth, drawing=drawing)
-        share = self._sampled_share()
+        share = self.sampled_share()
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
         outputs: list[Tensor] = []
@@ -398,7 +401,7 @@ class RecurrentDecoder(StepwiseDecoder):
             packing.pack_all(joined([read.drawn for read in reads])),
         )
 
-    def _sampled_share(self) -> float:
+    def sampled_share(self) -> float:
         """The probability that a previous word is the model's own, in training."""
         if self.sampling is None or not self.training:
             return 0.0
@@ -431,7 +434,7 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
         previous, following, packing = forced(target)
-        unroll = self.unroll_plain if self._sampled_share() > 0 else self.unroll
+        unroll = self.unroll_plain if self.sampled_share() > 0 else self.unroll
         lengths, words = target.lengths + 1, packing.pack(following)
         drawing = None
         if self.training and self.score_function is not None:
@@ -492,6 +495,7 @@ def _check_condition(options: Any, mistakes: Mistakes) -> None:
             "condition",
             fix="Choose from start, every-step, attention.",
         )
+        return
     if "attention" in options.condition and not options.attention:
         mistakes.add(
             "condition names attention, and there is no attention.",
@@ -512,7 +516,16 @@ def _check_attentions(options: Any, plan: Plan, mistakes: Mistakes) -> None:
     aligned = {name: truth for name, truth in plan.truth.items() if truth.type in ("alignment", "places")}
     for one in options.attention:
         check_over(one, options, plan, here)
-        check_attention(one, here, user="a recurrent decoder", gives=GIVES, together=False, truths=aligned)
+        looked_at = plan.inputs.get(one.over or next(iter(plan.encoder)))
+        check_attention(
+            one,
+            here,
+            user="a recurrent decoder",
+            gives=GIVES,
+            together=False,
+            truths=aligned,
+            truth_type="places" if looked_at is not None and looked_at.part.perceived else "alignment",
+        )
         if one.coverage and not one.select.part.learns:
             here.add(
                 f"coverage changes where a decoder looks, and select: {one.select.type} has nothing to learn.",
@@ -556,33 +569,3 @@ def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -
             "score",
             fix=f"Use score: general, or make the decoder's size {width}.",
         )
-
-
-def _check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    if options.tie != "none" and options.vectors and options.freeze_vectors:
-        mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
-    if options.tie != "all":
-        return
-    target = plan.outputs[name]
-    for source in plan.encoder:
-        if not hasattr(owner_of(plan, source), "embedding"):
-            mistakes.add(
-                f"tie: all shares the embeddings of the inputs, and {source} has none.",
-                "tie",
-                fix="Use tie: output.",
-            )
-            continue
-        shared = getattr(plan.inputs[source], "shared", None)
-        if shared != name and getattr(target, "shared", None) != source:
-            mistakes.add(
-                f"tie: all needs one vocabulary for {source} and {name}.",
-                "tie",
-                fix=f"Add  shared: {source}  to the output {name}.",
-            )
-        width = owner_of(plan, source).embedding
-        if width != options.embedding:
-            mistakes.add(
-                f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.embedding}.",
-                "tie",
-                fix="Make them equal.",
-            )

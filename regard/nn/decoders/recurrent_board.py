@@ -8,6 +8,7 @@ from typing import Any
 from regard.nn.attention import Attention
 from regard.nn.cells.cell import carried_by
 from regard.nn.decoders.label import guide_term
+from regard.nn.decoders.stepwise import likelihood
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 
 CARRIED = "n"
@@ -52,10 +53,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
 def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
     """What one row costs, by the word."""
     looks = _looks(options, memories)
-    smoothing, likelihood = options.label_smoothing, "log(p(y_t)[y_t])"
-    if smoothing:
-        likelihood = f"({1 - smoothing:g} {likelihood} + {smoothing:g} mean(log(p(y_t))))"
-    costs, notes = f"−Σ_t {likelihood}", []
+    costs, notes = likelihood(options.label_smoothing), []
     for one, look in zip(options.attention, looks, strict=True):
         if one.guide:
             costs += f" − {factor(one.guide)}Σ_t {guide_term(look)}"
@@ -64,9 +62,8 @@ def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]
             costs += f" + {factor(one.coverage)}Σ_{look.index} (1 − Σ_t {look.weight})²"
         lasting = one.state == "previous" or one.feed
         notes += one.select.part.loss_lines(one.select, look, lasting=lasting)
-    smooth = f"; label smoothing {smoothing:g}" if smoothing else ""
     whole = f"({costs})" if costs.count("Σ_t") > 1 else costs
-    return [f"loss = {whole} / T     — mean over the target tokens{smooth}", *notes]
+    return [f"loss = {whole} / T     — mean over the target tokens", *notes]
 
 
 def _looks(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymbols]:

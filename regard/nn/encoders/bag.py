@@ -81,6 +81,8 @@ class BagEncoder(Encoder):
             return
         stories = [story for story, encoder in plan.encoder.items() if encoder.type == "story"]
         if other not in stories:
+            if other in plan.encoder and plan.inputs[other].type == "story":
+                return  # its own encoder is the mistake
             mistakes.add(f"no story is named {other!r}.", "like", fix=nearest(other, stories))
             return
         there = plan.encoder[other]

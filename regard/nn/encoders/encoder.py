@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from regard import parts
 from regard.nn.memory import Memory
@@ -75,6 +75,14 @@ class Encoder(nn.Module):
 
     def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
         """Share weights with the other encoders of the model, where the options say so."""
+
+    def position_names(self, collated: Any) -> list[list[str]] | None:
+        """For each row the readable names of its positions; None where they are the pieces of the column itself."""
+        return None
+
+    def self_looks(self, collated: Any) -> dict[str, Tensor]:
+        """Where the positions of its input looked at each other, (B, heads, S, S) by layer; nothing for most."""
+        return {}
 
     def forward(self, collated: Any) -> Memory:
         raise NotImplementedError

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.nn.cells import Cell, GRUCell, make_cell
 from regard.nn.cells.cell import carried_by
+from regard.nn.encoders import graphed
 from regard.nn.fused.reach import within_reach
 from regard.nn.packing import Packing
 from regard.nn.recurrence import run_cells
@@ -86,8 +87,8 @@ class RecurrentLayer(nn.Module):
     """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
     The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
-    they are run by torch's kernels (cuDNN on CUDA), for a GRU on the CPU by our own, and cell by cell where torch does
-    not have the cell. All give the same numbers.
+    they are run by our own kernels on CUDA, and for a GRU on the CPU; otherwise by torch's, and cell by cell where
+    torch does not have the cell. All give the same numbers.
     """
 
     def __init__(
@@ -113,6 +114,8 @@ class RecurrentLayer(nn.Module):
         cell = self.cell(0)
         if isinstance(cell, GRUCell) and within_reach(inputs, cell.weight_hh):
             return self.by_kernels(inputs, packing)
+        if graphed.knows(self, inputs):
+            return graphed.run(self, inputs, packing)
         return (self.by_cells if cell.torch_recurrence() is None else self.by_torch)(inputs, packing)
 
     def by_torch(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:

@@ -170,7 +170,7 @@ class PyramidalEncoder(Encoder):
         mask = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
         return Memory(states, mask, summary, layout="frames")
 
-    def positions(self, series: Series) -> list[list[str]]:
+    def position_names(self, series: Series) -> list[list[str]]:
         """For every memory position of each row the time at which it begins, or its first frame counted from 0."""
         step = 2**self.reductions
         longest = -(-series.values.shape[1] // step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.data.perceived import Films
@@ -58,6 +59,13 @@ class VideoEncoder(Encoder):
         """Of what was seen of a frame."""
 
         moved = {"frame": "network: {type: vgg, …}"}
+
+        @field_validator("cell", mode="before")
+        @classmethod
+        def _null(cls, value: Any) -> Any:
+            if value == "none":
+                raise ValueError("'none' is not a known cell. Without a cell write  cell: null")
+            return value
 
     reads = ("video",)
 
@@ -194,7 +202,7 @@ class VideoEncoder(Encoder):
             return Memory(packing.unpack(states), mask, summary, layout="frames")
         return Memory(packing.unpack(seen), mask, summary, keys=packing.unpack(states), layout="frames")
 
-    def positions(self, films: Films) -> list[list[str]]:
+    def position_names(self, films: Films) -> list[list[str]]:
         """The names of the frames of each row, counted from 1."""
         return [[f"frame {place}" for place in range(1, count + 1)] for count in films.lengths.tolist()]
 

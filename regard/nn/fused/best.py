@@ -33,10 +33,22 @@ def _summed(row: Array, highest: Any) -> Any:
     return total
 
 
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _has_nan(row: Array) -> Any:
+    found = False
+    for j in range(len(row)):
+        found |= row[j] != row[j]
+    return found
+
+
 def _normalise(logits: Array, out: Array) -> None:
     for i in prange(len(logits)):
         highest = _highest(logits[i])
         out[i] = highest + np.log(_summed(logits[i], highest))
+        if highest == -np.inf or highest == np.inf:
+            out[i] = highest
+        if _has_nan(logits[i]):
+            out[i] = np.nan
 
 
 @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -69,7 +81,7 @@ _top_rows = compiled(_top, parallel=True, nogil=True, error_model="numpy")
 
 
 def normalisers(logits: Tensor) -> Tensor:
-    """log Σ exp over the last dimension of finite logits, (…, V) → (…)."""
+    """log Σ exp over the last dimension, (…, V) → (…); −inf where all are −inf, NaN or inf where one is."""
     rows = logits.reshape(-1, logits.shape[-1]).contiguous()
     out = rows.new_empty(len(rows))
     _normalise_rows(rows.numpy(), out.numpy())

@@ -5,5 +5,16 @@ from regard.nn.search.limits import Limits
 from regard.nn.search.sample import Sample
 from regard.nn.search.score import score
 from regard.nn.search.stepper import Ensemble, Stepper
+from regard.nn.stepping import Stepwise
 
-__all__ = ["Beam", "Ensemble", "Greedy", "Hypotheses", "Limits", "Sample", "Stepper", "score"]
+__all__ = [
+    "Beam",
+    "Ensemble",
+    "Greedy",
+    "Hypotheses",
+    "Limits",
+    "Sample",
+    "Stepper",
+    "Stepwise",
+    "score",
+]

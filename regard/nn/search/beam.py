@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from regard.data.batch import BEGIN, END
 from regard.errors import RegardError
-from regard.nn.search.candidates import best_continuations
+from regard.nn.search.active import Active
+from regard.nn.search.candidates import best_continuations, normalisers
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.paths import Paths
 from regard.nn.search.pool import Pool
+from regard.nn.search.soundness import all_finite, check_outputs, check_scores
 from regard.nn.search.stepper import Stepper
 
 
@@ -42,47 +42,60 @@ class Beam:
 
     @torch.no_grad()
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        state, paths = stepper.start(), Paths()
-        last = self.limits.last_step(stepper.lengths)
-        rows = len(last)
-        words = torch.full((rows, 1), BEGIN, device=last.device)
-        live = done = pool = None
-        for t in range(int(last.max()) + 1):
+        state, paths, bounds = stepper.start(), Paths(stepper.end), self.limits.of(stepper)
+        active = Active.all(len(stepper.lengths), stepper.lengths.device)
+        words = torch.full((len(active), 1), stepper.begin, device=stepper.lengths.device)
+        live = torch.zeros_like(words, dtype=torch.float32)
+        done = torch.zeros_like(live[:, 0], dtype=torch.bool)
+        pool = Pool.empty(live.expand(-1, self.size))
+        finals: list[tuple[Tensor, Pool]] = []
+        for t in range(bounds.steps):
             step = stepper.step(words, state)
-            if live is None or done is None or pool is None:
-                live = step.logits.new_zeros(rows, 1)
-                done = torch.zeros(rows, dtype=torch.bool, device=last.device)
-                pool = Pool.empty(live.expand(-1, self.size))
-            restrict = partial(self.limits.apply, step=t, last=last)
-            scores, parents, tokens = best_continuations(step.logits, live, 2 * self.size, restrict)
-            pool = self._finish(pool, scores, parents, tokens, t, done)
-            live, parents, words = self._prune(scores, parents, tokens)
+            normaliser = normalisers(step.logits)
+            gained = live - normaliser
+            if not all_finite(normaliser):
+                check_scores(normaliser, (live > -torch.inf) & ~done.unsqueeze(1), t, active)
+                gained = _without_dead_ends(gained, step.logits, ~normaliser.isfinite())
+            scores, parents, words = best_continuations(bounds.apply(step.logits, t), gained, 2 * self.size)
+            pool = self._finish(pool, scores, parents, (words == stepper.end) & ~done.unsqueeze(1), t)
+            live, parents, words = self._prune(scores, parents, words, stepper.end)
             hopeless = live[:, 0] / self._penalty(t) <= pool.normalised[:, self.best - 1]
-            done = done | (pool.full & hopeless) | (last <= t)
-            paths.words.append(words)
-            paths.parents.append(parents)
-            paths.totals.append(live)
-            paths.looks.append(dict(step.looks))
-            if bool(done.all()):
+            done = done | (pool.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
+            ended = int(done.sum())
+            paths.keep(active, words, parents, live, step.looks)
+            if ended == len(active):
                 break
-            state = step.state.reorder(parents)
-        return paths.follow(pool, self.best)  # type: ignore[arg-type]
+            state = step.state
+            if active.worth_leaving(ended):
+                gone, kept = done.nonzero().squeeze(1), (~done).nonzero().squeeze(1)
+                finals.append((active.rows.index_select(0, gone), pool.select(gone)))
+                active, stepper, state = active.select(kept), stepper.select(kept), state.select(kept)
+                bounds, pool, done = bounds.select(kept), pool.select(kept), done.index_select(0, kept)
+                words, parents, live = (part.index_select(0, kept) for part in (words, parents, live))
+            state = state.reorder(parents)
+        pool = Pool.joined([*finals, (active.rows, pool)])
+        check_outputs(pool.totals[:, 0])
+        return paths.follow(pool, self.best)
 
-    def _finish(
-        self, pool: Pool, scores: Tensor, parents: Tensor, tokens: Tensor, step: int, done: Tensor
-    ) -> Pool:
+    def _finish(self, pool: Pool, scores: Tensor, parents: Tensor, ended: Tensor, step: int) -> Pool:
         """Candidates that end among the first K go to the pool."""
-        scores, parents, tokens = scores[:, : self.size], parents[:, : self.size], tokens[:, : self.size]
-        ended = (tokens == END) & ~done[:, None]
-        totals = scores.masked_fill(~ended, -torch.inf)
-        return pool.add(totals / self._penalty(step), totals, step, parents)
+        totals = scores[:, : self.size].masked_fill(~ended[:, : self.size], -torch.inf)
+        return pool.add(totals / self._penalty(step), totals, step, parents[:, : self.size])
 
     def _penalty(self, step: int) -> float:
         """What the score of a hypothesis is divided by that ends at a step, counted from 0."""
         penalty: float = ((6 + step) / 6) ** self.length_penalty
         return penalty
 
-    def _prune(self, scores: Tensor, parents: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _prune(
+        self, scores: Tensor, parents: Tensor, tokens: Tensor, end: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The K best of those that go on; at most K of the 2K candidates end, so there are K of them."""
-        live, order = scores.masked_fill(tokens == END, -torch.inf).topk(self.size, 1)
+        live, order = scores.masked_fill(tokens == end, -torch.inf).topk(self.size, 1)
         return live, parents.gather(1, order), tokens.gather(1, order)
+
+
+def _without_dead_ends(gained: Tensor, logits: Tensor, dead: Tensor) -> Tensor:
+    """Beginnings (B, K) that no token can continue: −inf as what they gained and, in place, as their logits."""
+    logits.masked_fill_(dead.unsqueeze(-1), -torch.inf)
+    return gained.masked_fill(dead, -torch.inf)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -29,20 +27,16 @@ def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return found.values, found.indices
 
 
-def best_continuations(
-    logits: Tensor, live: Tensor, count: int, restrict: Callable[[Tensor], Tensor]
-) -> tuple[Tensor, Tensor, Tensor]:
+def best_continuations(logits: Tensor, gained: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """The `count` best of all K·V continuations of each source, best first.
 
-    logits     (B, K, V) of the next word, not normalised; overwritten
-    live       (B, K) log-probability of each beginning
-    restrict   sets to −inf, in place, what may not be written
-    returns    scores (B, count), the beginnings they continue (B, count), their words (B, count); −inf where there
+    logits     (B, K, V) of the next token, −inf where it may not be written
+    gained     (B, K) what is added to them: the log-probability of each beginning less the logits' normaliser
+    returns    scores (B, count), the beginnings they continue (B, count), their tokens (B, count); −inf where there
                are fewer
     """
-    rows, _, vocabulary = logits.shape
-    gained = live - normalisers(logits)  # (B, K)
-    best, words = top(restrict(logits), min(count, vocabulary))  # (B, K, C)
+    rows, _, choices = logits.shape
+    best, words = top(logits, min(count, choices))  # (B, K, C)
     totals = (best + gained.unsqueeze(-1)).reshape(rows, -1)
     scores, order = totals.topk(min(count, totals.shape[1]), 1)
     parents, words = order // best.shape[2], words.reshape(rows, -1).gather(1, order)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from regard.data.batch import BEGIN, END, PAD, Tokens
+from regard.data.batch import Tokens
 from regard.errors import RegardError
+from regard.nn.search.stepper import Stepper
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Lengths count words, END not among them.
+    """Lengths count tokens, END not among them.
 
-    minimum     END is not written before that many words
-    maximum     END is written after that many words; None: twice the source's length and twenty more
-    prefix      the words each output must begin with; a row of no words is free
-    forbidden   ids never written
+    minimum     END is not written before that many tokens
+    maximum     END is written after that many tokens; None: twice the source's length and twenty more
+    prefix      the tokens each output must begin with; a row of no tokens is free
+    forbidden   ids never written; None: those the decoder names, PAD and BEGIN of a vocabulary
 
     What is forbidden is left out, not redistributed: scores stay the model's own log-probabilities.
     """
@@ -26,7 +28,7 @@ class Limits:
     minimum: int = 0
     maximum: int | None = None
     prefix: Tokens | None = None
-    forbidden: tuple[int, ...] = (PAD, BEGIN)
+    forbidden: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.minimum < 0 or (self.maximum is not None and self.maximum < self.minimum):
@@ -35,39 +37,73 @@ class Limits:
                 fix="Choose 0 ≤ minimum ≤ maximum.",
             )
 
-    def last_step(self, source_lengths: Tensor) -> Tensor:
-        """(B) the step at which END is the only word left."""
+    def of(self, stepper: Stepper) -> Bounds:
+        """The limits of these sources."""
         if self.maximum is None:
-            longest = 2 * source_lengths + 20
+            longest = 2 * stepper.lengths + 20
         else:
-            longest = torch.full_like(source_lengths, self.maximum)
-        longest = longest.clamp(min=self.minimum)
+            longest = torch.full_like(stepper.lengths, self.maximum)
+        longest, prefix = longest.clamp(min=self.minimum), None
         if self.prefix is not None:
-            longest = torch.maximum(longest, self.prefix.lengths.to(longest.device))
-        return longest
+            prefix = self.prefix.to(longest.device)
+            longest = torch.maximum(longest, prefix.lengths)
+        forbidden = stepper.forbidden if self.forbidden is None else self.forbidden
+        return Bounds(longest, self.minimum, stepper.end, forbidden, prefix)
 
-    def apply(self, logits: Tensor, step: int, last: Tensor) -> Tensor:
-        """Sets to −inf, in place, what may not be written at this step; logits (B, K, V), `last` from `last_step`."""
+
+@dataclass(frozen=True)
+class Bounds:
+    """The limits of B sources.
+
+    last   (B) the step at which END is the only token left
+    """
+
+    last: Tensor
+    minimum: int
+    end: int
+    forbidden: tuple[int, ...]
+    prefix: Tokens | None
+
+    @cached_property
+    def steps(self) -> int:
+        """After so many steps every output has ended."""
+        return int(self.last.max()) + 1
+
+    @cached_property
+    def _first_end(self) -> int:
+        return int(self.last.min())
+
+    def ended(self, step: int) -> Tensor:
+        """(B) whether an output ends at this step at the latest."""
+        return self.last <= step
+
+    def apply(self, logits: Tensor, step: int) -> Tensor:
+        """Sets to −inf, in place, what may not be written at this step; logits (B, K, V)."""
         minus_infinity = -torch.inf
         for token in self.forbidden:
-            logits[..., token] = minus_infinity
+            if 0 <= token < logits.shape[-1]:
+                logits[..., token] = minus_infinity
         if step < self.minimum:
-            logits[..., END] = minus_infinity
-        must_end = last <= step
-        if bool(must_end.any()):
-            end = logits[..., END].clone()
-            logits.masked_fill_(must_end[:, None, None], minus_infinity)
-            logits[..., END] = end
+            logits[..., self.end] = minus_infinity
+        if step >= self._first_end:
+            end = logits[..., self.end].clone()
+            logits.masked_fill_(self.ended(step)[:, None, None], minus_infinity)
+            logits[..., self.end] = end
         if self.prefix is not None and step < self.prefix.ids.shape[1]:
-            self._force(logits, step)
+            _force(logits, self.prefix, step)
         return logits
 
-    def _force(self, logits: Tensor, step: int) -> None:
-        prefix = self.prefix.to(logits.device) if self.prefix is not None else None
-        if prefix is None:
-            return
-        forced = (prefix.lengths > step)[:, None, None]  # (B, 1, 1)
-        word = prefix.ids[:, step, None, None].expand(-1, logits.shape[1], 1)
-        kept = logits.gather(-1, word)
-        logits.masked_fill_(forced, -torch.inf)
-        logits.scatter_(-1, word, torch.where(forced, kept, logits.gather(-1, word)))
+    def select(self, rows: Tensor) -> Bounds:
+        """Those of some of the sources, (B') int64."""
+        prefix = self.prefix
+        if prefix is not None:
+            prefix = Tokens(prefix.ids.index_select(0, rows), prefix.lengths.index_select(0, rows))
+        return replace(self, last=self.last.index_select(0, rows), prefix=prefix)
+
+
+def _force(logits: Tensor, prefix: Tokens, step: int) -> None:
+    forced = (prefix.lengths > step)[:, None, None]  # (B, 1, 1)
+    word = prefix.ids[:, step, None, None].expand(-1, logits.shape[1], 1)
+    kept = logits.gather(-1, word)
+    logits.masked_fill_(forced, -torch.inf)
+    logits.scatter_(-1, word, torch.where(forced, kept, logits.gather(-1, word)))

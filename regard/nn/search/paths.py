@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from regard.data.batch import END, PAD
+from regard.data.batch import PAD
+from regard.nn.search.active import Active
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.pool import Pool
 
 
 @dataclass
 class Paths:
-    """What was kept of every step t, in slots of the beam before (in) and after (out) it.
+    """What was kept of every step t of all sources, in slots of the beam before (in) and after (out) it.
 
-    words, parents, totals   (B, K) by out-slot: the word, the in-slot it continues, the log-probability so far
+    end                      the id that ends a hypothesis
+    words, parents, totals   (B, K) by out-slot: the token, the in-slot it continues, the log-probability so far
     looks                    (B, K, S) by in-slot and memory: where the step looked
     """
 
+    end: int
     words: list[Tensor] = field(default_factory=list)
     parents: list[Tensor] = field(default_factory=list)
     totals: list[Tensor] = field(default_factory=list)
     looks: list[dict[str, Tensor]] = field(default_factory=list)
+
+    def keep(
+        self, active: Active, words: Tensor, parents: Tensor, totals: Tensor, looks: Mapping[str, Tensor]
+    ) -> None:
+        """One more step of the active sources."""
+        self.words.append(active.restore(words))
+        self.parents.append(active.restore(parents))
+        self.totals.append(active.restore(totals))
+        self.looks.append({name: active.restore(look) for name, look in looks.items()})
 
     def follow(self, pool: Pool, best: int) -> Hypotheses:
         """Walks back from where each of the `best` finished hypotheses ended."""
@@ -38,7 +51,7 @@ class Paths:
             out = torch.where(inside, after, 0)
             place = torch.where(inside, self.parents[t].gather(1, out), slots)
             word = torch.where(inside, self.words[t].gather(1, out), PAD)
-            words.append(torch.where(ending, END, word))
+            words.append(torch.where(ending, self.end, word))
             total = torch.where(inside, self.totals[t].gather(1, out), 0)
             reached.append(torch.where(ending, totals, total))
             places.append(place)
@@ -53,6 +66,7 @@ class Paths:
             totals,
             torch.where(real, along - before, 0),
             self._attention(places[::-1], real),
+            self.end,
         )
 
     def _attention(self, places: list[Tensor], real: Tensor) -> dict[str, Tensor]:
@@ -64,5 +78,5 @@ class Paths:
                 look = self.looks[t][name]
                 place = place.clamp(max=look.shape[1] - 1).unsqueeze(-1).expand(-1, -1, look.shape[2])
                 rows.append(look.gather(1, place))
-            attention[name] = torch.stack(rows, 2) * real.unsqueeze(-1)
+            attention[name] = torch.where(real.unsqueeze(-1), torch.stack(rows, 2), 0)
         return attention

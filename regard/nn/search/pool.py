@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -47,7 +48,26 @@ class Pool:
             pick(self.slots, slots),
         )
 
+    def select(self, rows: Tensor) -> Pool:
+        """The hypotheses of some of the sources, (B') int64."""
+        parts = (self.normalised, self.totals, self.steps, self.slots)
+        return Pool(*(part.index_select(0, rows) for part in parts))
+
+    @staticmethod
+    def joined(parts: Sequence[tuple[Tensor, Pool]]) -> Pool:
+        """One pool of all sources, from those of some of them and their numbers."""
+        if len(parts) == 1:
+            return parts[0][1]
+        order = torch.cat([rows for rows, _ in parts]).argsort()
+        pools = [pool for _, pool in parts]
+        return Pool(
+            torch.cat([pool.normalised for pool in pools])[order],
+            torch.cat([pool.totals for pool in pools])[order],
+            torch.cat([pool.steps for pool in pools])[order],
+            torch.cat([pool.slots for pool in pools])[order],
+        )
+
     @property
     def full(self) -> Tensor:
         """(B) whether a source has all its K hypotheses."""
-        return (self.normalised > -torch.inf).all(1)
+        return self.normalised[:, -1] > -torch.inf

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.nn.search.active import Active
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.stepper import Stepper
@@ -18,63 +19,65 @@ from regard.nn.search.walk import walk
 
 @dataclass(frozen=True)
 class Sample:
-    """Draws each word from softmax(logits / temperature), among the likeliest only where asked.
+    """Draws each token from softmax(logits / temperature), among the likeliest only where asked.
 
     samples       outputs for each source, the most probable first
-    top           only the `top` most probable words; 0 for all
-    nucleus       only the most probable words that together reach this probability (Holtzman 2020); 1 for all
-    seed          the same seed draws the same outputs
-    rows          (B) a number for each source, 0 … B−1 when absent: with the seed it determines what is drawn for the
-                  source, whatever stands beside it in the batch
+    top_k         only the `top_k` most probable tokens; 0 for all
+    top_p         only the most probable tokens that together reach this probability (Holtzman 2020); 1 for all
+    seed          the same seed draws the same outputs; None: drawn from torch's generator
+    keys          (B) a number ≥ 0 for each source, default 0 … B−1: the seed and the key alone determine what is drawn
+                  for the source, whatever else is in the batch; sources of one key get the same random numbers
 
     Scores are the model's own log-probabilities, at temperature 1 and before anything is left out.
     """
 
     samples: int = 1
     temperature: float = 1.0
-    top: int = 0
-    nucleus: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
     seed: int | None = None
-    rows: Sequence[int] | None = None
+    keys: Sequence[int] | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        if self.samples < 1 or self.temperature <= 0 or self.top < 0 or not 0 < self.nucleus <= 1:
+        if self.samples < 1 or self.temperature <= 0 or self.top_k < 0 or not 0 < self.top_p <= 1:
             raise RegardError(
-                f"Sampling needs samples ≥ 1, temperature > 0, top ≥ 0 and 0 < nucleus ≤ 1; received samples "
-                f"{self.samples}, temperature {self.temperature}, top {self.top}, nucleus {self.nucleus}."
+                f"Sampling needs samples ≥ 1, temperature > 0, top_k ≥ 0 and 0 < top_p ≤ 1; received samples "
+                f"{self.samples}, temperature {self.temperature}, top_k {self.top_k}, top_p {self.top_p}."
             )
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        rows = range(len(stepper.lengths)) if self.rows is None else self.rows
-        seed = torch.seed() if self.seed is None else self.seed
-        generators = [np.random.default_rng([seed % 2**63, row]) for row in rows]
+        bounds = self.limits.of(stepper)
+        seed = int(torch.randint(2**62, ())) if self.seed is None else self.seed % 2**63
+        keys = range(len(stepper.lengths)) if self.keys is None else self.keys
+        generators = [np.random.default_rng([seed, key]) for key in keys]
 
-        def draw(logits: Tensor, _: int) -> Tensor:
-            probabilities = torch.softmax(self._likely(logits / self.temperature), -1)
-            chances = np.stack([generator.random(self.samples) for generator in generators])  # (B, K)
-            return _invert(
-                probabilities, torch.as_tensor(chances[:, : logits.shape[1]], device=logits.device)
-            )
+        def draw(logits: Tensor, step: int, active: Active) -> Tensor:
+            highest = logits.amax(-1, keepdim=True)  # low temperatures must not overflow
+            probabilities = torch.softmax(self._likely((logits - highest) / self.temperature), -1)
+            chances = np.stack(
+                [generators[number].random(self.samples) for number in active.numbers]
+            )  # (B', K)
+            return _invert(probabilities, torch.as_tensor(chances, device=logits.device))
 
-        return _best_first(walk(stepper, draw, limits=self.limits, hypotheses=self.samples))
+        return _best_first(walk(stepper, draw, steps=bounds.steps, bounds=bounds, hypotheses=self.samples))
 
     def _likely(self, logits: Tensor) -> Tensor:
-        """−inf for the words that are left out."""
-        if self.top:
-            smallest = logits.topk(min(self.top, logits.shape[-1]), -1).values[..., -1:]
+        """−inf for the tokens that are left out."""
+        if self.top_k:
+            smallest = logits.topk(min(self.top_k, logits.shape[-1]), -1).values[..., -1:]
             logits = logits.masked_fill(logits < smallest, -torch.inf)
-        if self.nucleus < 1:
+        if self.top_p < 1:
             ordered, order = logits.sort(-1, descending=True)
             probabilities = torch.softmax(ordered, -1)
-            before = probabilities.cumsum(-1) - probabilities  # what the likelier words already reach
-            outside = (before >= self.nucleus).scatter(-1, order, before >= self.nucleus)
+            before = probabilities.cumsum(-1) - probabilities  # what the likelier ones already reach
+            outside = (before >= self.top_p).scatter(-1, order, before >= self.top_p)
             logits = logits.masked_fill(outside, -torch.inf)
         return logits
 
 
 def _invert(probabilities: Tensor, chances: Tensor) -> Tensor:
-    """The word at which the summed probabilities (B, K, V) pass each chance (B, K) in [0, 1)."""
+    """The token at which the summed probabilities (B, K, V) pass each chance (B, K) in [0, 1)."""
     sums = probabilities.double().cumsum(-1)
     words = torch.searchsorted(sums, (chances * sums[..., -1]).unsqueeze(-1), right=True).squeeze(-1)
     return words.clamp(max=probabilities.shape[-1] - 1)

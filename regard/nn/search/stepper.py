@@ -5,47 +5,53 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from regard.data.batch import BEGIN, END, PAD
 from regard.errors import RegardError
 from regard.nn.memory import Memory
-from regard.nn.stepping import Step
-
-
-class StepDecoder(Protocol):
-    """A decoder that writes one word after another."""
-
-    def start(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any: ...
-
-    def step(self, tokens: Tensor, state: Any, memories: Mapping[str, Memory]) -> Step: ...
+from regard.nn.stepping import Step, StepState, Stepwise
 
 
 class Stepper:
     """What a search needs to know of a model: how to start, and how to go on.
 
-    lengths   (B) the longest of the sources' lengths in each row, from which searches take their default limit
+    lengths                 (B) the longest of the sources' lengths in each row, from which searches take their default
+                            limit
+    begin, end, forbidden   the decoder's, see `Stepwise`
     """
 
-    def __init__(self, decoder: StepDecoder, memories: Mapping[str, Memory], *, truth: Any = None) -> None:
+    def __init__(self, decoder: Stepwise, memories: Mapping[str, Memory], *, truth: Any = None) -> None:
         self.decoder, self.memories, self.truth = decoder, memories, truth
         self.lengths = torch.stack([memory.mask.sum(1) for memory in memories.values()]).amax(0)
+        self.begin: int = getattr(decoder, "begin", BEGIN)
+        self.end: int = getattr(decoder, "end", END)
+        self.forbidden: tuple[int, ...] = getattr(decoder, "forbidden", (PAD, BEGIN))
 
-    def start(self) -> Any:
+    def start(self) -> StepState:
         return self.decoder.start(self.memories, truth=self.truth)
 
     def step(self, tokens: Tensor, state: Any) -> Step:
         return self.decoder.step(tokens, state, self.memories)
 
+    def select(self, rows: Tensor) -> Stepper:
+        """The same for some of the sources, (B') int64, whose state has been selected too."""
+        memories = {name: memory.select(rows) for name, memory in self.memories.items()}
+        return Stepper(self.decoder, memories)
+
 
 @dataclass(frozen=True)
 class EnsembleState:
-    members: tuple[Any, ...]
+    members: tuple[StepState, ...]
 
     def reorder(self, parents: Tensor) -> EnsembleState:
         return EnsembleState(tuple(state.reorder(parents) for state in self.members))
+
+    def select(self, rows: Tensor) -> EnsembleState:
+        return EnsembleState(tuple(state.select(rows) for state in self.members))
 
 
 class Ensemble(Stepper):
@@ -56,17 +62,32 @@ class Ensemble(Stepper):
             raise RegardError("An ensemble needs at least one model; received none.")
         self.members = tuple(members)
         self.lengths = torch.stack([member.lengths for member in members]).amax(0)
+        self.begin, self.end, self.forbidden = members[0].begin, members[0].end, members[0].forbidden
+        if any((member.begin, member.end) != (self.begin, self.end) for member in members):
+            raise RegardError(
+                "The models of an ensemble must begin and end their outputs with the same ids; "
+                f"received {sorted({(member.begin, member.end) for member in members})}.",
+                fix="Combine models that were trained on the same data.",
+            )
 
     def start(self) -> EnsembleState:
         return EnsembleState(tuple(member.start() for member in self.members))
 
     def step(self, tokens: Tensor, state: EnsembleState) -> Step:
         steps = [member.step(tokens, part) for member, part in zip(self.members, state.members, strict=True)]
-        logs = torch.stack([torch.log_softmax(step.logits, -1) for step in steps])
+        logs = torch.stack([_log_probabilities(step.logits) for step in steps])
         looks = {
             name: torch.stack([step.looks[name] for step in steps]).mean(0)
             for name in steps[0].looks
             if all(name in step.looks for step in steps)
         }
         members = EnsembleState(tuple(step.state for step in steps))
-        return Step(torch.logsumexp(logs, 0) - math.log(len(steps)), members, looks)  # type: ignore[arg-type]
+        return Step(torch.logsumexp(logs, 0) - math.log(len(steps)), members, looks)
+
+    def select(self, rows: Tensor) -> Ensemble:
+        return Ensemble([member.select(rows) for member in self.members])
+
+
+def _log_probabilities(logits: Tensor) -> Tensor:
+    """log softmax; −inf, not NaN, where no choice exists."""
+    return torch.where(logits == -torch.inf, logits, torch.log_softmax(logits, -1))

@@ -1,4 +1,4 @@
-"""Walk: following one path for each hypothesis, whatever chooses the next word."""
+"""Walk: following one path for each hypothesis, whatever chooses the next token."""
 
 from __future__ import annotations
 
@@ -7,45 +7,71 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from regard.data.batch import BEGIN, END, PAD
+from regard.data.batch import PAD
+from regard.nn.search.active import Active, over_time
 from regard.nn.search.candidates import normalisers
 from regard.nn.search.hypotheses import Hypotheses
-from regard.nn.search.limits import Limits
+from regard.nn.search.limits import Bounds
+from regard.nn.search.soundness import all_finite, check_choices, check_scores
 from regard.nn.search.stepper import Stepper
 
-Choose = Callable[[Tensor, int], Tensor]
-"""Logits (B, K, V), −inf where forbidden, and the step → the next words (B, K)."""
+Choose = Callable[[Tensor, int, Active], Tensor]
+"""Logits (B', K, V), −inf where forbidden, the step and the active sources → the next tokens (B', K)."""
 
 
 @torch.no_grad()
 def walk(
-    stepper: Stepper, choose: Choose, *, limits: Limits | None = None, hypotheses: int = 1
+    stepper: Stepper, choose: Choose, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
 ) -> Hypotheses:
-    """Writes until every hypothesis has its END; without limits, `choose` decides when that is."""
-    state = stepper.start()
-    rows, device = len(stepper.lengths), stepper.lengths.device
-    words = torch.full((rows, hypotheses), BEGIN, device=device)
+    """Writes until every hypothesis has its END.
+
+    steps    after so many of them at the latest, which `bounds` or `choose` see to
+    bounds   what may be written; without them, `choose` is free, even to write what is impossible
+    """
+    state, end = stepper.start(), stepper.end
+    active = Active.all(len(stepper.lengths), stepper.lengths.device)
+    words = torch.full((len(active), hypotheses), stepper.begin, device=stepper.lengths.device)
     if hypotheses > 1:
         state = state.reorder(torch.zeros_like(words))
     done = torch.zeros_like(words, dtype=torch.bool)
-    last = None if limits is None else limits.last_step(stepper.lengths)
-    written: list[Tensor] = []
-    scores: list[Tensor] = []
-    looks: list[dict[str, Tensor]] = []
-    while not bool(done.all()):
+    written: list[tuple[Active, Tensor]] = []
+    scores: list[tuple[Active, Tensor]] = []
+    looks: dict[str, list[tuple[Active, Tensor]]] = {}
+    for t in range(steps):
         step = stepper.step(words, state)
-        state = step.state
-        normaliser = normalisers(step.logits)
-        logits = step.logits
-        if limits is not None and last is not None:
-            logits = limits.apply(logits, len(written), last)
-        words = choose(logits, len(written)).masked_fill(done, PAD)
+        state, logits = step.state, step.logits
+        normaliser = normalisers(logits)
+        if bounds is not None:
+            logits = bounds.apply(logits, t)
+        words = choose(logits, t, active)
         score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser
-        written.append(words)
-        scores.append(score.masked_fill(done, 0))
-        alive = ~done.unsqueeze(-1)
-        looks.append({name: look * alive for name, look in step.looks.items()})
-        done = done | (words == END)
-    tokens, token_scores = torch.stack(written, 2), torch.stack(scores, 2)
-    attention = {name: torch.stack([look[name] for look in looks], 2) for name in looks[0]}
-    return Hypotheses(tokens, (tokens != PAD).sum(-1), token_scores.sum(-1), token_scores, attention)
+        checked = normaliser if bounds is None else score
+        if not all_finite(checked):
+            check_scores(normaliser, ~done, t, active)
+            check_choices(checked, ~done, t, active)
+        done = done | (words == end)
+        finished = done.all(1)
+        ended = int(finished.sum())
+        written.append((active, words))
+        scores.append((active, score))
+        for name, look in step.looks.items():
+            looks.setdefault(name, []).append((active, look))
+        if ended == len(active):
+            break
+        if active.worth_leaving(ended):
+            kept = (~finished).nonzero().squeeze(1)
+            active, stepper, state = active.select(kept), stepper.select(kept), state.select(kept)
+            words, done = words.index_select(0, kept), done.index_select(0, kept)
+            bounds = None if bounds is None else bounds.select(kept)
+    return _whole(over_time(written), over_time(scores), looks, end)
+
+
+def _whole(
+    tokens: Tensor, scores: Tensor, looks: dict[str, list[tuple[Active, Tensor]]], end: int
+) -> Hypotheses:
+    """Every hypothesis up to its first END."""
+    lengths = (tokens == end).to(torch.uint8).argmax(-1) + 1
+    beyond = torch.arange(tokens.shape[2], device=tokens.device) >= lengths.unsqueeze(-1)
+    scores = scores.masked_fill(beyond, 0)
+    attention = {name: over_time(steps).masked_fill(beyond.unsqueeze(-1), 0) for name, steps in looks.items()}
+    return Hypotheses(tokens.masked_fill(beyond, PAD), lengths, scores.sum(-1), scores, attention, end)

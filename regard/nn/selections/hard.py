@@ -105,11 +105,11 @@ class Hard(Softmax):
     @classmethod
     def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:
         t, chosen = look.step, look.sub("z", look.step)
-        words = f"the words from {t} on" if lasting else f"word {t}"
+        words = f"the words from {t} on cost" if lasting else f"word {t} costs"
         drawn = f"{look.letters[1]}{look.prime}_{{{t},{chosen}}}"
         return [
             f"— in training + {options.reward:g} Σ_{t} (C_{t} − b) log({drawn}) where {chosen} is drawn, "
-            f"C_{t} − b: what {words} cost, beyond the average",
+            f"C_{t} − b: what {words}, beyond the average",
             f"— in training − {options.entropy:g} Σ_{t} H({look.weights}), H the entropy",
         ]
 

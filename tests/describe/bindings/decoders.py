@@ -18,10 +18,12 @@ from regard.nn.decoders import (
     TagsDecoder,
     TreeDecoder,
 )
+from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
 from tests.describe.bindings.cells import Binding, of_attention, of_cell
+from tests.describe.bindings.transformers import of_decoder_layers
 from tests.describe.listing import Chosen
 from tests.describe.notation import Family
 
@@ -38,6 +40,8 @@ def of_decoder(
     j = next(iter(symbols.values())).index
     if isinstance(decoder, RecurrentDecoder):
         return of_recurrent(decoder, options, symbols, target, truth)
+    if isinstance(decoder, TransformerDecoder):
+        return of_words(decoder, options, target) | of_decoder_layers(decoder)
     if isinstance(decoder, TreeDecoder):
         return of_tree(decoder, target, j)
     found: Binding = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
@@ -55,15 +59,21 @@ def of_decoder(
     raise TypeError(f"{type(decoder).__name__} has no binding")
 
 
-def of_recurrent(
-    m: RecurrentDecoder, options: Any, symbols: Mapping[str, MemorySymbols], target: Any, truth: Any
-) -> Binding:
+def of_words(m: RecurrentDecoder | TransformerDecoder, options: Any, target: Any) -> Binding:
+    """What is written, by what vectors it is read and by what weights it is chosen."""
     ids = torch.tensor([BEGIN, *target.ids[0].tolist(), END]) + 1
     found: Binding = {"T": len(ids) - 1, "y": Family(ids, (0,)), "b_y": m.output.bias}
     if options.tie != "all":
         found["E_y"] = m.embedding.weight
     if options.tie == "none":
         found["V_y"] = m.output.weight
+    return found
+
+
+def of_recurrent(
+    m: RecurrentDecoder, options: Any, symbols: Mapping[str, MemorySymbols], target: Any, truth: Any
+) -> Binding:
+    found = of_words(m, options, target)
     if m.combine is not None:
         found |= {"W_o": m.combine.weight, "b_o": m.combine.bias}
     if m.narrow is not None:

@@ -19,9 +19,11 @@ from regard.nn.encoders import (
     StoryEncoder,
     VideoEncoder,
 )
+from regard.nn.encoders.transformer import TransformerEncoder
 from regard.nn.encoders.video import DOT
 from tests.describe.bindings.cells import Binding, of_layer
 from tests.describe.bindings.images import of_image, of_network
+from tests.describe.bindings.transformers import of_feed, of_heads, of_layer_norm, of_start
 from tests.describe.notation import Family
 
 
@@ -46,6 +48,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         found |= {"W_x": encoder.project.weight, "b_x": encoder.project.bias, "P_x": encoder.place}
         found["C_lδ"] = torch.stack([layer.weight.permute(2, 0, 1) for layer in layers])
         found["b_l"] = torch.stack([layer.bias for layer in layers])
+    elif isinstance(encoder, TransformerEncoder):
+        found |= of_transformer(encoder)
     elif isinstance(encoder, BagEncoder):
         if encoder.position:
             found["η"] = torch.arange(1, encoder.value_size + 1) / encoder.value_size
@@ -69,6 +73,15 @@ def of_recurrent(encoder: RecurrentEncoder) -> Binding:
         letters = {"letter": "→h", "carried": "→m"} if apart else {}
         found |= of_layer(layer, at=f"{number},", mark=mark, **letters)
     return found
+
+
+def of_transformer(encoder: TransformerEncoder) -> Binding:
+    found: Binding = of_start(encoder, "x")
+    for number, layer in enumerate(encoder.layers, start=1):
+        found |= of_heads(layer.attention, "", number) | of_feed(layer.feed, "", number)  # type: ignore[arg-type]
+        found |= of_layer_norm(layer.attended.norm, f"a,{number}")  # type: ignore[union-attr, arg-type]
+        found |= of_layer_norm(layer.fed.norm, f"f,{number}")  # type: ignore[union-attr, arg-type]
+    return found | ({} if encoder.norm is None else of_layer_norm(encoder.norm, "z"))
 
 
 def of_parents(parents: Any, tree: Any) -> Binding:

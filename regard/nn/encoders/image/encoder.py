@@ -131,7 +131,7 @@ class ImageEncoder(Encoder):
         mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
         return Memory(values, mask, summary, layout="grid", shape=self.network.grid)
 
-    def positions(self, pictures: Pictures) -> list[list[str]]:
+    def position_names(self, pictures: Pictures) -> list[list[str]]:
         """The names of the places of each row: "3,5" is row 3, column 5 of the grid, from 0."""
         rows, columns = self.network.grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]

@@ -138,21 +138,11 @@ def log_partition_kernel(init, edges, lengths, log_z, N, BLOCK: tl.constexpr):
     tl.store(log_z + b + k * 0, value.to(log_z.dtype.element_ty), mask=k == BLOCK - 1)
 
 
-@triton.jit(do_not_specialize=["N"])
-def marginals_kernel(init, edges, transitions, lengths, states, joints, N, BLOCK: tl.constexpr):
-    """states (B, 2), p(z_0), or of segments (B, N), p(z_n = 1); joints (B, N−1, 2, 2)."""
-    b = tl.program_id(0).to(tl.int64)
-    length = length_of(lengths, b, N)
-    last = length - 1
-    k = tl.arange(0, BLOCK)
+@triton.jit
+def pair_marginals(init, edges, transitions, k, length):
+    """p(z_k, z_{k+1}) of one chain; the last position has its own p(z_k) on the diagonal."""
     negative: tl.constexpr = float("-inf")
-    if init is not None:
-        init += b * 2
-    if transitions is None:
-        edges += b * (N - 1) * 4
-    else:
-        edges += b * N
-        transitions += b * 4
+    last = length - 1
     p00, p01, p10, p11 = _prefix_matrix(init, edges, transitions, k, last)
     alpha0, alpha1, _, _ = tl.associative_scan(_lowered(p00, p01, p10, p11), 0, _log_product)
     f00, f01, f10, f11 = _edge_matrix(edges, transitions, k + 1, k + 1 < last, 0.0, negative)
@@ -173,6 +163,24 @@ def marginals_kernel(init, edges, transitions, lengths, states, joints, N, BLOCK
     total = (x00 + x01) + (x10 + x11)
     share = tl.where(length > 0, 1.0, 0.0) / tl.where(total > 0, total, 1.0)
     x00, x01, x10, x11 = x00 * share, x01 * share, x10 * share, x11 * share
+    return x00, x01, x10, x11
+
+
+@triton.jit(do_not_specialize=["N"])
+def marginals_kernel(init, edges, transitions, lengths, states, joints, N, BLOCK: tl.constexpr):
+    """states (B, 2), p(z_0), or of segments (B, N), p(z_n = 1); joints (B, N−1, 2, 2)."""
+    b = tl.program_id(0).to(tl.int64)
+    length = length_of(lengths, b, N)
+    last = length - 1
+    k = tl.arange(0, BLOCK)
+    if init is not None:
+        init += b * 2
+    if transitions is None:
+        edges += b * (N - 1) * 4
+    else:
+        edges += b * N
+        transitions += b * 4
+    x00, x01, x10, x11 = pair_marginals(init, edges, transitions, k, length)
     if transitions is None:
         tl.store(states + b * 2 + k * 0, x00 + x01, mask=k == 0)
         tl.store(states + b * 2 + 1 + k * 0, x10 + x11, mask=k == 0)
@@ -254,6 +262,26 @@ def _after(joints, g_edges, k, last, SEGMENTS: tl.constexpr):
     return right0, right1
 
 
+@triton.jit
+def pair_gradients(states, joints, g_states, g_edges, k, length, SEGMENTS: tl.constexpr):
+    """Of one chain: the gradients of its edges k, and of the two scores of its first state."""
+    last = length - 1
+    mu0, mu1, start0, start1 = _first_gains(states, g_states, g_edges, SEGMENTS)
+    left0, left1 = _before(joints, g_edges, mu0, mu1, start0, start1, k, last, SEGMENTS)
+    right0, right1 = _after(joints, g_edges, k, last, SEGMENTS)
+    m00, m01, m10, m11, g00, g01, g10, g11 = _gains(joints, g_edges, k, k < last, SEGMENTS)
+    mean = (g00 + g01) + (g10 + g11)
+    v00 = g00 + m00 * (left0 - mean + right0)
+    v01 = g01 + m01 * (left0 - mean + right1)
+    v10 = g10 + m10 * (left1 - mean + right0)
+    v11 = g11 + m11 * (left1 - mean + right1)
+    # The first state's marginal is the sum over its edges, and so is its gradient; with no edge it has its own.
+    alone = last <= 0
+    zero = tl.where(length > 0, tl.where(alone, mu0 * left0, v00 + v01), 0.0)
+    one = tl.where(length > 0, tl.where(alone, mu1 * left1, v10 + v11), 0.0)
+    return v00, v01, v10, v11, zero, one
+
+
 @triton.jit(do_not_specialize=["N"])
 def covariance_kernel(states, joints, lengths, g_states, g_edges, out_states, out_edges, N, SEGMENTS: tl.constexpr,
                       BLOCK: tl.constexpr):  # fmt: skip
@@ -271,19 +299,7 @@ def covariance_kernel(states, joints, lengths, g_states, g_edges, out_states, ou
         out_states += b * N if SEGMENTS else b * 2
     if g_states is not None:
         g_states += b * 2
-    mu0, mu1, start0, start1 = _first_gains(states, g_states, g_edges, SEGMENTS)
-    left0, left1 = _before(joints, g_edges, mu0, mu1, start0, start1, k, last, SEGMENTS)
-    right0, right1 = _after(joints, g_edges, k, last, SEGMENTS)
-    m00, m01, m10, m11, g00, g01, g10, g11 = _gains(joints, g_edges, k, k < last, SEGMENTS)
-    mean = (g00 + g01) + (g10 + g11)
-    v00 = g00 + m00 * (left0 - mean + right0)
-    v01 = g01 + m01 * (left0 - mean + right1)
-    v10 = g10 + m10 * (left1 - mean + right0)
-    v11 = g11 + m11 * (left1 - mean + right1)
-    # The first state's marginal is the sum over its edges, and so is its gradient; with no edge it has its own.
-    alone = last <= 0
-    zero = tl.where(length > 0, tl.where(alone, mu0 * left0, v00 + v01), 0.0)
-    one = tl.where(length > 0, tl.where(alone, mu1 * left1, v10 + v11), 0.0)
+    v00, v01, v10, v11, zero, one = pair_gradients(states, joints, g_states, g_edges, k, length, SEGMENTS)
     if SEGMENTS:
         lives = k < last
         tl.store(out_states + k * 0, one, mask=k == 0)

@@ -1,4 +1,4 @@
-"""Teachers: what their distributions cost a student, and that a student can learn from them alone."""
+"""Distillation: what the distributions of other models cost a student, and that it can learn from them alone."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from regard.teaching import load_teachers
 
 import regard
 from regard import RegardError
+from regard.distillation import load_distillation
 from regard.experiment import Experiment
 
 SMALL = ["encoder.size=24", "decoder.size=32", "encoder.embedding=16", "decoder.embedding=16"]
@@ -27,17 +27,17 @@ def test_the_cost_is_the_cross_entropy_to_the_mean_of_the_teachers(tmp_path: Pat
     for seed in (1, 2):
         fewer = [*PLAIN, "training.steps=3", f"training.seed={seed}"]
         regard.fit(pairs(80), run=tmp_path / f"teacher{seed}", overrides=fewer, device="cpu", quiet=True)
-    named = f"training.teachers=[{tmp_path}/teacher1, {tmp_path}/teacher2]"
+    named = f"training.distill={{from: [{tmp_path}/teacher1, {tmp_path}/teacher2], weight: 1.0}}"
     data = tmp_path / "teacher1" / "pairs.jsonl"
     experiment = Experiment.start(
         str(data),
         run=tmp_path / "student",
-        overrides=[*PLAIN, named, "training.teaching=1.0"],
+        overrides=[*PLAIN, named],
         device="cpu",
         quiet=True,
     )
     model, batch = experiment.model, experiment.dataset("train").batch([0, 1, 2])
-    model.network.teaching = load_teachers(model)
+    model.network.distillation = load_distillation(model)
     output = next(iter(model.spec.outputs))
     cost = model.network.train()(batch)[output]
 
@@ -67,14 +67,14 @@ def test_the_cost_is_the_cross_entropy_to_the_mean_of_the_teachers(tmp_path: Pat
 def test_a_student_learns_from_a_teacher_what_its_data_do_not_say(tmp_path: Path) -> None:
     longer = [*PLAIN, "training.epochs=14"]
     regard.fit(pairs(600), run=tmp_path / "teacher", overrides=longer, device="cpu", quiet=True)
-    named = [*longer, f"training.teachers={tmp_path}/teacher", "training.teaching=1.0"]
+    named = [*longer, f"training.distill={{from: {tmp_path}/teacher, weight: 1.0}}"]
     student = regard.fit(
         pairs(600, seed=5), run=tmp_path / "student", overrides=named, device="cpu", quiet=True
     )
     held_out = pairs(60, seed=9)
     answers = student.predict([word for word, _ in held_out])
     assert sum(answer.text == spelled for answer, (_, spelled) in zip(answers, held_out, strict=True)) >= 45
-    assert not any("teach" in name for name in student.network.state_dict())
+    assert not any("distill" in name for name in student.network.state_dict())
 
 
 def test_a_student_may_read_more_than_its_teachers_saw(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_student_may_read_more_than_its_teachers_saw(tmp_path: Path) -> None:
     student = regard.fit(
         other,
         run=tmp_path / "student",
-        overrides=[*fewer, f"training.teachers={tmp_path}/teacher"],
+        overrides=[*fewer, f"training.distill.from={tmp_path}/teacher"],
         device="cpu",
         quiet=True,
     )
@@ -97,11 +97,11 @@ def test_a_teacher_of_other_columns_is_refused(tmp_path: Path) -> None:
     fewer = [*PLAIN, "training.steps=1"]
     regard.fit(pairs(80), run=tmp_path / "teacher", overrides=fewer, device="cpu", quiet=True)
     source = next(iter(regard.load(tmp_path / "teacher", device="cpu").spec.inputs))
-    with pytest.raises(RegardError, match="is not this model's"):
+    with pytest.raises(RegardError, match=f"column '{source}' of this model has other pieces"):
         regard.fit(
             pairs(80),
             run=tmp_path / "student",
-            overrides=[*fewer, f"inputs.{source}.unit=byte", f"training.teachers={tmp_path}/teacher"],
+            overrides=[*fewer, f"inputs.{source}.unit=byte", f"training.distill.from={tmp_path}/teacher"],
             device="cpu",
             quiet=True,
         )
@@ -109,7 +109,7 @@ def test_a_teacher_of_other_columns_is_refused(tmp_path: Path) -> None:
         regard.fit(
             pairs(80),
             run=tmp_path / "pupil",
-            overrides=[*fewer, f"training.teachers={tmp_path}/nobody"],
+            overrides=[*fewer, f"training.distill.from={tmp_path}/nobody"],
             device="cpu",
             quiet=True,
         )

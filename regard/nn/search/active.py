@@ -1,0 +1,61 @@
+"""Active: the sources that are still being searched; the others have their outputs and have left the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import torch
+from torch import Tensor
+
+SHARE = 0.25
+"""Sources leave together, once they are this share of those that are left: each departure copies what remains."""
+
+
+@dataclass(frozen=True, eq=False)
+class Active:
+    """Some of the `total` sources a search began with.
+
+    rows      (B') int64, their numbers, in order
+    numbers   the same as integers
+    """
+
+    total: int
+    rows: Tensor
+    numbers: Sequence[int]
+
+    @staticmethod
+    def all(total: int, device: torch.device) -> Active:
+        return Active(total, torch.arange(total, device=device), range(total))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def worth_leaving(self, finished: int) -> bool:
+        """Whether so many finished sources should leave now."""
+        return finished > 0 and finished >= SHARE * len(self)
+
+    def select(self, kept: Tensor) -> Active:
+        """Those that stay, by their place among the active ones, (B'') int64."""
+        rows = self.rows.index_select(0, kept)
+        return Active(self.total, rows, rows.tolist())
+
+    def pick(self, tensor: Tensor) -> Tensor:
+        """(B, …) of all sources → (B', …) of the active ones."""
+        return tensor if len(self) == self.total else tensor.index_select(0, self.rows)
+
+    def restore(self, tensor: Tensor) -> Tensor:
+        """(B', …) of the active sources → (B, …) of all, zeros for those that have left."""
+        if len(self) == self.total:
+            return tensor
+        return tensor.new_zeros(self.total, *tensor.shape[1:]).index_copy_(0, self.rows, tensor)
+
+
+def over_time(steps: Sequence[tuple[Active, Tensor]]) -> Tensor:
+    """What each step gave its active sources, (B', K, …), as one tensor (B, K, T, …)."""
+    parts = [
+        active.restore(torch.stack([tensor for _, tensor in together], 2))
+        for active, together in groupby(steps, lambda step: step[0])
+    ]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, 2)

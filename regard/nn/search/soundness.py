@@ -1,0 +1,59 @@
+"""Soundness: scores with which a search cannot go on are an error that says where, why, and what to do."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.nn.search.active import Active
+
+
+def all_finite(numbers: Tensor) -> bool:
+    """Whether no number is NaN or infinite, at the price of a sum; False too where the sum overflows."""
+    return math.isfinite(float(numbers.sum()))
+
+
+def check_scores(normalizers: Tensor, alive: Tensor, step: int, active: Active) -> None:
+    """Raises where the logits of a hypothesis that goes on hold NaN or +inf.
+
+    normalizers   (B', K) log Σ exp of the step's logits, before limits
+    alive         (B', K) which hypotheses go on
+    """
+    broken = alive & ~(normalizers < torch.inf)
+    if bool(broken.any()):
+        raise RegardError(
+            "the model's scores are not finite: the weights may be damaged or training diverged.",
+            where=_place(broken.any(1), step, active),
+            fix="Load another checkpoint, or train again with a lower learning rate or gradient clipping.",
+        )
+
+
+def check_choices(scores: Tensor, alive: Tensor, step: int, active: Active) -> None:
+    """Raises where a hypothesis that goes on had nothing to choose; scores (B', K) of what was chosen."""
+    stuck = alive & ~scores.isfinite()
+    if bool(stuck.any()):
+        raise _no_choice(_place(stuck.any(1), step, active))
+
+
+def check_outputs(scores: Tensor) -> None:
+    """Raises where a source has no output; scores (B) of the best one."""
+    missing = scores == -torch.inf
+    if bool(missing.any()):
+        raise _no_choice(f"search, row {int(missing.nonzero()[0]) + 1} of the batch")
+
+
+def _place(rows: Tensor, step: int, active: Active) -> str:
+    row = active.numbers[int(rows.nonzero()[0])]
+    return f"search, row {row + 1} of the batch, token {step + 1}"
+
+
+def _no_choice(place: str) -> RegardError:
+    return RegardError(
+        "no choice is possible: the model excludes every token that the limits allow.",
+        where=place,
+        fix="Raise max_length, lower min_length or change the prefix. Where there are no such limits, check the "
+        "decoder: until END is chosen, some choice must have a finite score.",
+    )
