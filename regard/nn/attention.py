@@ -14,6 +14,7 @@ from regard.nn.memory import Memory
 from regard.nn.products import weighted_sums
 from regard.nn.scores import AnyScore, AttentionScore, make_score
 from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_selection, rows_at
+from regard.nn.symbols import LookSymbols
 from regard.parts import Mistakes, NotNegative, Plan, names, part
 
 
@@ -97,14 +98,12 @@ class Attention(nn.Module):
         )
 
     @classmethod
-    def equations(cls, options: Any, query: str) -> str:
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         """Score, select, read, as they are computed."""
         select = options.select.part
-        chosen, read = select.equation(options.select, query), select.read_equation(options.select)
-        if not select.learns:
-            return f"{chosen}   {read}"
-        score = options.score.part.equation(options.score, query, "h_j")
-        return f"e_tj = {score}   {chosen}   {read}"
+        scored = options.score.part.equations(options.score, look) if select.learns else []
+        chosen = select.equations(options.select, look)
+        return [*scored, *chosen, *select.read_equations(options.select, look)]
 
     def keys(self, memory: Memory) -> Tensor:
         """(B, S, A): the memory as the score wants to see it, computed once per sequence."""

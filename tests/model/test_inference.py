@@ -132,9 +132,9 @@ def test_the_true_label_among_the_first_two_of_two() -> None:
 
 def test_the_board_writes_the_equations() -> None:
     found = answers(spec("projective"))
-    assert any("memory [h_j; Σ_r p(r → j) h_r]" in line for line in found["encoder"])
-    assert any("read by the encoder of first" in line for line in found["encoder"])
-    assert any("attend: e_ij = F a_i·F b_j / √D" in line for line in found["decoder"])
+    assert "g_j = [h_j; f_j]     — each position beside its soft parent" in found["encoder"]
+    assert any("read as first is" in line for line in found["encoder"])
+    assert any(line.startswith("e_jj′ = F_y a_j·F_y c_j′ / √") for line in found["decoder"])
 
 
 @pytest.mark.parametrize(

@@ -227,10 +227,10 @@ def test_the_board_and_the_errors_of_the_spec() -> None:
     board = "\n".join(line for lines in answers(spec).values() for line in lines)
     for words in (
         "forward algorithm",
-        "not bio have p = 0",
+        "−∞ where bio does not allow it",
         "matrix-tree",
-        "argmax Σ_j p(head(j), j)",
-        "16 from its characters",
+        "the highest expected number of right heads",
+        "χ_j of 16 from the characters",
     ):
         assert words in board
 

@@ -50,9 +50,10 @@ def test_coverage_needs_a_selection_that_learns() -> None:
 def test_the_board_writes_what_draws_and_coverage_add() -> None:
     spec = Spec.parse(yaml.safe_load(TEXT), overrides=["attention.select=hard", "attention.coverage=2"])
     board = " ".join(" ".join(lines) for lines in answers(spec).values())
-    assert "z_t ~ α_t" in board and "written with the mode" in board
-    assert "+ 2 · Σ_j (1 − Σ_t α_tj)²" in board and "0.002 · Σ_t H(α_t)" in board
-    assert "0.1 · Σ_t (−log p(y_t… | z) − b) log α_tz" in board
+    assert "z_t = argmax_j(α_tj)     — in training drawn from α_t" in board and "c_t = h_{z_t}" in board
+    assert "+ 2 Σ_j (1 − Σ_t α_tj)²" in board and "0.002 Σ_t H(α_t)" in board
+    assert "0.1 Σ_t (C_t − b) log(α_{t,z_t}) where z_t is drawn" in board
+    assert "what the words from t on cost" in board
     assert "z_t is drawn in a row with probability 0.5, else c_t = Σ_j α_tj h_j" in board
 
 
@@ -67,4 +68,4 @@ def test_the_board_credits_a_draw_that_does_not_last_with_its_own_word() -> None
     changes = ["attention.select=hard", "attention.state=current", "attention.feed=false"]
     spec = Spec.parse(yaml.safe_load(TEXT), overrides=changes)
     board = " ".join(" ".join(lines) for lines in answers(spec).values())
-    assert "0.1 · Σ_t (−log p(y_t | z) − b) log α_tz" in board
+    assert "what word t costs" in board

@@ -31,11 +31,11 @@ def test_a_sound_is_read_by_a_pyramidal_encoder_by_default() -> None:
 
 def test_the_board_says_how_it_listens() -> None:
     board = answers(spec(encoder={"cell": "gru", "layers": 3, "reductions": 2}))
-    assert "log-mel" in board["data"][0]
-    assert any("pairs [h_2j; h_2j+1], 2 times" in line for line in board["encoder"])
-    assert any("F * α_{t−1}" in line and "V f_tj" in line for line in board["decoder"])
+    assert "log-mel" in board["data"][1]
+    assert "x_lm = [h_{l−1,2m−1}; h_{l−1,2m}]     for l > 1" in board["encoder"]
+    assert any("V_a f_tj" in line for line in board["decoder"])
     plain = answers(spec(encoder={"layers": 2, "reductions": 0}))["encoder"]
-    assert not any("pairs" in line for line in plain)
+    assert not any("2m" in line for line in plain)
 
 
 @pytest.mark.parametrize(

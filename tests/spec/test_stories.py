@@ -70,8 +70,8 @@ def test_a_decoder_that_writes_step_by_step_cannot_choose_facts() -> None:
 
 def test_the_board_tells_hops_from_the_chain() -> None:
     hops, chain = (answers(zoo.find(name)) for name in ("facts", "facts-structured"))
-    assert any("u_{k+1} = H u_k + o_k" in line for line in hops["decoder"])
-    assert any("θ_k[i, j]" in line for line in chain["decoder"])
+    assert any("u_k = H_y u_{k−1} + o_{k−1}" in line for line in hops["decoder"])
+    assert any("θ_k(i, j)" in line for line in chain["decoder"])
     assert not any("teacher forcing" in line for line in chain["algorithm"])
 
 

@@ -21,7 +21,7 @@ from regard.nn.cells.cell import Cell, TorchRecurrence
 from regard.parts import register
 
 Update = Literal["torch", "cho"]
-UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ {state}", "cho": "z ⊙ n + (1 − z) ⊙ {state}"}
+UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ h", "cho": "z ⊙ n + (1 − z) ⊙ h"}
 
 
 @register("cell", "gru")
@@ -41,10 +41,12 @@ class GRUCell(Cell):
         self.update = update
 
     @classmethod
-    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+    def equations(cls, options: Any, mark: str) -> list[str]:
         return [
-            f"gru: r, z = σ(W {inputs} + U {state} + b)   n = tanh(W {inputs} + b + r ⊙ (U {state} + c))   "
-            f"{state}' = {UPDATES[options.update].format(state=state)}"
+            f"gru_{mark}(h, x) = {UPDATES[options.update]}",
+            f"    r = σ(W_r{mark} x + b_r{mark} + U_r{mark} h + c_r{mark})",
+            f"    z = σ(W_z{mark} x + b_z{mark} + U_z{mark} h + c_z{mark})",
+            f"    n = tanh(W_n{mark} x + b_n{mark} + r ⊙ (U_n{mark} h + c_n{mark}))",
         ]
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -22,16 +22,21 @@ class LSTMCell(Cell):
     """Its state is [h; c]."""
 
     gates = 4
+    carries = True
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)
         self.state_size = 2 * size
 
     @classmethod
-    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+    def equations(cls, options: Any, mark: str) -> list[str]:
         return [
-            f"lstm: i, f, o = σ(W {inputs} + U {state} + b)   g = tanh(W {inputs} + U {state} + b)   "
-            f"c' = f ⊙ c + i ⊙ g   {state}' = o ⊙ tanh(c')"
+            f"lstm_{mark}(h, m, x) = (o ⊙ tanh(m′), m′)",
+            f"    i = σ(W_i{mark} x + b_i{mark} + U_i{mark} h + c_i{mark})",
+            f"    f = σ(W_f{mark} x + b_f{mark} + U_f{mark} h + c_f{mark})",
+            f"    g = tanh(W_g{mark} x + b_g{mark} + U_g{mark} h + c_g{mark})",
+            f"    o = σ(W_o{mark} x + b_o{mark} + U_o{mark} h + c_o{mark})",
+            "    m′ = f ⊙ m + i ⊙ g",
         ]
 
     def torch_recurrence(self) -> TorchRecurrence | None:

@@ -14,6 +14,7 @@ from regard import parts
 from regard.errors import RegardError
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
 from regard.prediction import Prediction
 
@@ -132,13 +133,13 @@ class Decoder(nn.Module):
         return options.over or tuple(plan.encoder)
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        """What it computes, as `regard describe` prints it."""
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        """What it computes, as `regard describe` prints it, from memories that are written so."""
         raise NotImplementedError
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        """What it is trained for."""
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        """What it is trained for: `loss = …` for one row of data."""
         raise NotImplementedError
 
     @classmethod

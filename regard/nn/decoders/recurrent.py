@@ -15,9 +15,9 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.cells import AnyCell
-from regard.nn.decoders import at_once, fused, fused_step, graphed
+from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.label import check_over, guide_line
+from regard.nn.decoders.label import check_over
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined
@@ -32,6 +32,7 @@ from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
+from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Count, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
@@ -178,49 +179,12 @@ class RecurrentDecoder(StepwiseDecoder):
         return super().reads_summaries(options, name, plan) if set(options.ways) - {"attention"} else ()
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        current = any(one.state == "current" for one in options.attention)
-        inputs = ["e(y_{t−1})"]
-        if "every-step" in options.ways:
-            inputs.append("h")
-        feeds = all(one.feed for one in options.attention)
-        if options.attention and (feeds or not current):
-            inputs.append("ŝ_{t−1}" if current else "c_t")
-        joined_inputs = f"[{'; '.join(inputs)}]" if len(inputs) > 1 else inputs[0]
-        first = "s_0 = tanh(W h + b), h the summary" if "start" in options.ways else "s_0 learned"
-        lines = [f"{first}   s_t = {options.cell.type}(s_{{t−1}}, {joined_inputs})"]
-        lines += options.cell.part.equations(options.cell, "s", "x")
-        for one in options.attention:
-            over = f"over {one.over}: " if len(options.attention) > 1 else ""
-            lines.append(over + Attention.equations(one, "s_t" if current else "s_{t−1}"))
-        read = ["s_t", *(["c_t"] if options.attention else []), *(["e(y_{t−1})"] if options.deep else [])]
-        if options.deep or current:
-            lines.append(f"ŝ_t = tanh(W [{'; '.join(read)}] + b)   p(y_t) = softmax(V ŝ_t + b)")
-        else:
-            lines.append("p(y_t) = softmax(V s_t + b)")
-        notes = [f"{options.size} units", f"e(y) of {options.embedding}"]
-        if options.layers > 1:
-            notes.insert(0, f"{options.layers} layers")
-        if options.residual:
-            notes.append("residual")
-        if options.tie != "none":
-            notes.append("V is the embedding" + (" of both sides" if options.tie == "all" else ""))
-        if options.dropout:
-            notes.append(f"dropout {options.dropout}")
-        return [*lines, ", ".join(notes)]
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return recurrent_board.lines(options, memories)
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        line = "−Σ_t log p(y_t | y_<t, x), mean over the target tokens"
-        if options.label_smoothing:
-            line += f", label smoothing {options.label_smoothing}"
-        for one in options.attention:
-            line += guide_line(one)
-            if one.coverage:
-                line += f"   + {one.coverage:g} · Σ_j (1 − Σ_t α_tj)²"
-            lasting = one.state == "previous" or one.feed
-            line += one.select.part.loss_terms(one.select, lasting=lasting)
-        return line
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return recurrent_board.loss_lines(options, memories)
 
     @classmethod
     def board_algorithm(cls, options: Any) -> list[str]:

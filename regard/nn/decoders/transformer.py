@@ -24,22 +24,30 @@ from regard.errors import RegardError
 from regard.nn.decoders.decoder import Source, Truth
 from regard.nn.decoders.objective import Distilled
 from regard.nn.decoders.output import Output
-from regard.nn.decoders.stepwise import StepwiseDecoder, previous_tokens
+from regard.nn.decoders.stepwise import StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.encoders.transformer import (
+    NORM_LINE,
     FeedForward,
+    HeadsSymbols,
     MultiHead,
     Norm,
     Positions,
     PositionVectors,
     Residual,
+    around,
     check_heads,
+    feed,
+    first_line,
+    normed,
+    sizes_line,
 )
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.search import Hypotheses
 from regard.nn.selections import rows_at
 from regard.nn.stepping import Step
+from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Count, Dropout, Mistakes, Plan, Size, register
@@ -225,23 +233,46 @@ class TransformerDecoder(StepwiseDecoder):
         return ()
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        steps = ("attend(·; x_1 … x_t)", "attend(·; h)", "W₂ relu(W₁ · + b₁) + b₂")
-        around = "x ← x + {}(norm(x))" if options.norm == "pre" else "x ← norm(x + {}(x))"
-        tied = ", V is the embedding" if options.tie != "none" else ""
-        dropout = f", dropout {options.dropout}" if options.dropout else ""
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        norm, last = options.norm, options.layers
+        before = norm == "pre"
+        itself = HeadsSymbols(
+            options, "u_ℓt", "u_ℓυ", "t", "υ", "ℓ", "k", letters=("ρ", "β", "n"), mark="y", where="υ ≤ t"
+        )
+        looks = [
+            HeadsSymbols(
+                options,
+                "q_ℓt",
+                memory.values,
+                "t",
+                memory.index,
+                "ℓ",
+                "k",
+                (f"e{prime}", f"α{prime}", "c"),
+                f"a{prime}",
+            )
+            for memory, prime in ((one, "′" * place) for place, one in enumerate(memories.values()))
+        ]
+        state, weights = f"s_{last}t", "V_y" if options.tie == "none" else "E_y"
         return [
-            "x_t = √D e(y_{t−1}) + p_t   " + "   ".join(around.format(f"[{step}]") for step in steps),
-            "attend(x; m) = O [head_1; …; head_H] + o   head_k = Σ_j softmax_j(Q_k x·K_k m_j / √d) V_k m_j",
-            "p(y_t) = softmax(V x_t + b)",
-            f"{options.layers} layers of {options.size} features, {options.heads} heads, feed-forward of "
-            f"{options.hidden or 4 * options.size}, {options.positions} positions{tied}{dropout}",
+            f"t = 1 … T, υ = 1 … T, ℓ = 1 … {last}, k = 1 … {options.heads}     — k: the heads",
+            first_line("s_0t", "E_y[y_{t−1}]", options.embedding, options, "s", "t"),
+            f"u_ℓt = {normed('s_{ℓ−1,t}', 'y1ℓ') if before else 's_{ℓ−1,t}'}",
+            *itself.lines(),
+            f"v_ℓt = {around('s_{ℓ−1,t}', itself.together(), 'y1ℓ', norm)}     — from the output so far",
+            f"q_ℓt = {normed('v_ℓt', 'y2ℓ') if before else 'v_ℓt'}",
+            *_over_all(looks),
+            f"z_ℓt = {around('v_ℓt', looks[0].together(), 'y2ℓ', norm)}",
+            f"s_ℓt = {around('z_ℓt', feed('z_ℓt', 'ℓ', 'y3ℓ', norm, 'y'), 'y3ℓ', norm)}",
+            f"p(y_t) = softmax({weights} {f'layernorm({state}, g_y, c_y)' if before else state} + b_y)",
+            *([f"E_y = {next(iter(memories.values())).embedding}"] if options.tie == "all" else []),
+            NORM_LINE,
+            sizes_line(options),
         ]
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        line = "−Σ_t log p(y_t | y_<t, x), mean over the target tokens"
-        return line + (f", label smoothing {options.label_smoothing}" if options.label_smoothing else "")
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return [f"loss = {likelihood(options.label_smoothing)} / T     — mean over the target tokens"]
 
     @classmethod
     def board_algorithm(cls, options: Any) -> list[str]:
@@ -410,6 +441,20 @@ class TransformerDecoder(StepwiseDecoder):
             x = layer.second(x, layer.over(asked, prepared, mask[:, None, None]))
             x = layer.third(x, layer.feed(layer.third.enter(x)))
         return found
+
+
+def _over_all(looks: Sequence[HeadsSymbols]) -> list[str]:
+    """One softmax over the positions of all memories, and what is read."""
+    if len(looks) == 1:
+        return looks[0].lines()
+    total = " + ".join(f"Σ_{look.over} exp({look.energy})" for look in looks)
+    reads = " + ".join(f"Σ_{look.over} {look.weight} {look.projected('V', look.key)}" for look in looks)
+    return [
+        *(look.energy_line() for look in looks),
+        f"Z_ℓkt = {total}     — one softmax over the positions of all inputs",
+        *(f"{look.weight} = exp({look.energy}) / Z_ℓkt" for look in looks),
+        f"{looks[0].read} = {reads}",
+    ]
 
 
 def _imposed(memories: Mapping[str, Memory], names: Sequence[str]) -> Tensor | None:

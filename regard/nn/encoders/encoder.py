@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan
 
 
@@ -40,8 +41,18 @@ class Encoder(nn.Module):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        """What it computes, as `regard describe` prints it."""
+        """What it computes, as `regard describe` prints it: the lines that end in what `symbols` names."""
         raise NotImplementedError
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        """How its lines write the memory: h_j, j = 1 … S, and the summary h, unless it says otherwise."""
+        return MemorySymbols()
+
+    @classmethod
+    def borrowed(cls, options: Any) -> Mapping[str, str]:
+        """{symbol: input}: the symbols of its lines that are the embedding of another input."""
+        return {}
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

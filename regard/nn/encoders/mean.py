@@ -8,7 +8,13 @@ from torch import Tensor
 
 from regard.data.batch import Tokens
 from regard.nn.embedding import TokenVectors, check_dropout
-from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
+from regard.nn.encoders.text import (
+    TextEncoder,
+    build_word_embedding,
+    embedding_note,
+    parents_lines,
+    word_vector,
+)
 from regard.nn.memory import Memory
 from regard.parts import Mistakes, Plan, register
 
@@ -48,8 +54,18 @@ class MeanEncoder(TextEncoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        scale = "√D " if options.scaled else ""
-        return [f"h_j = {scale}e(x_j); summary mean of h; {embedding_note(options)}", *parents_lines(options)]
+        scale = f"√{cls.width(options)} " if options.scaled else ""
+        return [
+            "j = 1 … S",
+            f"h_j = {scale}{word_vector(options)}",
+            "h = Σ_j h_j / S     — the summary",
+            f"— {embedding_note(options)}",
+            *parents_lines(options, cls.written_gain(options)),
+        ]
+
+    @classmethod
+    def written_gain(cls, options: Any) -> int:
+        return 1 if options.scaled else cls.width(options) or 1
 
     def __init__(self, embedding: TokenVectors, *, scaled: bool = False) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ class SharedEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        return [f"read by the encoder of {options.of}, the same weights"]
+        return [f"j = 1 … S     — read as {options.of} is, by the same equations and weights"]
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

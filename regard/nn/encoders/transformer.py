@@ -15,6 +15,7 @@ are computed beside them where a trace asks for them.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -23,8 +24,15 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.mean import masked_mean
-from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
+from regard.nn.encoders.text import (
+    TextEncoder,
+    build_word_embedding,
+    embedding_note,
+    parents_lines,
+    word_vector,
+)
 from regard.nn.memory import Memory
+from regard.nn.symbols import side_by_side
 from regard.parts import Count, Mistakes, Plan, Size, register
 
 Positions = Literal["sinusoidal", "learned"]
@@ -203,12 +211,22 @@ class TransformerEncoder(TextEncoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
+        before, last = options.norm == "pre", options.layers
+        looks = HeadsSymbols(options, "x_lj", "x_lm", "j", "m", "l", "η", letters=("ε", "π", "f"))
+        written = word_vector(options)
+        characters = 0 if options.characters is None else options.characters.size
+        width = options.embedding + characters
         return [
-            "x_j = √D e(w_j) + p_j   head_kj = Σ_m softmax_m(Q_k x_j·K_k x_m / √d) V_k x_m, k = 1 … H",
-            layer_line(options.norm),
-            f"{options.layers} layers of {options.size} features, {options.heads} heads, feed-forward of "
-            f"{options.hidden or 4 * options.size}, {options.positions} positions; {embedding_note(options)}; "
-            "summary mean of h",
+            f"j = 1 … S, m = 1 … S, l = 1 … {last}, η = 1 … {options.heads}     — η: the heads",
+            first_line("h_0j", written, width, options, "x", "j"),
+            f"x_lj = {normed('h_{l−1,j}', 'al') if before else 'h_{l−1,j}'}",
+            *looks.lines(),
+            f"r_lj = {around('h_{l−1,j}', looks.together(), 'al', options.norm)}",
+            f"h_lj = {around('r_lj', feed('r_lj', 'l', 'fl', options.norm), 'fl', options.norm)}",
+            f"h_j = {normed(f'h_{last}j', 'z') if before else f'h_{last}j'}",
+            "h = Σ_j h_j / S     — the summary",
+            NORM_LINE,
+            sizes_line(options) + f", {embedding_note(options)}",
             *parents_lines(options),
         ]
 
@@ -260,13 +278,98 @@ class TransformerEncoder(TextEncoder):
         return found
 
 
-def layer_line(norm: Norm) -> str:
-    """How a layer puts its steps together."""
-    if norm == "pre":
-        return (
-            "x ← x + O [head_1; …; head_H](norm(x)) + o   x ← x + W₂ relu(W₁ norm(x) + b₁) + b₂   h = norm(x)"
-        )
-    return "x ← norm(x + O [head_1; …; head_H](x) + o)   x ← norm(x + W₂ relu(W₁ x + b₁) + b₂)   h = x"
+NORM_LINE = "layernorm(x, g, b) = g ⊙ (x − mean(x)) / √(mean((x − mean(x))²) + 0.00001) + b"
+
+
+@dataclass(frozen=True)
+class HeadsSymbols:
+    """How the heads of a layer are written: energies ε_lηjm, weights π_lηj, what is read f_lηj.
+
+    query, key   what asks and what is looked at, with the indices `at` and `over`
+    layer, head  the indices of layers and heads
+    mark         below the weights, before those of layer and head
+    where        the positions that may be looked at, where not all may: `υ ≤ t`
+    """
+
+    options: Any
+    query: str
+    key: str
+    at: str
+    over: str
+    layer: str
+    head: str
+    letters: tuple[str, str, str]
+    mark: str = ""
+    where: str = ""
+
+    @property
+    def energy(self) -> str:
+        return f"{self.letters[0]}_{self.layer}{self.head}{self.at}{self.over}"
+
+    @property
+    def weight(self) -> str:
+        return f"{self.letters[1]}_{self.layer}{self.head}{self.at}{self.over}"
+
+    @property
+    def read(self) -> str:
+        return f"{self.letters[2]}_{self.layer}{self.head}{self.at}"
+
+    def projected(self, letter: str, what: str) -> str:
+        """`(Q_lη x_lj + b_Qlη)`; what asks is the same for all memories."""
+        mark = self.mark.strip("′") if letter == "Q" else self.mark
+        below = f"{mark}{self.layer}{self.head}"
+        return f"({letter}_{below} {what} + b_{letter}{below})"
+
+    def energy_line(self) -> str:
+        scale = self.options.size // self.options.heads
+        asked, found = self.projected("Q", self.query), self.projected("K", self.key)
+        return f"{self.energy} = {asked}·{found} / √{scale}"
+
+    def lines(self) -> list[str]:
+        below = f"{{{self.over}: {self.where}}}" if self.where else self.over
+        weights = f"{self.letters[1]}_{self.layer}{self.head}{self.at}"
+        return [
+            self.energy_line(),
+            f"{weights} = softmax_{below}({self.energy})",
+            f"{self.read} = Σ_{self.over} {self.weight} {self.projected('V', self.key)}",
+        ]
+
+    def together(self) -> str:
+        """What all heads read, in the features of a position."""
+        below, heads = f"{self.mark}{self.layer}", self.options.heads
+        reads = [f"{self.letters[2]}_{self.layer}{head}{self.at}" for head in range(1, heads + 1)]
+        whole = side_by_side(reads if heads < 3 else [reads[0], "…", reads[-1]])
+        return f"O_{below} {whole} + b_O{below}"
+
+
+def first_line(symbol: str, word: str, width: int, options: Any, mark: str, place: str) -> str:
+    """What a position begins with: the vector of its unit and where it is."""
+    vector = f"√{width} {word}" if width == options.size else f"√{width} W_{mark} {word} + b_{mark}"
+    if options.positions == "learned":
+        return f"{symbol} = {vector} + P_{mark}[min({place}, {LEARNED_POSITIONS})]     — P_{mark}: learned"
+    waves = "sines and cosines of waves of several lengths"
+    return f"{symbol} = {vector} + P_{mark}[{place}]     — P_{mark}: {waves}"
+
+
+def normed(what: str, below: str) -> str:
+    return f"layernorm({what}, g_{below}, b_{below})"
+
+
+def around(what: str, found: str, below: str, norm: Norm) -> str:
+    """A residual connection, normalized behind it where that is not done before."""
+    return f"{what} + {found}" if norm == "pre" else normed(f"{what} + {found}", below)
+
+
+def feed(what: str, layer: str, below: str, norm: Norm, mark: str = "") -> str:
+    """The feed-forward network, of what a residual connection lets it see."""
+    seen, own = normed(what, below) if norm == "pre" else what, f"{mark}{layer}"
+    return f"B_{own} relu(A_{own} {seen} + b_A{own}) + b_B{own}"
+
+
+def sizes_line(options: Any) -> str:
+    dropout = f", dropout {options.dropout}" if options.dropout else ""
+    hidden = options.hidden or 4 * options.size
+    return f"— {options.size} features, {hidden} in the feed-forward networks{dropout}"
 
 
 def check_heads(options: Any, mistakes: Mistakes) -> None:

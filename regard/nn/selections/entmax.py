@@ -17,6 +17,7 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.nn.selections.selection import NOTHING, Given, Selection, by_query
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 HALVINGS = {torch.float64: 60}
@@ -38,9 +39,10 @@ class Entmax(Selection):
         self.alpha = alpha
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        power, factor = f"{1 / (options.alpha - 1):g}", f"{options.alpha - 1:g}"
-        return f"α_tj = max({factor} e_tj − τ_t, 0)^{power}, τ_t such that Σ_j α_tj = 1"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        power, factor = 1 / (options.alpha - 1), f"{options.alpha - 1:.12g}"
+        what = f"max({factor} {look.energy} − τ, 0)^{power:g}, τ such that the sum is 1"
+        return [f"{look.weights} = entmax_{look.below}({look.energy}, {options.alpha:.12g})     — {what}"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         return entmax(scores, by_query(mask), self.alpha)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from regard.nn.selections.selection import NOTHING, Given, Selection, by_query
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -23,8 +24,9 @@ class Sparsemax(Selection):
     """The distribution nearest to the scores, with true zeros."""
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "α_tj = max(e_tj − τ_t, 0), τ_t such that Σ_j α_tj = 1"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        what = f"max({look.energy} − τ, 0), τ such that the sum is 1"
+        return [f"{look.weights} = sparsemax_{look.below}({look.energy})     — {what}"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         return sparsemax(scores, by_query(mask))

@@ -16,10 +16,14 @@ from regard.nn.memory import Memory
 from regard.parts import Dropout, Mistakes, Plan, register
 
 POSITIONS = {
-    "none": "",
-    "coordinates": "   h_s ← [h_s; x_s; y_s], where it is in the image",
-    "learned": "   h_s ← h_s + r[row of s] + c[column of s]",
+    "none": ("G[j]", ""),
+    "coordinates": (
+        "[G[j]; λ_j]",
+        "     — λ_j: the middle of place j, −1 … 1 from left to right and from top to bottom",
+    ),
+    "learned": ("G[j] + R_x[ρ_j] + C_x[χ_j]", "     — ρ_j, χ_j: the row and the column of place j"),
 }
+"""What stands at a place of the memory, and what its symbols are."""
 
 
 @register("encoder", "image")
@@ -90,9 +94,17 @@ class ImageEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        network, features = options.network.part.board(options.network)
-        rows = "   h_rc ← [→g_rc; ←g_rc], g along the columns c of each row r" if options.rows else ""
-        return [network, features + POSITIONS[options.position] + rows]
+        network = options.network.part
+        placed, note = POSITIONS[options.position]
+        dropout = [f"— dropout {options.dropout}"] if options.dropout else []
+        return [
+            "j = 1 … S",
+            network.pixel_line(options.network, ""),
+            *network.board(options.network, "x", "", "h"),
+            f"{'v' if options.rows else 'h'}_j = {placed}{note}",
+            *(Rows.board() if options.rows else []),
+            *dropout,
+        ]
 
     mean: Tensor
     std: Tensor
