@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.experiment import fit
     from regard.model import Model, load
+    from regard.parts import register
     from regard.prediction import Prediction
     from regard.spec import Spec
     from regard.trace import Trace
@@ -30,6 +31,7 @@ _HOMES = {
     "Trace": "regard.trace",
     "fit": "regard.experiment",
     "load": "regard.model",
+    "register": "regard.parts",
 }
 _ROOMS = (
     "data",
@@ -38,6 +40,7 @@ _ROOMS = (
     "metrics",
     "model",
     "nn",
+    "parts",
     "spec",
     "structures",
     "trace",
@@ -46,7 +49,7 @@ _ROOMS = (
     "zoo",
 )
 
-__all__ = ["Model", "Prediction", "RegardError", "Spec", "Trace", "__version__", "fit", "load"]
+__all__ = ["Model", "Prediction", "RegardError", "Spec", "Trace", "__version__", "fit", "load", "register"]
 
 
 def __getattr__(name: str) -> Any:

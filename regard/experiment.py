@@ -13,20 +13,20 @@ from regard.data.readers.opening import kind
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metrics, evaluate
-from regard.files import write_text
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
-from regard.model.store import COLUMNS, SPEC, read_columns, versions, write_columns
+from regard.model.model import DEFAULT_BATCH_COST
+from regard.model.store import COLUMNS, read_columns, versions, write_columns
 from regard.pairs import is_data_file, pairs_spec
 from regard.run import RunFolder
 from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
+from regard.spec.saved import load_spec, write_spec
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
-DEFAULT_BATCH_COST = 4000
 WITH_HEADERS = (".tsv", ".tab", ".csv")
 
 
@@ -93,7 +93,7 @@ class Experiment:
         """Go on with an interrupted run; overrides may prolong it."""
         folder = RunFolder.resume(run)
         try:
-            spec = Spec.load(folder.path / SPEC, overrides)
+            spec = load_spec(folder.path, overrides)
         except BaseException:
             folder.close()
             raise
@@ -130,7 +130,7 @@ class Experiment:
         if process_rank() == 0:
             self._prepare()
             write_columns(self.folder.work / COLUMNS, self.columns)
-            write_text(self.folder.work / SPEC, self.spec.to_yaml())
+            write_spec(self.folder.work, self.spec)
         monitor = self.model.searching(method="greedy", n_best=1)
         result = fit_network(
             self.model.network,
@@ -204,8 +204,8 @@ class Experiment:
             f"{name} {column.size:,}" for name, column in self.columns.items() if hasattr(column, "size")
         )
         self.console.print(
-            f"[bold]{self.spec.name or self.run.name}[/bold]: {len(train):,} rows to train on, {len(dev):,} for dev; "
-            f"vocabularies: {sizes}",
+            f"[bold]{self.spec.name or self.run.name}[/bold]: {len(train):,} rows to train on, {len(dev):,} for dev"
+            + (f"; vocabularies: {sizes}" if sizes else ""),
             highlight=False,
         )
         self._tell_first_line(train, dev)
@@ -275,7 +275,7 @@ def _run_name(what: str, spec: Spec) -> str:
 
 
 def fit(
-    data: str | Path | Sequence[Any],
+    data: str | Path | Spec | Sequence[Any],
     *,
     spec: str | Path | None = None,
     run: str | Path | None = None,
@@ -290,11 +290,16 @@ def fit(
         model = regard.fit([("cat", "K AE T"), …], overrides=["training.epochs=3"])
         model = regard.fit("train.tsv", spec="my.yaml")     # the spec's model on these data
         model = regard.fit("reverse")                       # a system of the zoo
+        model = regard.fit(regard.Spec(inputs=…, data=…))   # a spec written in Python
 
     run         the folder everything is kept in; default: runs/NAME
     overrides   `key.path=value`, as with --set
     """
     changes = list(overrides)
+    if isinstance(data, Spec):
+        described = data.changed(*changes)
+        kept = RunFolder.start(run or Path("runs") / (described.name or "model"), overwrite=overwrite)
+        return Experiment(described, kept, device=device, quiet=quiet).train()
     if isinstance(data, str | Path):
         what, changes = _with_spec(str(data), spec, changes)
         folder = None if run is None else Path(run)

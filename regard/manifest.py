@@ -19,7 +19,7 @@ from regard.files import sweep, write_text
 from regard.version import __version__
 
 MANIFEST = "manifest.json"
-MODEL_FILES = ("spec.yaml", "columns.json", "model.safetensors", "metrics.json", "card.md")
+MODEL_FILES = ("spec.yaml", "columns.json", "model.safetensors", "metrics.json", "card.md", "parts.json")
 STATE_FILE = "state/training.safetensors"
 RUN_FILES = (
     *MODEL_FILES,

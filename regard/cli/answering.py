@@ -166,6 +166,7 @@ def score_pairs(
         pairs = ((row[source], row[target]) for row in open_files(model.spec, [str(file)]))
     else:
         raise RegardError("no pair to score.", fix="Give a source and a target, or --file PAIRS.tsv")
+    stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())
     total, units = 0.0, 0
     pairs = iter(pairs)
     with written(output) as stream:
@@ -173,10 +174,10 @@ def score_pairs(
             for (source, target), found in zip(
                 chunk, model.score([s for s, _ in chunk], [t for _, t in chunk]), strict=True
             ):
-                count = len(found.trace.output) if found.trace else 1
+                count = len(found.trace.output) if stepwise and found.trace else 1
                 total, units = total + found.score, units + count
-                print(
-                    f"{found.score:.4f}\t{math.exp(-found.score / count):.4f}\t{source}\t{target}",
-                    file=stream,
-                )
-    print(f"perplexity {math.exp(-total / max(units, 1)):.4f} over {units:,} units", file=sys.stderr)
+                perplexity = f"\t{math.exp(-found.score / count):.4f}" if stepwise else ""
+                print(f"{found.score:.4f}{perplexity}\t{source}\t{target}", file=stream)
+    mean = total / max(units, 1)
+    told = f"perplexity {math.exp(-mean):.4f}" if stepwise else f"mean log p {mean:.4f}"
+    print(f"{told} over {units:,} {'units' if stepwise else 'rows'}", file=sys.stderr)

@@ -11,7 +11,6 @@ from rapidfuzz.distance import Levenshtein
 
 from regard.cli.answering import load
 from regard.data import Dataset
-from regard.data.columns import TextColumn
 from regard.evaluation import open_dataset, references
 from regard.inspect import Example
 from regard.model import Model
@@ -91,7 +90,7 @@ def _likeness(written: str, true: Sequence[str]) -> float:
 
 def _known_places(model: Model, dataset: Dataset, output: str, row: int, trace: Trace) -> Trace:
     """Without the true places of words that were not written: those of a step are of the word that belongs there."""
-    if not trace.truth or not isinstance(model.columns[output], TextColumn):
+    if not trace.truth or not model.network.decoders[output].stepwise:
         return trace
     scored = model.score_batch(dataset.batch([row]), output)[0].trace
     true = [] if scored is None else list(scored.output)

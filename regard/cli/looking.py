@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from regard.cli.answering import load, parse_line
-from regard.data.columns import TextColumn
 from regard.errors import RegardError
 from regard.evaluation import open_dataset
 from regard.inspect.sights import Style
@@ -77,7 +77,7 @@ class Looked:
                 fix=f"{self.split} has 0 to {len(dataset) - 1}.",
             )
         batch = dataset.batch([self.row])
-        if isinstance(model.columns[output], TextColumn) and self.look is None and not own:
+        if model.network.decoders[output].stepwise and self.look is None and not own:
             return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
         return model.answer(batch, output=output, samples=self.samples, look=self._told())[0]
 
@@ -129,7 +129,8 @@ def show_trace(
             console = Console()
             for scene in scenes:
                 console.print(scene)
-            console.print(f"log p {found.score:.3f}", highlight=False)
+            if not math.isnan(found.score):
+                console.print(f"log p {found.score:.3f}", highlight=False)
 
 
 def show_heads(

@@ -25,7 +25,7 @@ def score(
     device: Device = None,
     seed: Seed = None,
 ) -> None:
-    """Log-probability a model gives to outputs you name, and the perplexity per token.
+    """Log-probability a model gives to outputs you name, and of texts the perplexity per token.
 
     regard score runs/g2p attention 'AH T EH N SH AH N' · regard score runs/g2p -f pairs.tsv
     """

@@ -19,9 +19,10 @@ from regard.data.columns import (
     column_from_state,
 )
 from regard.data.dataset import Dataset
-from regard.data.packages import package
+from regard.data.packages import Package, package
 from regard.data.perceived import Films, Pictures, Places, Series
-from regard.data.readers import Row, read_rows, values
+from regard.data.ragged import Ragged
+from regard.data.readers import Reader, Row, read_rows, values
 from regard.data.rejections import Rejected, Rejections, write_rejected
 
 __all__ = [
@@ -40,8 +41,11 @@ __all__ = [
     "Films",
     "ImageColumn",
     "LabelColumn",
+    "Package",
     "Pictures",
     "Places",
+    "Ragged",
+    "Reader",
     "Rejected",
     "Rejections",
     "Row",

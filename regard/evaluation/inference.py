@@ -130,11 +130,12 @@ def _on_dev(inference: ModelInference) -> ModelInference:
 
 def references(dataset: Dataset, output: str) -> list[list[str]]:
     """The true outputs of each row as texts, as the column would write them."""
-    return [[_text(value) for value in row] for row in reference_values(dataset, output)]
+    column = dataset.columns[output]
+    return [[_text(value, column) for value in row] for row in reference_values(dataset, output)]
 
 
-def _text(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _text(value: Any, column: Column) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else column.written(value)
 
 
 def reference_values(dataset: Dataset, output: str) -> list[list[Any]]:

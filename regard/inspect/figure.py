@@ -40,7 +40,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
 def _looks(trace: Trace, *, title: str | None) -> Scene:
     if not trace.attention:
         return pieces(trace, title=title)
-    if trace.kind == "label":
+    if trace.single:
         return highlight(trace, title=title)
     return heatmap(trace, title=title)
 

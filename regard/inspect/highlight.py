@@ -149,7 +149,7 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
 
 def answer(trace: Trace) -> str:
     """The title of a figure of words: they themselves are in it, except where they were written from others."""
-    if trace.kind != "label":
+    if not trace.single:
         return reading(trace) if trace.kind == "text" else ""
     probability = "" if trace.probabilities is None else f"  ({trace.probabilities[0]:.2f})"
     return " ".join(trace.output) + probability

@@ -10,7 +10,7 @@ from regard.metrics.latent import branching_baselines, latent_uas
 from regard.metrics.lengths import Bucket, ByLength, by_length
 from regard.metrics.likelihood import perplexity
 from regard.metrics.matching import majority
-from regard.metrics.metric import Metric, OutputMetric, Score
+from regard.metrics.metric import Metric, OutputMetric, References, Score, Table
 from regard.metrics.pointing import centre_pointing, pointing
 from regard.metrics.ranking import top_k_accuracy
 from regard.metrics.segments import Threshold, best_threshold, segment_f1
@@ -30,7 +30,9 @@ __all__ = [
     "Metric",
     "OutputInfo",
     "OutputMetric",
+    "References",
     "Score",
+    "Table",
     "Threshold",
     "alignment_error_rate",
     "attention_error_rate",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from regard.parts import Provenance
 from regard.spec import Spec
 
 
-def card(spec: Spec, metrics: Mapping[str, Any], parameters: int) -> str:
+def card(spec: Spec, metrics: Mapping[str, Any], parameters: int, parts: Sequence[Provenance] = ()) -> str:
+    """parts: those that are not regard's own."""
     name = spec.name or "model"
     inputs, outputs = ", ".join(spec.inputs), ", ".join(spec.outputs)
     lines = [f"# {name}", "", spec.description or f"{inputs} → {outputs}", ""]
@@ -24,6 +26,8 @@ def card(spec: Spec, metrics: Mapping[str, Any], parameters: int) -> str:
         )
     if "versions" in metrics:
         lines.append("- " + ", ".join(f"{key} {value}" for key, value in metrics["versions"].items()))
+    for distribution, some in _by_distribution(parts).items():
+        lines.append(f"- {distribution}: {', '.join(f'{one.kind} {one.name}' for one in some)}")
     lines += [
         "",
         "```python",
@@ -36,6 +40,16 @@ def card(spec: Spec, metrics: Mapping[str, Any], parameters: int) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _by_distribution(parts: Sequence[Provenance]) -> dict[str, list[Provenance]]:
+    """What to install, or to run, before the model is loaded, and for which parts."""
+    found: dict[str, list[Provenance]] = {}
+    for one in parts:
+        package = f"the package {one.distribution} {one.version}"
+        needed = package if one.distribution else f"the script that registers {one.defined}"
+        found.setdefault(f"needs {needed}", []).append(one)
+    return found
 
 
 def _example(spec: Spec) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from regard.data.columns import Column
+from regard.data.encoding import Source
 from regard.data.locating import located, naming_files
 from regard.data.readers import Row
 from regard.spec import Spec
@@ -33,6 +34,31 @@ def shared_with(spec: Spec) -> dict[str, str]:
         for name, column in columns.items()
         if (shared := getattr(column, "shared", None)) is not None
     }
+
+
+def fitted_columns(spec: Spec, rows: Iterable[Mapping[str, Any]]) -> dict[str, Column]:
+    """The columns of a spec, fitted to the rows to train on."""
+    columns = make_columns(spec)
+    kept = as_rows(rows, columns)
+    fit_columns(columns, spec, lambda: kept)
+    return columns
+
+
+def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> Iterable[Row]:
+    """Rows given in Python, each value as its column writes it; rows that were read stay what they are."""
+    if isinstance(rows, Source):
+        return cast(Iterable[Row], rows)
+    fields = {column.field: column for column in columns.values()}
+    return [
+        row
+        if isinstance(row, Row)
+        else Row(
+            {name: fields[name].written(value) for name, value in row.items() if name in fields},
+            file="rows",
+            line=number,
+        )
+        for number, row in enumerate(rows, 1)
+    ]
 
 
 def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], Iterable[Row]]) -> None:

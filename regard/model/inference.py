@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.data import Batch, Tokens
 from regard.data.batch import UNKNOWN
-from regard.data.columns import Column, TextColumn
+from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
 from regard.model.heads import with_heads, with_self_looks
@@ -85,7 +85,9 @@ class BatchInference:
 
     def given(self, others: Sequence[BatchInference] = ()) -> Any:
         """The targets of the batch as if they had been found."""
-        return score_targets(self.together(others), self.batch[self.output])
+        if others:
+            return score_targets(self.together(others), self.batch[self.output])
+        return self.decoder.score(self.memories, self.batch[self.output], truth=self.truth)
 
     def stepper(self) -> Stepper:
         return Stepper(self.decoder, self.memories, truth=self.truth)
@@ -154,7 +156,6 @@ class BatchInference:
     def _forced(self, prefix: str) -> Tokens:
         """How every output of the batch must begin."""
         column = self.column
-        assert isinstance(column, TextColumn)
         ids, device = column.encode(prefix), next(self.network.parameters()).device
         for piece, number in zip(column.tokens(prefix), ids.tolist(), strict=True):
             if number == UNKNOWN:

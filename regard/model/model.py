@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, overload
 import torch
 
 from regard.data import Batch, Batches, Dataset, Row
-from regard.data.columns import Column, TextColumn
+from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.files import write_text
 from regard.manifest import MODEL_FILES, claim
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
-from regard.model.columns import make_columns
+from regard.model.columns import as_rows, fitted_columns, make_columns
 from regard.model.inference import BatchInference
 from regard.model.inputs import Input, input_row, one_or_several
 from regard.model.network import Network
@@ -26,7 +26,6 @@ from regard.model.searching import sample_keys, searched
 from regard.model.store import (
     CARD,
     COLUMNS,
-    SPEC,
     WEIGHTS,
     read_columns,
     read_metrics,
@@ -38,11 +37,14 @@ from regard.model.store import (
 )
 from regard.prediction import Prediction
 from regard.spec import Spec
+from regard.spec.saved import foreign_parts, write_spec
 
 if TYPE_CHECKING:
     from regard.evaluation import Evaluation
 
-PREDICT_ROWS = 64
+PREDICT_ROWS, DEFAULT_BATCH_COST = 64, 4000
+Target = str | int | float
+"""An output that is given, as its column writes it."""
 
 
 class Model:
@@ -62,8 +64,24 @@ class Model:
         self.metrics: dict[str, Any] = {}
 
     @classmethod
-    def build(cls, spec: Spec, columns: Mapping[str, Column]) -> Model:
-        """A model with fresh weights; the columns must have been fitted."""
+    def build(
+        cls,
+        spec: Spec,
+        columns: Mapping[str, Column] | None = None,
+        *,
+        rows: Iterable[Mapping[str, Any]] | None = None,
+    ) -> Model:
+        """A model with fresh weights, to be trained by `regard.fit` or by a loop of your own.
+
+        columns   the typed fields of its data, fitted; or
+        rows      the rows to fit them to: mappings from fields to values, or what `regard.data.read_rows` returns
+        """
+        if (columns is None) == (rows is None):
+            raise RegardError(
+                "expected either columns or rows.", where="Model.build", fix="Pass rows=…, the training data."
+            )
+        if columns is None:
+            columns = fitted_columns(spec, rows or ())
         return cls(spec, columns, build_network(spec, columns))
 
     @classmethod
@@ -87,10 +105,11 @@ class Model:
         folder = Path(folder).expanduser()
         claim(folder, MODEL_FILES)
         write_columns(folder / COLUMNS, self.columns)
-        write_text(folder / SPEC, self.spec.to_yaml())
+        write_spec(folder, self.spec)
         write_weights(folder / WEIGHTS, self.network)
         write_metrics(folder, self.metrics)
-        write_text(folder / CARD, card(self.spec, self.metrics, count_parameters(self.network)))
+        parameters, parts = count_parameters(self.network), foreign_parts(self.spec)
+        write_text(folder / CARD, card(self.spec, self.metrics, parameters, parts))
 
     @property
     def device(self) -> torch.device:
@@ -169,13 +188,15 @@ class Model:
         return in_order((batch.rows, answer(batch)) for batch in batches)
 
     @overload
-    def score(self, inputs: Input, targets: str, **options: Any) -> Prediction: ...
+    def score(self, inputs: Input, targets: Target, **options: Any) -> Prediction: ...
 
     @overload
-    def score(self, inputs: Sequence[Input], targets: Sequence[str], **options: Any) -> list[Prediction]: ...
+    def score(
+        self, inputs: Sequence[Input], targets: Sequence[Target], **options: Any
+    ) -> list[Prediction]: ...
 
     def score(
-        self, inputs: Input | Sequence[Input], targets: str | Sequence[str], **options: Any
+        self, inputs: Input | Sequence[Input], targets: Target | Sequence[Target], **options: Any
     ) -> Prediction | list[Prediction]:
         """Given outputs as predictions: their log-probabilities, and where the model looks while it writes them.
 
@@ -184,8 +205,8 @@ class Model:
         look          as in `predict`, for one pair
         """
         several, single = one_or_several(inputs)
-        wanted = [targets] if isinstance(targets, str) else targets
-        if isinstance(targets, str) != single or len(several) != len(wanted):
+        wanted = targets if isinstance(targets, Sequence) and not isinstance(targets, str) else [targets]
+        if (wanted is targets) == single or len(several) != len(wanted):
             raise RegardError(
                 f"inputs: {len(several)}, targets: {len(wanted)}; "
                 f"score takes one of each, or two lists of the same length."
@@ -196,7 +217,7 @@ class Model:
     def _score(
         self,
         inputs: Sequence[Input],
-        targets: Sequence[str],
+        targets: Sequence[Target],
         *,
         output: str | None = None,
         samples: int = 0,
@@ -206,7 +227,7 @@ class Model:
             return []
         check_look(look, inputs=len(inputs))
         name = self.output_name(output)
-        column = self._text_column(name)
+        column = self.columns[name]
         rows = [
             Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
             for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
@@ -300,12 +321,6 @@ class Model:
             )
         return output
 
-    def _text_column(self, name: str) -> TextColumn:
-        column = self.columns[name]
-        if not isinstance(column, TextColumn):
-            raise RegardError(f"{name!r} is a {column.type}, expected a text.")
-        return column
-
     def row(self, value: Input, number: int = 0) -> Row:
         """An input as a row of the data."""
         return input_row(value, {name: self.columns[name] for name in self.spec.inputs}, number)
@@ -314,6 +329,34 @@ class Model:
         """Rows encoded in memory, with the inputs' columns and those of some outputs."""
         columns = [self.columns[name] for name in (*self.spec.inputs, *outputs)]
         return Dataset.build(rows, columns, remedy="Correct this input, or leave it out.")
+
+    def batches(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        batch_rows: int | None = None,
+        batch_tokens: int | None = None,
+        seed: int = 0,
+        shuffle: bool = True,
+    ) -> Batches:
+        """Rows with inputs, outputs and truth as batches for `network`: `for batch in model.batches(rows).epoch(3)`.
+
+        batch_rows, batch_tokens   limits of a batch, as in the spec's `training`; its own where both are absent
+        seed, shuffle              with the number of the epoch they determine the order
+        """
+        training = self.spec.training
+        if batch_rows is None and batch_tokens is None:
+            batch_rows, batch_tokens = training.batch_rows, training.batch_tokens
+        if batch_rows is None and batch_tokens is None:
+            batch_tokens = DEFAULT_BATCH_COST
+        dataset = Dataset.build(
+            as_rows(rows, self.columns),
+            self.columns.values(),
+            remedy="Correct the row, or leave it out.",
+        )
+        return Batches(
+            dataset, rows=batch_rows, cost=batch_tokens, seed=seed, shuffle=shuffle, window=training.bucket
+        )
 
     def losses(self, batches: Iterator[Batch]) -> dict[str, tuple[float, float]]:
         """For each output the summed −log p of the truth, and the number of items."""

@@ -88,6 +88,6 @@ def _refuse_beyond(look: str, numbers: list[int], glimpses: int | None) -> int:
         return max(numbers, default=-1) + 1
     if max(numbers, default=0) >= glimpses:
         raise RegardError(
-            f"there is no glimpse {max(numbers)}; the label has {glimpses}, from 0.", where=f"look {look!r}"
+            f"there is no glimpse {max(numbers)}; the answer has {glimpses}, from 0.", where=f"look {look!r}"
         )
     return glimpses

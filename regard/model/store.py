@@ -5,6 +5,7 @@ spec.yaml           what the model is
 columns.json        vocabularies and classes
 metrics.json        what was measured, where, with which seed and versions
 card.md             the same for people
+parts.json          the parts that are not regard's own, and the package each came from
 manifest.json       which of the files here are regard's
 """
 
@@ -26,9 +27,10 @@ from regard.errors import RegardError
 from regard.files import write_tensors, write_text
 from regard.manifest import MODEL_FILES, is_interrupted
 from regard.spec import Spec
+from regard.spec.saved import load_spec
 from regard.version import __version__
 
-SPEC, COLUMNS, WEIGHTS, METRICS, CARD = MODEL_FILES
+SPEC, COLUMNS, WEIGHTS, METRICS, CARD, PARTS = MODEL_FILES
 FORMAT = 1
 
 
@@ -110,7 +112,7 @@ def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
             where=str(folder),
             fix=f"If its training was interrupted: regard train --resume {folder}",
         )
-    return Spec.load(folder / SPEC, overrides)
+    return load_spec(folder, overrides)
 
 
 def versions() -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Plain torch modules: cells, scores, selections, attention, encoders, decoders, search."""
 
-from regard.nn.attention import Attention, Look
-from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
+from regard.nn.attention import Attention, Look, check_attention
+from regard.nn.cells import AnyCell, Cell, GRUCell, LSTMCell, RNNCell, make_cell
 from regard.nn.decoders import (
+    BatchView,
     CRFDecoder,
     Decoder,
     DecomposableDecoder,
@@ -14,6 +15,7 @@ from regard.nn.decoders import (
     TextObjective,
     TreeDecoder,
 )
+from regard.nn.decoders.reading import Reading
 from regard.nn.embedding import Embedding
 from regard.nn.encoders import (
     BagEncoder,
@@ -25,19 +27,25 @@ from regard.nn.encoders import (
     PyramidalEncoder,
     RecurrentEncoder,
     StoryEncoder,
+    TextEncoder,
     VideoEncoder,
+    build_word_embedding,
 )
+from regard.nn.encoders.image import PictureNetwork
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
 from regard.nn.scores import AttentionScore
-from regard.nn.selections import Given, Selection
+from regard.nn.selections import Given, Selection, masked_softmax
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
+from regard.nn.stepping import Step
 
 __all__ = [
+    "AnyCell",
     "Attention",
     "AttentionScore",
     "BagEncoder",
+    "BatchView",
     "CRFDecoder",
     "Cell",
     "ConvolutionalEncoder",
@@ -58,17 +66,25 @@ __all__ = [
     "MemoryNetworkDecoder",
     "ParentedEncoder",
     "Parents",
+    "PictureNetwork",
     "PyramidalEncoder",
     "RNNCell",
+    "Reading",
     "RecurrentDecoder",
     "RecurrentEncoder",
     "RecurrentSpelling",
     "Selection",
     "SpelledEmbedding",
+    "Step",
     "StepwiseDecoder",
     "StoryEncoder",
     "TagsDecoder",
+    "TextEncoder",
     "TextObjective",
     "TreeDecoder",
     "VideoEncoder",
+    "build_word_embedding",
+    "check_attention",
+    "make_cell",
+    "masked_softmax",
 ]

@@ -25,6 +25,7 @@ from regard.parts.options import (
     as_data,
 )
 from regard.parts.plan import Mistakes, Plan, Where
+from regard.parts.provenance import Provenance, check_installed, used_parts
 from regard.parts.registry import KINDS, Origin, names, origin, part, register
 
 __all__ = [
@@ -37,11 +38,13 @@ __all__ = [
     "Origin",
     "Plan",
     "Positive",
+    "Provenance",
     "Settings",
     "Share",
     "Size",
     "Where",
     "as_data",
+    "check_installed",
     "find",
     "names",
     "nearest",
@@ -49,4 +52,5 @@ __all__ = [
     "origin",
     "part",
     "register",
+    "used_parts",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Dropout = Annotated[float, Field(ge=0.0, lt=1.0)]
@@ -32,6 +32,15 @@ class Settings(BaseModel):
 
     moved: ClassVar[Mapping[str, str]] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _more_options(cls, value: Any) -> Any:
+        """Options of a base class stand for these, where more options have been added: `Attention.Options(…)` does
+        for the attention of every decoder."""
+        if isinstance(value, Settings) and not isinstance(value, cls) and issubclass(cls, type(value)):
+            return {name: getattr(value, name) for name in value.model_fields_set}
+        return value
+
     def __repr_name__(self) -> str:
         return type(self).__qualname__
 
@@ -55,7 +64,8 @@ def as_data(value: Any, *, unset: bool = False) -> Any:
     """
     if isinstance(value, Settings):
         chosen = type(value).model_fields if unset else sorted(value.model_fields_set, key=_order(value))
-        data = {name: as_data(getattr(value, name), unset=unset) for name in chosen}
+        keys = {name: type(value).model_fields[name].alias or name for name in chosen}
+        data = {key: as_data(getattr(value, name), unset=unset) for name, key in keys.items()}
         return {"type": value.type, **data} if isinstance(value, Options) and value.type else data
     if isinstance(value, Mapping):
         return {key: as_data(item, unset=unset) for key, item in value.items()}

@@ -8,9 +8,11 @@ asked for, and each file registers what it holds. Installed packages are importe
 from __future__ import annotations
 
 import pkgutil
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module, metadata
 from typing import Any, TypeVar
 
@@ -40,16 +42,25 @@ GROUP = "regard.parts"
 _PARTS: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 _FORMER: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
 _loaded: set[str] = set()
+_failed: dict[str, str] = {}
 
 Registered = TypeVar("Registered", bound=type)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The distribution a part came from; both empty for a part that a script registered."""
+    """Where a part came from.
+
+    distribution, version   of the installed package that holds it; both empty for a part that a script registered
+    """
 
     distribution: str = ""
     version: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether the part is one of regard's."""
+        return self.distribution == "regard"
 
 
 def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[[Registered], Registered]:
@@ -61,6 +72,8 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
         raise RegardError(f"there is no kind of part {kind!r}.", fix=f"The kinds are {', '.join(KINDS)}.")
 
     def remember(made: Registered) -> Registered:
+        if not _is_own(made):
+            _load_own(kind)  # ours come first, so that a name that is taken is refused here
         known = _PARTS[kind].get(name)
         if known is not None and _place(known) != _place(made):
             raise RegardError(
@@ -81,7 +94,7 @@ def _own_options(made: Any, kind: str, name: str) -> None:
         options: Any = made
     else:
         options = vars(made).get("Options")
-        if options is None:
+        if options is None or options.part not in (None, made) or _is_inherited(made, options):
             base = getattr(made, "Options", Options)
             # it has no fields of its own, and pydantic would look for their docstrings in every source above
             body = {
@@ -95,13 +108,24 @@ def _own_options(made: Any, kind: str, name: str) -> None:
     options.kind, options.type, options.part = kind, name, made
 
 
+def _is_inherited(made: type, options: type) -> bool:
+    """Whether a class has taken over the options of one it derives from, instead of deriving its own from them."""
+    return any(vars(base).get("Options") is options for base in made.__mro__[1:])
+
+
+def _is_own(made: Any) -> bool:
+    return str(made.__module__).partition(".")[0] == "regard"
+
+
 def _place(made: Any) -> str:
     return f"{made.__module__}.{made.__qualname__}"
 
 
 def part(kind: str, name: str) -> Any:
-    """The class registered as `name`, or None."""
-    _load(kind)
+    """The class registered as `name`, or None. Other packages are imported only where the name is none of ours."""
+    _load_own(kind)
+    if name not in _PARTS[kind]:
+        _load(kind)
     return _PARTS[kind].get(name)
 
 
@@ -119,27 +143,52 @@ def new_name(kind: str, name: str) -> str | None:
 
 def origin(made: Any) -> Origin:
     """The distribution that holds a part."""
-    package = str(made.__module__).partition(".")[0]
+    return _origin(str(made.__module__).partition(".")[0])
+
+
+@cache  # the metadata of all that is installed are read for it
+def _origin(package: str) -> Origin:
     if package == "regard":
         return Origin("regard", __version__)
+    if package == "__main__":
+        return Origin()
+    for entry in metadata.entry_points(group=GROUP):
+        if entry.module.partition(".")[0] == package and entry.dist is not None:
+            return Origin(entry.dist.name, entry.dist.version)
     found = metadata.packages_distributions().get(package)
     return Origin(found[0], metadata.version(found[0])) if found else Origin()
 
 
+def failure(distribution: str) -> str:
+    """Why the parts of an installed distribution could not be loaded; empty where they could."""
+    return _failed.get(_canonical(distribution), "")
+
+
+def _canonical(distribution: str) -> str:
+    """A name as PEP 503 compares it: my_parts and My.Parts are one distribution."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
 def _load(kind: str) -> None:
     """Import our own parts of a kind, and once those of installed packages."""
-    if kind not in _loaded:
-        _loaded.add(kind)
-        folder = import_module(KINDS[kind])
-        for module in pkgutil.iter_modules(folder.__path__):
-            import_module(f"{folder.__name__}.{module.name}")
-    if GROUP not in _loaded:
-        _loaded.add(GROUP)
-        for entry in metadata.entry_points(group=GROUP):
-            try:
-                entry.load()
-            except Exception as error:  # somebody else's package must not break the parts that work
-                warnings.warn(
-                    f"The parts of {entry.value!r} could not be loaded: {type(error).__name__}: {error}",
-                    stacklevel=2,
-                )
+    _load_own(kind)
+    if GROUP in _loaded:
+        return
+    _loaded.add(GROUP)
+    for entry in metadata.entry_points(group=GROUP):
+        try:
+            entry.load()
+        except Exception as error:  # somebody else's package must not break the parts that work
+            reason = f"{type(error).__name__}: {error}"
+            if entry.dist is not None:
+                _failed[_canonical(entry.dist.name)] = reason
+            warnings.warn(f"The parts of {entry.value!r} could not be loaded: {reason}", stacklevel=2)
+
+
+def _load_own(kind: str) -> None:
+    if kind in _loaded:
+        return
+    _loaded.add(kind)
+    folder = import_module(KINDS[kind])
+    for module in pkgutil.iter_modules(folder.__path__):
+        import_module(f"{folder.__name__}.{module.name}")

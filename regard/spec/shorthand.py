@@ -11,23 +11,35 @@ options of every encoder (the only decoder).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from regard.errors import RegardError
-from regard.parts import part
+from regard.parts import Settings, names, part
+from regard.parts.choice import OneOf
 from regard.spec.document import Document, Place
-
-MAPPINGS = {
-    "encoder": {"characters", "parents", "cell", "network"},
-    "decoder": {"attention", "scheduled_sampling", "class_weights", "cell"},
-}
-"""Options that are mappings themselves, and could be taken for one encoder (decoder) each."""
 
 
 def usual(column: Mapping[str, Any], what: str) -> str | None:
     """The encoder (decoder) of a column where the spec names none; None where it has none."""
     kind = part("column", str(column.get("type")))
     return None if kind is None else getattr(kind, what)
+
+
+def mappings(kind: str) -> set[str]:
+    """Options of encoders (decoders) that are mappings themselves: each could be taken for an encoder (decoder)."""
+    fields = [field for name in names(kind) for field in part(kind, name).Options.model_fields.items()]
+    return {key for key, field in fields if _takes_mapping(field.annotation, *field.metadata)}
+
+
+def _takes_mapping(*annotations: Any) -> bool:
+    """Whether a field of these annotations may hold the options of a part, or a mapping of any kind."""
+    return any(
+        isinstance(one, OneOf)
+        or get_origin(one) is dict
+        or (isinstance(one, type) and issubclass(one, Settings))
+        or _takes_mapping(*get_args(one), *getattr(one, "__metadata__", ()))
+        for one in annotations
+    )
 
 
 def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
@@ -87,7 +99,7 @@ def _per_name(
         _check_named(value, part, names, document)
         return {name: dict(value.get(name, {})) for name in names}
     for name, options in value.items():
-        if name in names and isinstance(options, Mapping) and name not in MAPPINGS[part]:
+        if name in names and isinstance(options, Mapping) and name not in mappings(part):
             raise RegardError(
                 f"{name!r} is given by its name, beside options without one.",
                 where=document.where((part, name)),
@@ -113,9 +125,9 @@ def _is_named(value: Mapping[str, Any], part: str, names: list[str]) -> bool:
     if not value:
         return False
     if all(isinstance(options, Mapping) for options in value.values()):
-        return any(name in names for name in value) or not set(value) <= MAPPINGS[part]
+        return any(name in names for name in value) or not set(value) <= mappings(part)
     first, options = next(iter(value.items()))
-    return first in names and isinstance(options, Mapping) and first not in MAPPINGS[part]
+    return first in names and isinstance(options, Mapping) and first not in mappings(part)
 
 
 def _check_named(value: Mapping[str, Any], part: str, names: list[str], document: Document) -> None:

@@ -54,8 +54,39 @@ class Spec(Settings):
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
 
-    def __init__(self, **given: Any) -> None:
-        document = Document(as_data(given))
+    def __init__(
+        self,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        truth: Mapping[str, Any] | None = None,
+        encoder: Any = None,
+        attention: Any = None,
+        decoder: Any = None,
+        search: SearchSpec | Mapping[str, Any] | None = None,
+        training: TrainingSpec | Mapping[str, Any] | None = None,
+        data: DataSpec | Mapping[str, Any] | None = None,
+        metrics: Sequence[str] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        **unknown: Any,
+    ) -> None:
+        given = {
+            "name": name,
+            "description": description,
+            "inputs": inputs,
+            "outputs": outputs,
+            "truth": truth,
+            "encoder": encoder,
+            "attention": attention,
+            "decoder": decoder,
+            "search": search,
+            "training": training,
+            "data": data,
+            "metrics": metrics,
+            **unknown,
+        }
+        document = Document(as_data({key: value for key, value in given.items() if value is not None}))
         full, written = expand(document)
         try:
             super().__init__(**full)

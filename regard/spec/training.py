@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from regard.parts import Count, Positive, Settings, Share, one_of
 
@@ -13,6 +13,8 @@ EPOCHS = 10
 
 class DistillOptions(Settings):
     """Learn texts from the mean distribution of trained models, beside the data (distillation)."""
+
+    model_config = ConfigDict(populate_by_name=True)  # `from` cannot be written as a keyword of Python
 
     from_: Annotated[tuple[str, ...], Field(alias="from", min_length=1)]
     """Folders of models of the same columns."""

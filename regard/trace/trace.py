@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from regard.inspect.heads import Layers
     from regard.inspect.scene import Scene
 
-Kind = Literal["text", "label", "tags", "tree"]
+SEQUENCES = ("text", "tags", "tree")
+"""Kinds of outputs that are one piece after another; anything else is one answer for the whole input."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +41,12 @@ class Trace:
     gates       further numbers per output piece, (T,) or (T, D), by name
     seen        what a figure draws of inputs that are no texts: pictures, films, sounds
     structures  what was selected jointly (`Arcs`, `Segments`, `Hops`), by the name of the input it is over
-    kind        what the output is: a text (one row per piece), a label (one row), tags (one for each position
-                of the input), or a tree (a head for each position of the input, as "2:nsubj" or "2")
-    glimpses    the looks of a label that looked at an input several times; `attention` is their mean then
+    kind        what the output is: a "text" (one row per piece), "tags" (one for each position of the input), a
+                "tree" (a head for each position of the input, as "2:nsubj" or "2"), or by any other name one
+                answer for the whole input (one row): a "label", a "number"
+    glimpses    the looks of an answer that looked at an input several times; `attention` is their mean then
     heads       the looks of each head of a layer, by the layer's name, where a part looks with several heads
-    overridden  the inputs the model was overridden where to look at: there `truth` is what it was overridden
+    overridden  the inputs whose attention was imposed: there `truth` is what was imposed
     """
 
     input: Mapping[str, Sequence[str]]
@@ -57,7 +59,7 @@ class Trace:
     gates: Mapping[str, Array] = field(default_factory=dict)
     seen: Mapping[str, Seen] = field(default_factory=dict)
     structures: Mapping[str, TracedStructure] = field(default_factory=dict)
-    kind: Kind = "text"
+    kind: str = "text"
     glimpses: Mapping[str, Glimpses] = field(default_factory=dict)
     heads: Mapping[str, HeadLooks] = field(default_factory=dict)
     overridden: Sequence[str] = ()
@@ -115,6 +117,11 @@ class Trace:
     def probabilities(self) -> Array | None:
         """(T,) probability of each output piece, or None where scores are not known."""
         return np.exp(self.scores) if len(self.scores) == len(self.output) and len(self.output) else None
+
+    @property
+    def single(self) -> bool:
+        """Whether the output is one answer for the whole input, not a sequence of pieces."""
+        return self.kind not in SEQUENCES
 
     def plot(self, *, heads: bool = False, layers: Layers = None) -> Scene:
         """The figure of this trace; a notebook draws it, `.save(path)` writes it.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.training.loop import BatchSource, Result, fit
     from regard.training.processes import process_rank, world_size
     from regard.training.progress import BarProgress, LineProgress, Progress, make_progress
+    from regard.training.schedules import Schedule
     from regard.training.seed import Generators, seed_everything
     from regard.training.signals import Interrupted
     from regard.training.weights import Transfer, start_from
@@ -25,6 +26,7 @@ _HOMES = {
     "LineProgress": "regard.training.progress",
     "Progress": "regard.training.progress",
     "Result": "regard.training.loop",
+    "Schedule": "regard.training.schedules",
     "Transfer": "regard.training.weights",
     "fit": "regard.training.loop",
     "make_accelerator": "regard.training.device",
@@ -43,6 +45,7 @@ __all__ = [
     "LineProgress",
     "Progress",
     "Result",
+    "Schedule",
     "Transfer",
     "fit",
     "make_accelerator",

@@ -36,12 +36,13 @@ def find(name_or_path: str, overrides: Sequence[str] = ()) -> Spec:
     """
     from regard.spec import Spec
     from regard.spec.document import parse
+    from regard.spec.saved import load_spec
 
     if name_or_path in names():
         return Spec.parse(parse(text(name_or_path), f"{name_or_path}.yaml"), overrides)
     path = Path(name_or_path)
     if path.is_dir() and (path / "spec.yaml").is_file():
-        return Spec.load(path / "spec.yaml", overrides)
+        return load_spec(path, overrides)
     if path.suffix in (".yaml", ".yml"):
         if not path.is_file():
             raise RegardError(

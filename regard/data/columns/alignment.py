@@ -83,7 +83,7 @@ class AlignmentColumn(Column):
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         links = encoded.reshape(-1, 2)  # (links, 2)
         for side, name in enumerate(self.of):
-            length = len(beside[name])
+            length = int(np.size(beside[name]))
             if len(links) and int(links[:, side].max()) >= length:
                 source, target = links[int(links[:, side].argmax())]
                 return f"has the link {source}-{target}, but {name} has {length} tokens (0 to {length - 1})"
@@ -114,7 +114,7 @@ class AlignmentColumn(Column):
         if beside is None:
             sources, targets = (int(links[:, side].max(initial=-1)) + 1 for side in (0, 1))
         else:
-            sources, targets = (beside[name].ids.shape[1] for name in self.of)
+            sources, targets = (_positions(beside[name]) for name in self.of)
         table = np.zeros((len(rows), targets, sources), dtype=np.float32)
         table[example, links[:, 1], links[:, 0]] = 1.0
         table /= np.maximum(table.sum(axis=2, keepdims=True), 1.0)
@@ -122,3 +122,9 @@ class AlignmentColumn(Column):
 
     def options(self) -> dict[str, Any]:
         return {"field": self.field, "of": list(self.of)}
+
+
+def _positions(collated: Any) -> int:
+    """How many places the longest row of a batch has; a value that is no sequence, a label or a number, is one."""
+    ids = getattr(collated, "ids", None)
+    return 1 if ids is None else int(ids.shape[1])

@@ -42,6 +42,10 @@ class ClassedColumn(Column):
     def learned(self) -> dict[str, Any]:
         return {"classes": self.classes, "counts": self.counts}
 
+    def pretend(self, size: int) -> None:
+        self._set_classes([f"unit{number}" for number in range(size)])
+        self.counts = [1] * size
+
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self._set_classes(learned["classes"])
         self.counts = list(learned["counts"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,6 +21,13 @@ from regard.trace import Seen
 Collated = Tensor | Tokens | Sentences | Trees | Pictures | Films | Series | Places
 
 
+class RegisteredName:
+    """The name a class is registered under, read as `cls.type`."""
+
+    def __get__(self, column: Any, owner: type[Column]) -> str:
+        return owner.Options.type
+
+
 class Column(ABC):
     """The contract every kind of column keeps.
 
@@ -35,7 +42,7 @@ class Column(ABC):
         field: str | None = None
         """The field of the row to read; default: the column's own name."""
 
-    type: ClassVar[str]
+    type: ClassVar[str] = cast(str, RegisteredName())
     roles: ClassVar[tuple[str, ...]] = ()
     """Where in a spec it may stand: inputs, outputs, truth."""
     encoder: ClassVar[str | None] = None
@@ -182,6 +189,9 @@ class Column(ABC):
     def relearn(self, learned: Mapping[str, Any]) -> None:
         """The inverse of `learned`; a column that learns nothing has nothing to do."""
         return
+
+    def pretend(self, size: int) -> None:  # noqa: B027  a column without units has nothing to do
+        """Be as if fitted to so many made-up units (pieces, classes), to count parameters before the data are seen."""
 
     def state(self) -> dict[str, Any]:
         """Everything needed to make this column again, as JSON; `column_from_state` is the inverse."""

@@ -167,6 +167,9 @@ class StoryColumn(Column):
     def learned(self) -> dict[str, Any]:
         return self.words.learned()
 
+    def pretend(self, size: int) -> None:
+        self.words.pretend(size)
+
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self.words.relearn(learned)
 

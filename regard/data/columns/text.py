@@ -278,6 +278,9 @@ class TextColumn(Column):
             return self._cutter.learned()
         return {} if self._vocabulary is None or self.unit == "byte" else {"pieces": self._vocabulary.pieces}
 
+    def pretend(self, size: int) -> None:
+        self.relearn({"pieces": [f"unit{number}" for number in range(size)]})
+
     def relearn(self, learned: Mapping[str, Any]) -> None:
         if "model" in learned:
             subwords = Subwords.relearn(dict(learned), marked=self.case == "marked")

@@ -154,6 +154,13 @@ class Decoder(nn.Module):
         """What it finds, for a decoder that answers at once."""
         raise NotImplementedError
 
+    def score(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Any:
+        """Outputs that are given, as if they had been found: `predictions` makes of them what they score."""
+        raise RegardError(
+            f"a {type(self).Options.type} decoder does not score given outputs.",
+            fix="Outputs can be scored where they are texts; `evaluate --metric loss` gives the mean of any others.",
+        )
+
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
         """What was found as one Prediction for each row of the batch."""
         raise NotImplementedError

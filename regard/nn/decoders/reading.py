@@ -84,11 +84,12 @@ class Reading(nn.Module):
         self,
         query: Tensor,
         memories: Mapping[str, Memory],
-        constants: Constants,
+        constants: Constants | None = None,
         step: int | None = None,
         previous: Mapping[str, Tensor] | None = None,
     ) -> Read:
         """query (B, T, Q) → what it read."""
+        constants = Constants(self.keys(memories)) if constants is None else constants
         truth, previous = constants.truth or {}, previous or {}
         looks = {
             name: self.attention(name)(

@@ -13,7 +13,7 @@ from regard.data.batch import BEGIN, UNKNOWN, Tokens
 from regard.nn.decoders.decoder import BatchView, Decoder, Truth, truth_rows
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.search import Hypotheses, Stepper
+from regard.nn.search import Hypotheses, Stepper, score
 from regard.nn.stepping import Step
 from regard.prediction import Alternative, Prediction
 from regard.trace import Trace
@@ -48,6 +48,10 @@ class StepwiseDecoder(Decoder):
     ) -> Hypotheses:
         """What a search finds: `predict(memories, Beam(size=5))`."""
         return search(Stepper(self, memories, truth=truth))
+
+    @torch.no_grad()
+    def score(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None) -> Hypotheses:
+        return score(Stepper(self, memories, truth=truth), target)
 
     def predictions(self, found: Hypotheses, column: Any, view: BatchView) -> list[Prediction]:
         tokens, lengths, scores = found.tokens.tolist(), found.lengths.tolist(), found.scores.tolist()

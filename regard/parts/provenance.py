@@ -1,0 +1,123 @@
+"""Provenance: which parts of a model are not regard's own, and the distribution each came from.
+
+A saved model names them, so that a person who has the folder but not the package reads what to install. Loading
+compares names with what is registered; it imports nothing that the file names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from regard.errors import RegardError
+from regard.parts.options import Options, Settings
+from regard.parts.registry import KINDS, failure, names, origin, part
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a part came from.
+
+    defined        the class that was registered, "my_parts.cell.MyCell"
+    distribution   with its version the installed package that held it; both empty where a script registered it
+    """
+
+    kind: str
+    name: str
+    defined: str
+    distribution: str = ""
+    version: str = ""
+
+    @classmethod
+    def of(cls, kind: str, name: str, made: Any) -> Provenance:
+        found = origin(made)
+        return cls(kind, name, f"{made.__module__}.{made.__qualname__}", found.distribution, found.version)
+
+    def __str__(self) -> str:
+        package = f"{self.distribution} {self.version}" if self.distribution else "a script"
+        return f"{self.kind} {self.name} ({package})"
+
+    def to_dict(self) -> dict[str, str]:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "defined": self.defined,
+            "distribution": self.distribution,
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Provenance:
+        """The inverse of `to_dict`. Names and versions that are none are dropped: a command is made of them."""
+        distribution, version = str(values.get("distribution", "")), str(values.get("version", ""))
+        known = _NAME.fullmatch(distribution) is not None
+        return cls(
+            str(values["kind"]),
+            str(values["name"]),
+            str(values.get("defined", "")),
+            distribution if known else "",
+            version if known and _VERSION.fullmatch(version) else "",
+        )
+
+
+def used_parts(value: Any, metrics: Iterable[str] = ()) -> list[Provenance]:
+    """The parts in some options that are not regard's own, in their order; metrics are named, not held."""
+    found: dict[tuple[str, str], Any] = {
+        (options.kind, options.type): options.part for options in _parts_in(value)
+    }
+    for name in metrics:
+        wanted = name.rpartition(".")[2]  # of `output.metric` the metric
+        known = [part("metric", one) for one in names("metric")]
+        found.update({("metric", one.Options.type): one for one in known if one.named(wanted) is not None})
+    return [Provenance.of(kind, name, made) for (kind, name), made in found.items() if not origin(made).own]
+
+
+def _parts_in(value: Any) -> Iterator[Options]:
+    if isinstance(value, Settings):
+        if isinstance(value, Options) and value.kind:
+            yield value
+        for name in type(value).model_fields:
+            yield from _parts_in(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _parts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _parts_in(item)
+
+
+def check_installed(parts: Sequence[Provenance], *, where: str = "") -> None:
+    """Refuse where a part is not registered: which, where it came from, and what to do."""
+    missing = [one for one in parts if one.kind not in KINDS or part(one.kind, one.name) is None]
+    if not missing:
+        return
+    listed = ", ".join(map(str, missing))
+    used = "a part that is" if len(missing) == 1 else "parts that are"
+    raise RegardError(
+        f"the model uses {used} not registered here: {listed}.",
+        where=where,
+        fix=" ".join(dict.fromkeys(map(_remedy, missing))),
+    )
+
+
+def _remedy(missing: Provenance) -> str:
+    if not missing.distribution:
+        defined = f" ({missing.defined})" if missing.defined else ""
+        return f"Run the code that registers it{defined} before the model is loaded."
+    try:
+        installed = metadata.version(missing.distribution)
+    except metadata.PackageNotFoundError:
+        version = f"=={missing.version}" if missing.version else ""
+        return f"Install it:  pip install '{missing.distribution}{version}'"
+    if reason := failure(missing.distribution):
+        return f"{missing.distribution} {installed} is installed, but could not be loaded: {reason}."
+    return (
+        f"{missing.distribution} {installed} is installed and does not register it; the model was saved with "
+        f"{missing.version or 'another version'}."
+    )

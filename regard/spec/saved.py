@@ -1,0 +1,48 @@
+"""The spec in a model's folder, and beside it the parts it uses that are not regard's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from regard.errors import RegardError
+from regard.files import write_text
+from regard.parts import Provenance, check_installed, used_parts
+from regard.spec.spec import Spec
+from regard.version import __version__
+
+SPEC, PARTS = "spec.yaml", "parts.json"
+
+
+def foreign_parts(spec: Spec) -> list[Provenance]:
+    """The parts of a spec that come from other packages or from scripts."""
+    return used_parts(spec, metrics=(*spec.metrics, spec.training.metric))
+
+
+def write_spec(folder: Path, spec: Spec) -> None:
+    """spec.yaml and parts.json, each atomically; the parts first, since the spec is what makes a folder a run."""
+    listed = [one.to_dict() for one in foreign_parts(spec)]
+    text = json.dumps({"regard": __version__, "parts": listed}, ensure_ascii=False, indent=1)
+    write_text(folder / PARTS, text + "\n")
+    write_text(folder / SPEC, spec.to_yaml())
+
+
+def load_spec(folder: Path, overrides: Sequence[str] = ()) -> Spec:
+    """The spec in a folder; refused with what to install where one of its parts is not registered."""
+    check_installed(read_parts(folder), where=str(folder))
+    return Spec.load(folder / SPEC, overrides)
+
+
+def read_parts(folder: Path) -> list[Provenance]:
+    """The parts a folder names; none where it was written before they were named."""
+    path = folder / PARTS
+    if not path.is_file():
+        return []
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return [Provenance.from_dict(one) for one in content["parts"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RegardError(
+            f"the list of parts cannot be read: {error}.", where=str(path), fix="Copy the folder again."
+        ) from None

@@ -1,0 +1,32 @@
+"""The minimal gated unit (Zhou et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import regard
+
+
+@regard.register("cell", "minimal-gated")
+class MinimalGatedCell(regard.nn.Cell):
+    """f = σ(W_f x + U_f h + b_f),  h' = (1 − f) ⊙ h + f ⊙ tanh(W_h x + U_h (f ⊙ h) + b_h)."""
+
+    gates = 2
+
+    @classmethod
+    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+        return [
+            f"minimal-gated: f = σ(W {inputs} + U {state} + b)   n = tanh(W {inputs} + U (f ⊙ {state}) + c)   "
+            f"{state}' = (1 − f) ⊙ {state} + f ⊙ n"
+        ]
+
+    def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        gate_input, new_input = projected.chunk(2, -1)
+        gate_weight, new_weight = self.weight_hh.chunk(2)
+        gate_bias, new_bias = self.bias_hh.chunk(2)
+        gate = torch.sigmoid(gate_input + nn.functional.linear(state, gate_weight, gate_bias))
+        new = torch.tanh(new_input + nn.functional.linear(gate * state, new_weight, new_bias))
+        return torch.lerp(state, new, gate)

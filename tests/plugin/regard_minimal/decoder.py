@@ -1,0 +1,135 @@
+"""A number by regression: a Gaussian whose mean is read from the input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Normal
+
+import regard
+from regard.nn import Attention, BatchView, Loss, Memory, Reading, check_attention
+from regard.nn.guide import guide_total
+from regard.parts import Mistakes, Plan
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """value (B) and its log-density (B); where the decoder looked, (B, 1, S) by name."""
+
+    value: Tensor
+    scores: Tensor
+    attention: dict[str, Tensor]
+
+
+@regard.register("decoder", "number")
+class NumberDecoder(regard.nn.Decoder):
+    """p(y | x) = N(y; m + d (w · s + b), (d σ)²), m and d mean and spread of the training data, σ learned.
+
+    s is what an attention reads with a learned query, or the summary where there is none.
+    """
+
+    class Options(regard.nn.Decoder.Options):
+        """A Gaussian around w · s + b."""
+
+        attention: Attention.Options | None = None
+        """Look at the input instead of taking its summary."""
+
+    writes = ("number",)
+    looks = 1
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> NumberDecoder:
+        name, source = next(iter(sources.items()))
+        attention = None
+        if options.attention is not None:
+            name = options.attention.over or name
+            attention = Attention.build(options.attention, source.value_size, sources[name])
+        return cls(name, sources[name], attention, options, column)
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.attention is not None:
+            check_attention(
+                options.attention,
+                mistakes.at("attention"),
+                user="a number decoder",
+                gives=("query", "truth"),
+                together=True,
+                truths={one: truth for one, truth in plan.truth.items() if truth.type == "alignment"},
+            )
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        read = "c" if options.attention else "the summary"
+        lines = [f"p(y) = N(y; m + d (w·s + b), (d σ)²)   s = {read}"]
+        if options.attention:
+            lines.append(f"{Attention.equations(options.attention, 'q')}   q learned")
+        return lines
+
+    @classmethod
+    def board_loss(cls, options: Any) -> str:
+        guide = 0.0 if options.attention is None else options.attention.guide
+        return "−log p(y | x)" + (
+            f"   + {guide:g} · (−Σ_j a_j log α_j), a the true alignment" if guide else ""
+        )
+
+    def __init__(
+        self, name: str, source: Any, attention: Attention | None, options: Any, column: Any
+    ) -> None:
+        super().__init__()
+        self.name, self.mean, self.spread = name, column.mean, column.spread
+        self.guide = 0.0 if options.attention is None else options.attention.guide
+        self.reading = None if attention is None else Reading({name: attention})
+        self.query = None if attention is None else nn.Parameter(torch.randn(attention.query_size) * 0.1)
+        self.output = nn.Linear(source.summary_size if attention is None else source.value_size, 1)
+        self.log_deviation = nn.Parameter(torch.zeros(()))
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, memories: Mapping[str, Memory]) -> tuple[Normal, dict[str, Tensor]]:
+        looks: dict[str, Tensor] = {}
+        if self.reading is None or self.query is None:
+            state = memories[self.name].summary
+        else:
+            rows = len(memories[self.name].mask)
+            read = self.reading(self.query.expand(rows, 1, -1), memories)
+            state, looks = read.context.squeeze(1), read.weights
+        means = self.output(self.dropout(state)).squeeze(-1)
+        return Normal(self.mean + self.spread * means, self.spread * self.log_deviation.exp()), looks
+
+    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
+        numbers, looks = self(memories)
+        total = -numbers.log_prob(target).sum()
+        parts = {"likelihood": total.detach()}
+        if truth is not None and self.guide:
+            for name, alignment in truth.items():
+                guide = guide_total(alignment, looks[name])
+                total, parts["guide"] = total + self.guide * guide, guide.detach()
+        return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Numbers:
+        numbers, looks = self(memories)
+        return Numbers(numbers.mean, numbers.log_prob(numbers.mean), looks)
+
+    @torch.no_grad()
+    def score(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Numbers:
+        numbers, looks = self(memories)
+        return Numbers(target, numbers.log_prob(target), looks)
+
+    def predictions(self, found: Numbers, column: Any, view: BatchView) -> list[regard.Prediction]:
+        looks = {name: weights.cpu().numpy() for name, weights in found.attention.items()}
+        answers = []
+        for row, (value, score) in enumerate(zip(found.value.tolist(), found.scores.tolist(), strict=True)):
+            text, trace = column.decode([value]), None
+            if view.trace:
+                inputs = view.inputs(row)
+                attention = {name: rows[row, :, : len(inputs[name])] for name, rows in looks.items()}
+                trace = regard.Trace(inputs, [text], attention, kind="number", overridden=view.overridden)
+            answers.append(regard.Prediction(value, text, score, trace))
+        return answers

@@ -1,0 +1,36 @@
+"""The examples of docs/extending.md are one program that runs, and show every kind of part."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from regard.parts import KINDS
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def test_every_kind_is_shown() -> None:
+    shown = set(re.findall(r'@regard\.register\("(\w+)", "[\w-]+"\)', "\n".join(BLOCKS)))
+    assert shown == set(KINDS)
+
+
+def test_the_examples_run_and_print_what_the_page_says(tmp_path: Path) -> None:
+    (printed,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(BLOCKS), encoding="utf-8")
+    found = subprocess.run(
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == printed

@@ -1,0 +1,316 @@
+"""Parts of somebody else's: a separate distribution adds one of each kind, and regard knows none of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import pytest
+
+import regard as package
+from regard.cli import main
+from regard.parts import Provenance, check_installed, part, provenance
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[1]
+SENTENCE = "the red pump shows nine bars"
+PARTS = {
+    "column": "number",
+    "encoder": "backward",
+    "cell": "minimal-gated",
+    "decoder": "number",
+    "score": "cosine",
+    "selection": "tempered",
+    "world": "gauge",
+    "metric": "absolute_error",
+}
+COMMANDS = """
+import contextlib, io, json, sys
+from regard.cli import main
+results = []
+for arguments in json.load(sys.stdin):
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    sys.argv = ["regard", *arguments]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            exec(arguments[1], {}) if arguments[0] == "-c" else main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    results.append([code, out.getvalue(), err.getvalue()])
+print(json.dumps(results))
+"""
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def python(code: str, path: list[Path], folder: Path, given: str = "") -> str:
+    """What some code prints in a process of its own, with these folders to import from."""
+    cache = {"REGARD_CACHE": str(folder / "cache"), "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        input=given,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **cache, "PYTHONPATH": os.pathsep.join(map(str, [REPOSITORY, *path]))},
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def regard(*commands: list[str], path: list[Path], folder: Path) -> list[Ran]:
+    """Commands, or with -c code, one after the other in a process of its own."""
+    printed = python(COMMANDS, path, folder, json.dumps(commands))
+    return [Ran(*result) for result in json.loads(printed.splitlines()[-1])]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder the distribution is installed into, without a network."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
+    shutil.copy(HERE / "pyproject.toml", source)
+    shutil.copytree(HERE / "regard_minimal", source / "regard_minimal")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(source)]
+    subprocess.run(command, check=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of all its parts, trained from a YAML file; beside it `both`, which writes a text too."""
+    folder = tmp_path_factory.mktemp("gauge")
+    for trained in regard(
+        ["train", str(HERE / "gauge.yaml"), "-o", "run"],
+        ["train", str(HERE / "both.yaml"), "-o", "both", "--quiet"],
+        path=[installed],
+        folder=folder,
+    ):
+        assert trained.code == 0, trained.err
+    return folder / "run"
+
+
+PYTHON = f"""
+import regard
+model = regard.load("run")
+answer = model.predict({SENTENCE!r})
+print(answer.value, model.score({SENTENCE!r}, 9).score, model.score([{SENTENCE!r}], [9.5])[0].value)
+model.save("copy")
+again = regard.load("copy").predict({SENTENCE!r})
+assert again.value == answer.value and abs(again.trace.attention["sentence"].sum() - 1) < 1e-4
+"""
+
+
+def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: Path) -> None:
+    ran = regard(
+        ["evaluate", str(run), "--json", "scores.json"],
+        ["describe", str(run)],
+        ["predict", str(run), SENTENCE],
+        ["predict", str(run), "--json", "--trace", SENTENCE],
+        ["show", str(run), SENTENCE],
+        ["show", str(run), "--row", "3"],
+        ["show", str(run), SENTENCE, "-o", "figure.svg"],
+        ["show", str(run), SENTENCE, "--look", "2-0"],
+        ["score", str(run), SENTENCE, "9"],
+        ["-c", PYTHON],
+        ["predict", "both", SENTENCE],
+        ["show", "both", "--of", "reading", SENTENCE],
+        path=[installed],
+        folder=run.parent,
+    )
+    assert [one.err for one in ran if one.code] == []
+    measured, described, predicted, as_json, shown, of_row, _, told, scored, python, text, read = ran
+    assert "absolute_error: mean absolute error|refs:1" in measured.out
+    found = json.loads((run.parent / "scores.json").read_text(encoding="utf-8"))
+    assert next(iter(found["models"].values()))["scores"]["absolute_error"]["value"] < 1.0
+    for equation in (
+        "h' = (1 − f) ⊙ h + f ⊙ n",
+        "e_tj = g cos(U q, W h_j)",
+        "α_t = softmax(e_t / 0.5)",
+        "y = value: a number",
+        "from the generated world 'gauge'",
+    ):
+        assert equation in described.out
+    assert float(predicted.out) == pytest.approx(9.0, abs=1.5)
+    answer = json.loads(as_json.out)
+    assert isinstance(answer["value"], float) and answer["trace"]["kind"] == "number"
+    assert answer["trace"]["input"]["sentence"][max(range(6), key=_looks(answer).__getitem__)] == "nine"
+    assert "nine[9]" in shown.out and predicted.out.strip() in shown.out
+    assert "log p" in of_row.out
+    words = {text.text for text in ElementTree.parse(run.parent / "figure.svg").iter() if text.text}
+    assert "nine" in words
+    assert "told:" in told.out and "pump[9]" in told.out
+    log_p, source, target = scored.out.strip().split("\t")
+    assert float(log_p) < 0.0 and (source, target) == (SENTENCE, "9")
+    value, score, given = map(float, python.out.split())
+    assert value == pytest.approx(9.0, abs=1.5) and score < 0.0 and given == 9.5
+    answers = dict(line.split("\t") for line in text.out.splitlines())
+    assert list(answers) == ["value", "reading"] and float(answers["value"])
+    assert set(answers["reading"].split()) & {"nine", "bars"}
+    assert answers["reading"].split()[0] in read.out
+    scores = json.loads((run.parent / "both" / "metrics.json").read_text(encoding="utf-8"))["scores"]
+    assert {"value.absolute_error", "reading.bleu"} <= set(scores["test"])
+
+
+def _looks(answer: dict[str, Any]) -> list[float]:
+    looks: list[float] = answer["trace"]["attention"]["sentence"][0]
+    return looks
+
+
+def test_a_saved_model_names_the_distribution_of_each_part(run: Path) -> None:
+    listed = json.loads((run / "parts.json").read_text(encoding="utf-8"))["parts"]
+    assert {one["kind"]: one["name"] for one in listed} == PARTS
+    assert {(one["distribution"], one["version"]) for one in listed} == {("regard-minimal", "0.3.1")}
+    card = (run / "card.md").read_text(encoding="utf-8")
+    assert "needs the package regard-minimal 0.3.1: column number, encoder backward" in card
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    assert "parts.json" in manifest["files"]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """A command in this process, where the distribution is not installed."""
+
+    def run(*arguments: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["regard", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return Ran(int(stop.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "RUN", SENTENCE],
+        ["show", "RUN", SENTENCE],
+        ["evaluate", "RUN"],
+        ["describe", "RUN"],
+        ["score", "RUN", SENTENCE, "9"],
+        ["train", "--resume", "RUN"],
+    ],
+    ids=lambda arguments: str(arguments[0]),
+)
+def test_without_the_distribution_it_says_what_to_install(
+    arguments: list[str],
+    run: Path,
+    command: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoy = tmp_path / "regard_minimal"  # importable under the name the model gives, and not installed
+    decoy.mkdir()
+    (decoy / "__init__.py").write_text("raise AssertionError('imported')", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    ran = command(*(str(run) if one == "RUN" else one for one in arguments))
+    assert ran.code == 2
+    assert f"{run}: the model uses parts that are not registered here: " in ran.err
+    for kind, name in PARTS.items():
+        assert f"{kind} {name} (regard-minimal 0.3.1)" in ran.err
+    assert "Install it:  pip install 'regard-minimal==0.3.1'" in ran.err
+    assert "regard_minimal" not in sys.modules
+
+
+def test_nothing_in_regard_knows_of_them() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (REPOSITORY / "regard").rglob("*.py")]
+    for word in ("regard_minimal", "regard-minimal", "minimal-gated", "GaugeWorld", "NumberColumn"):
+        assert not any(word in text for text in texts), word
+    assert all(part(kind, name) is None for kind, name in PARTS.items())
+
+
+SCRIPT = """
+import torch
+import regard
+
+@regard.register("selection", "loudest")
+class Loudest(regard.nn.Selection):
+    @classmethod
+    def equation(cls, options, query):
+        return "α_t = softmax(2 e_t)"
+
+    def forward(self, scores, mask, given=None):
+        return regard.nn.masked_softmax(2 * scores, mask if mask.ndim == 3 else mask.unsqueeze(1))
+
+spec = regard.Spec(
+    inputs={"source": {"type": "text"}},
+    outputs={"target": {"type": "text"}},
+    encoder={"size": 8, "embedding": 8},
+    decoder={"size": 8, "embedding": 8, "attention": {"select": Loudest.Options()}},
+)
+rows = [{"source": "a b c", "target": "c b a"}, {"source": "c a", "target": "a c"}]
+model = regard.Model.build(spec, rows=rows)
+optimizer = torch.optim.Adam(model.network.parameters(), lr=0.01)
+for batch in model.batches(rows, batch_rows=2):
+    sum(loss.mean for loss in model.network(batch).values()).backward()
+    optimizer.step()
+model.save("run")
+regard.load("run").predict("a b")
+"""
+
+
+def test_a_part_of_a_script_must_be_registered_again(tmp_path: Path) -> None:
+    python(SCRIPT, [], tmp_path)
+    listed = json.loads((tmp_path / "run" / "parts.json").read_text(encoding="utf-8"))["parts"]
+    assert [(one["kind"], one["name"], one["distribution"]) for one in listed] == [
+        ("selection", "loudest", "")
+    ]
+    assert "needs the script that registers __main__.Loudest" in (tmp_path / "run" / "card.md").read_text()
+    with pytest.raises(package.RegardError) as error:
+        package.load(tmp_path / "run")
+    assert "uses a part that is not registered here: selection loudest (a script)" in str(error.value)
+    assert "Run the code that registers it (__main__.Loudest) before the model is loaded." in str(error.value)
+
+
+def test_an_installed_distribution_without_the_part_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = Provenance("cell", "absent", "numpy.absent.Cell", "numpy", "0.9")
+    with pytest.raises(
+        package.RegardError, match=r"numpy \S+ is installed and does not register it; .* 0\.9"
+    ):
+        check_installed([missing])
+    monkeypatch.setattr(provenance, "failure", lambda name: "ImportError: no module named torchx")
+    with pytest.raises(package.RegardError, match="could not be loaded: ImportError: no module named torchx"):
+        check_installed([missing])
+
+
+def test_a_name_that_is_no_distribution_is_not_made_a_command() -> None:
+    listed = {"kind": "cell", "name": "absent", "distribution": "x; rm -rf /", "version": "1'"}
+    with pytest.raises(package.RegardError) as error:
+        check_installed([Provenance.from_dict(listed)])
+    assert "rm -rf" not in str(error.value) and "pip install" not in str(error.value)
+
+
+def test_a_name_of_regard_cannot_be_taken() -> None:
+    with pytest.raises(package.RegardError, match="the world 'copy' is defined twice: by regard"):
+
+        @package.register("world", "copy")
+        class Copy(package.worlds.World):
+            pass
+
+
+def test_options_that_are_inherited_stay_those_of_their_part() -> None:
+    from regard.nn.cells import GRUCell
+    from regard.parts import registry
+
+    class Other(GRUCell):
+        Options = GRUCell.Options
+
+    try:
+        package.register("cell", "other-gru")(Other)
+        assert (GRUCell.Options.type, GRUCell.Options.part) == ("gru", GRUCell)
+        assert (Other.Options.type, Other.Options.part) == ("other-gru", Other)
+    finally:
+        registry._PARTS["cell"].pop("other-gru", None)
