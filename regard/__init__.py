@@ -35,6 +35,7 @@ _ROOMS = (
     "data",
     "evaluation",
     "inspect",
+    "kernels",
     "metrics",
     "model",
     "nn",

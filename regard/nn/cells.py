@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.private import gru_cell, lstm_cell
 
 CellName = Literal["rnn", "gru", "lstm"]
 Activation = Literal["tanh", "sigmoid", "relu", "identity"]
@@ -110,19 +111,21 @@ class GRUCell(Cell):
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
         size = self.size
-        if state.is_cuda and self.update == "torch":
-            return self._advance_at_once(projected, recurrent, state)
+        if state.is_cuda and self.update == "torch" and gru_cell is not None:
+            return self._advance_at_once(gru_cell, projected, recurrent, state)
         reset, update = torch.sigmoid(projected[..., : 2 * size] + recurrent[..., : 2 * size]).chunk(2, -1)
         new = torch.tanh(projected[..., 2 * size :] + reset * recurrent[..., 2 * size :])
         if self.update == "torch":
             return torch.lerp(new, state, update)
         return torch.lerp(state, new, update)
 
-    def _advance_at_once(self, projected: Tensor, recurrent: Tensor, state: Tensor) -> Tensor:
+    def _advance_at_once(
+        self, run: Callable[..., Any], projected: Tensor, recurrent: Tensor, state: Tensor
+    ) -> Tensor:
         """torch's kernel for everything after the matrix products: one launch instead of eight."""
         gates = 3 * self.size
         rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), state.reshape(-1, self.size))
-        advanced: Tensor = torch.ops.aten._thnn_fused_gru_cell(*(row.to(recurrent.dtype) for row in rows))[0]
+        advanced: Tensor = run(*(row.to(recurrent.dtype) for row in rows))[0]
         return advanced.view_as(state)
 
 
@@ -138,18 +141,20 @@ class LSTMCell(Cell):
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         hidden, carry = state.chunk(2, -1)
         recurrent = nn.functional.linear(hidden, self.weight_hh, self.bias_hh)
-        if state.is_cuda:
-            return self._advance_at_once(projected, recurrent, carry)
+        if state.is_cuda and lstm_cell is not None:
+            return self._advance_at_once(lstm_cell, projected, recurrent, carry)
         preactivations = projected + recurrent
         entry, forget, new, exit_ = preactivations.chunk(4, -1)
         carry = torch.sigmoid(forget) * carry + torch.sigmoid(entry) * torch.tanh(new)
         return torch.cat([torch.sigmoid(exit_) * torch.tanh(carry), carry], -1)
 
-    def _advance_at_once(self, projected: Tensor, recurrent: Tensor, carry: Tensor) -> Tensor:
+    def _advance_at_once(
+        self, run: Callable[..., Any], projected: Tensor, recurrent: Tensor, carry: Tensor
+    ) -> Tensor:
         """torch's kernel for everything after the matrix products: one launch instead of ten."""
         gates = 4 * self.size
         rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), carry.reshape(-1, self.size))
-        hidden, carried, _ = torch.ops.aten._thnn_fused_lstm_cell(*(row.to(recurrent.dtype) for row in rows))
+        hidden, carried, _ = run(*(row.to(recurrent.dtype) for row in rows))
         return torch.cat([hidden, carried], -1).view(*carry.shape[:-1], self.state_size)
 
 

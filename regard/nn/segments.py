@@ -12,9 +12,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from regard import kernels
 from regard.errors import RegardError
 from regard.nn.selections import NOTHING, Given, Rescaled
-from regard.structures import Segmentation, kernels
+from regard.structures import Segmentation
 
 
 class Segments(Rescaled):

@@ -7,8 +7,8 @@ from typing import Literal, cast
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import within_reach
 from regard.nn.cells import Activation, Cell, CellName, GRUCell, Update, make_cell
-from regard.nn.fused.reach import within_reach
 from regard.nn.packing import Packing
 from regard.nn.recurrence import known_to_torch, run_cells
 
@@ -60,7 +60,7 @@ class RecurrentLayer(nn.Module):
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 
     def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        from regard.nn.fused.recurrence import PackedGRU
+        from regard.kernels.cpu.recurrence import PackedGRU
 
         weights = zip(*(cast(Cell, cell).torch_weights() for cell in self.cells), strict=True)
         weight_ih, weight_hh, bias_ih, bias_hh = weights
