@@ -1,1 +1,1 @@
-"""Kernels in Triton."""
+"""Kernels compiled by Triton."""

@@ -18,7 +18,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.structures.kernels.cuda.launching import on_device_of, power_of_two
+from regard.kernels.cuda.launching import on_device_of, power_of_two
 
 NUMBERS = 5 << 22
 """Logits in work at a time, at most: 80 megabytes in single precision."""

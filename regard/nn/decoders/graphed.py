@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import installed
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.decoder import Truth
@@ -17,7 +18,6 @@ from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
-from regard.structures.kernels.availability import installed
 
 if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Given, Inputs, Look, Plan

@@ -7,9 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import installed, within_reach
 from regard.nn.embedding import Embedding
-from regard.nn.fused.reach import within_reach
-from regard.structures.kernels.availability import installed
 
 
 def on_cuda(rows: Tensor, weight: Tensor) -> bool:
@@ -55,7 +54,7 @@ class Output(nn.Module):
         Smoothing ε takes the target distribution (1 − ε)·one-hot + ε/V.
         """
         if torch.is_grad_enabled() and within_reach(rows, self.weight):
-            from regard.nn.fused.cost import PackedCost
+            from regard.kernels.cpu.cost import PackedCost
 
             costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)
             return costs

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.kernels.availability import installed
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing
-from regard.structures.kernels.availability import installed
 
 if TYPE_CHECKING:
     from regard.nn.encoders.layer import RecurrentLayer

@@ -8,10 +8,10 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import within_reach
 from regard.nn.cells import Cell, GRUCell, make_cell
 from regard.nn.cells.cell import carried_by
 from regard.nn.encoders import graphed
-from regard.nn.fused.reach import within_reach
 from regard.nn.packing import Packing
 from regard.nn.recurrence import run_cells
 from regard.parts import Options
@@ -127,7 +127,7 @@ class RecurrentLayer(nn.Module):
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 
     def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        from regard.nn.fused.recurrence import PackedGRU
+        from regard.kernels.cpu.recurrence import PackedGRU
 
         weights = zip(*(cast(Cell, cell).torch_weights() for cell in self.cells), strict=True)
         weight_ih, weight_hh, bias_ih, bias_hh = weights

@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.back import back
 from regard.kernels.cuda.recurrence.forth import forth
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.plan import Plan
 from regard.kernels.cuda.recurrence.room import Room, fill, shapes
-from regard.structures.kernels.cuda.launching import on_device_of
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.kernels.cuda.launching import power_of_two
 from regard.kernels.cuda.recurrence import gates, keys, looks
 from regard.kernels.cuda.recurrence.plan import Look
 from regard.kernels.cuda.recurrence.room import Room
-from regard.structures.kernels.cuda.launching import power_of_two
 
 BLOCK = 512
 """Features of all rows together that one program of a cell takes."""

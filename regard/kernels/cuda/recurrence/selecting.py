@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 
 from regard.kernels.cuda.recurrence.gates import sigmoid
-from regard.structures.kernels.cuda.two_states import pair_gradients, pair_marginals
+from regard.kernels.cuda.two_states import pair_gradients, pair_marginals
 
 SMALLEST: tl.constexpr = tl.constexpr(1e-20)
 """A sum of weights below it counts as nothing."""

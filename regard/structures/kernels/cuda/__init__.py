@@ -1,1 +1,0 @@
-"""Kernels compiled by Triton."""
