@@ -64,7 +64,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class WeightedWords:
     """Text whose words carry weights, and perhaps a note each (a tag, a probability).
 
     bars   the weight is a bar under the word, and not the shade behind it: for probabilities, most of which are
@@ -195,4 +195,6 @@ class Lines:
     bold: int = 1
 
 
-Content = Matrix | Words | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable | Sight | Lines
+Content = (
+    Matrix | WeightedWords | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable | Sight | Lines
+)

@@ -15,6 +15,7 @@ def check(plan: Plan, mistakes: Mistakes) -> None:
     _check_columns(plan, mistakes)
     _check_encoders(plan, mistakes)
     _check_decoders(plan, mistakes)
+    _check_search(plan, mistakes)
 
 
 def _check_columns(plan: Plan, mistakes: Mistakes) -> None:
@@ -74,3 +75,16 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
             here.add(f"no input is named {over!r}.", "over", fix=nearest(over, list(plan.encoder)))
         if not unknown:
             decoder.part.check(decoder, name, plan, here)
+
+
+def _check_search(plan: Plan, mistakes: Mistakes) -> None:
+    search = getattr(plan, "search", None)
+    looking = any(
+        decoder.part.stepwise and decoder.part.attentions(decoder) for decoder in plan.decoder.values()
+    )
+    if getattr(search, "replace_unknown", False) and not looking:
+        mistakes.at("search").add(
+            "replace_unknown has no effect: no text is written with attention, which says what to write instead.",
+            "replace_unknown",
+            fix="Add an attention, or leave replace_unknown out.",
+        )
