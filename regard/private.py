@@ -27,6 +27,11 @@ _transforms_active: Callable[[], bool] | None = (
 )
 
 
+def transforms_active() -> bool:
+    """Whether a transform of `torch.func` is at work; where that cannot be asked, it may be."""
+    return True if _transforms_active is None else _transforms_active()
+
+
 def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
     """`function.apply`, less the binding of default arguments and the look for transforms, where none is active: they
     cost more than a small kernel.

@@ -19,7 +19,7 @@ from regard.prediction import Prediction
 
 
 @dataclass(frozen=True)
-class Looked:
+class LookRequest:
     """What to look at.
 
     text     an input; a JSON object by the inputs' names where there are several
@@ -84,7 +84,7 @@ class Looked:
 
 def show_trace(
     run: Path,
-    looked: Looked,
+    looked: LookRequest,
     *,
     of: str | None = None,
     grid: bool = False,

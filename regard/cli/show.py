@@ -73,7 +73,7 @@ def show(
     regard show runs/g2p knight --look 0-0 · regard show runs/parser-crf --row 3 ·
     regard show runs/caption --gallery 4 -o captions.html · regard show RUN TEXT --heads --layer 2
     """
-    from regard.cli.looking import Looked, show_trace
+    from regard.cli.looking import LookRequest, show_trace
 
     changes = search_overrides(beam, seed, overrides)
     if gallery:
@@ -93,7 +93,7 @@ def show(
         return
     show_trace(
         run,
-        Looked(" ".join(text) if text else None, target, row, split, samples, look),
+        LookRequest(" ".join(text) if text else None, target, row, split, samples, look),
         of=of,
         grid=grid,
         heads=heads,

@@ -91,7 +91,7 @@ class HeadPanels:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class WeightedWords:
     """Text whose words carry weights, and perhaps a note each (a tag, a probability).
 
     bars   the weight is a bar under the word, and not the shade behind it: for probabilities, most of which are
@@ -225,7 +225,7 @@ class Lines:
 Content = (
     Matrix
     | HeadPanels
-    | Words
+    | WeightedWords
     | Chart
     | Links
     | Ranking

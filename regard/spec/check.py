@@ -15,6 +15,7 @@ def check(plan: Plan, mistakes: Mistakes) -> None:
     _check_columns(plan, mistakes)
     _check_encoders(plan, mistakes)
     _check_decoders(plan, mistakes)
+    _check_search(plan, mistakes)
 
 
 def _check_columns(plan: Plan, mistakes: Mistakes) -> None:
@@ -83,3 +84,17 @@ def _instead(usual: str | None, fitting: Sequence[str]) -> str:
         return f"Use one of {', '.join(others)}." if others else ""
     listed = f", or {'one of ' * (len(others) > 1)}{', '.join(others)}" if others else ""
     return f"Use type: {usual}{listed}."
+
+
+def _check_search(plan: Plan, mistakes: Mistakes) -> None:
+    search = getattr(plan, "search", None)
+    looking = any(
+        decoder.part.stepwise and decoder.part.reads_positions(decoder, name, plan)
+        for name, decoder in plan.decoder.items()
+    )
+    if getattr(search, "replace_unknown", False) and not looking:
+        mistakes.at("search").add(
+            "replace_unknown has no effect: no text is written with attention, which says what to write instead.",
+            "replace_unknown",
+            fix="Add an attention, or leave replace_unknown out.",
+        )

@@ -13,13 +13,18 @@ SPLITS = ("train", "dev", "test")
 
 
 class DataSpec(Settings):
+    """Where the rows come from."""
+
     moved: ClassVar[Mapping[str, str]] = {
         "options": "world: {type: rooms, train: 500}, or package: {type: …, …}"
     }
 
     train: tuple[str, ...] = ()
+    """Files to train on."""
     dev: tuple[str, ...] = ()
+    """Files to choose the weights on; a share of `train` when absent."""
     test: tuple[str, ...] = ()
+    """Files to measure the chosen weights on."""
     world: Annotated[Any, one_of("world")] | None = None
     """A generated world, by name or with its options: `rooms`, or `{type: rooms, train: 500, seed: 3}`."""
     package: Annotated[Any, one_of("package")] | None = None
@@ -40,6 +45,7 @@ class DataSpec(Settings):
     references: bool = True
     """Evaluate repeated inputs once, with all their outputs as references; not where these are tags or trees."""
     bad_rows: Literal["stop", "skip"] = "stop"
+    """What becomes of rows that cannot be used: the first one ends the run, or they are left out and listed."""
 
     @field_validator("train", "dev", "test", mode="before")
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.training.failures import Place, not_finite
+from regard.training.failures import BatchPlace, not_finite
 
 
 @dataclass
@@ -81,10 +81,10 @@ class Ledger:
         self.outputs: dict[str, float] = {}
         self.parts: dict[str, str] = {}
         self.allow_overflow = allow_overflow
-        self._pending: list[tuple[Tensor, Place]] = []
+        self._pending: list[tuple[Tensor, BatchPlace]] = []
 
     def add(
-        self, figures: Tensor, place: Place, outputs: Mapping[str, float], parts: Mapping[str, str]
+        self, figures: Tensor, place: BatchPlace, outputs: Mapping[str, float], parts: Mapping[str, str]
     ) -> None:
         """The figures of one update, (2·O + P + 2,): totals, counts, parts, penalty, gradient norm.
 

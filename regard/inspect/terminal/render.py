@@ -23,7 +23,7 @@ from regard.inspect.content import (
     Matrix,
     Ranking,
     SegmentBands,
-    Words,
+    WeightedWords,
 )
 from regard.inspect.scene import Group, Image, Mark, Scene
 from regard.inspect.sights import FilmLooks, PictureLooks, SeriesLooks
@@ -96,7 +96,7 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_matrix(content, width, ink)
         case HeadPanels():
             return draw_heads(content, width, ink)
-        case Words():
+        case WeightedWords():
             return draw_words(content, width, ink)
         case Chart():
             return draw_chart(content, width, ink)

@@ -18,6 +18,7 @@ from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
+from regard.private import transforms_active
 
 if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Given, Inputs, Look, Plan
@@ -36,7 +37,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
         weight.is_cuda
         and installed("triton")
         and not torch.compiler.is_compiling()
-        and not torch._C._are_functorch_transforms_active()
+        and not transforms_active()
         and has_kernels(decoder, memories)
     )
 

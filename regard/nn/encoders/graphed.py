@@ -10,6 +10,7 @@ from torch import Tensor
 from regard.kernels.availability import installed
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing
+from regard.private import transforms_active
 
 if TYPE_CHECKING:
     from regard.nn.encoders.layer import RecurrentLayer
@@ -25,7 +26,7 @@ def knows(layer: RecurrentLayer, inputs: Tensor) -> bool:
         and cell.weight_hh.dtype in (torch.float32, torch.float64)
         and installed("triton")
         and not torch.compiler.is_compiling()
-        and not torch._C._are_functorch_transforms_active()
+        and not transforms_active()
     )
 
 

@@ -11,7 +11,7 @@ from regard.data.perceived import Pictures
 from regard.nn.encoders.encoder import Encoder, refuse_unread, summary_read
 from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
-from regard.nn.encoders.image.rows import Rows
+from regard.nn.encoders.image.rows import RowReader
 from regard.nn.memory import Memory
 from regard.parts import Dropout, Mistakes, Plan, register
 
@@ -31,7 +31,7 @@ class ImageEncoder(Encoder):
     """Pictures → Memory with layout grid: values h_s, s = row · columns + column, and the network's summary.
 
     position   whether a value knows where it is (`GridPosition`)
-    rows       whether it knows what stands to its left and right (`Rows`)
+    rows       whether it knows what stands to its left and right (`RowReader`)
     dropout    of the values' features
     """
 
@@ -70,7 +70,8 @@ class ImageEncoder(Encoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        refuse_unread(options, ["position", "rows"], plan, mistakes)
+        positions = ["rows"] if options.position == "none" else ["position", "rows"]
+        refuse_unread(options, positions, plan, mistakes)
         connected = getattr(options.network, "connected", None) is not None
         if not connected:
             refuse_unread(options, ["dropout"], plan, mistakes)
@@ -120,7 +121,7 @@ class ImageEncoder(Encoder):
         super().__init__()
         self.network = network
         self.position = GridPosition(position, network.grid, network.channels)
-        self.rows = Rows(network.grid, self.position.size) if rows else None
+        self.rows = RowReader(network.grid, self.position.size) if rows else None
         self.dropout = nn.Dropout(dropout)
         self.value_size = self.position.size if self.rows is None else self.rows.size
         self.summary_size = network.summary_size

@@ -68,7 +68,7 @@ class First(nn.Module):
         return nn.functional.relu(self.norm(self.layer(nn.functional.pad(pixels, (0, width, 0, height)))))
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """relu(x + F(x)), F two convolutions of 3 × 3; where the number of features changes, x goes through a 1 × 1 one."""
 
     def __init__(self, inputs: int, outputs: int, *, normalize: Normalize = "place") -> None:
@@ -151,7 +151,7 @@ class ResidualNetwork(StagedNetwork):
             if 0 < stage < times - 1:
                 stages.append(nn.MaxPool2d(2, ceil_mode=True))
             for _ in range(blocks):
-                stages.append(Block(below, above, normalize=normalize))
+                stages.append(ResidualBlock(below, above, normalize=normalize))
                 below = above
         self.stages = nn.Sequential(*stages)
         self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)

@@ -10,7 +10,7 @@ from regard.nn.packing import Packing
 from regard.parts import find
 
 
-class Rows(nn.Module):
+class RowReader(nn.Module):
     """h_rc ← [→g_rc; ←g_rc], g two GRUs along the columns c of each row r: (B, S, D) → (B, S, size).
 
     All rows share their weights. A row knows which it is where the values know their place (`GridPosition`); the
