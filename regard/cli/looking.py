@@ -135,7 +135,7 @@ def show_trace(
 
 def show_heads(
     run: Path,
-    looked: Looked,
+    looked: LookRequest,
     layers: Sequence[str] | None,
     *,
     of: str | None = None,

@@ -103,7 +103,7 @@ class ImageEncoder(Encoder):
             network.pixel_line(options.network, ""),
             *network.board(options.network, "x", "", "h"),
             f"{'v' if options.rows else 'h'}_j = {placed}{note}",
-            *(Rows.board() if options.rows else []),
+            *(RowReader.board() if options.rows else []),
             *dropout,
         ]
 
