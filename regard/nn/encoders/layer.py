@@ -76,10 +76,10 @@ class LayerSymbols:
         """A note about the first states where they are learned, or else their lines."""
         arrows = ("→", "←") if self.both else ("",)
         states = [self.state(place, arrow) for arrow, place in zip(arrows, self.first, strict=False)]
-        if first == "learned":
-            return f"     — {' and '.join(states)} learned", []
         if self.cell.part.carries:
             states += [carried_by(state, self.carried) for state in states]
+        if first == "learned":
+            return f"     — {', '.join(states)}: learned", []
         return "", [f"{state} = 0_{size}" for state in states]
 
 

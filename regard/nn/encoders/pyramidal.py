@@ -89,11 +89,6 @@ class PyramidalEncoder(Encoder):
         )
         steps, (note, _) = layer.steps(), layer.first_states("learned", options.size)
         dropout = f", dropout {options.dropout} between layers" if options.dropout else ""
-        halved = (
-            f" a layer above the {plain} lowest has half as many positions, rounded up;"
-            if plain < last
-            else ""
-        )
         lines = [
             f"j = 1 … S, l = 1 … {last}, m = 1 … S_l, d ∈ {{→, ←}}     — S = S_{last}",
             "x_lm = x_m     for l = 1     — x_m: frame m"
@@ -114,7 +109,8 @@ class PyramidalEncoder(Encoder):
             f"h_j = h_{last}j",
             f"h = [→h_{last}S; ←h_{{{last},1}}]     — the summary",
             *layer.functions(),
-            f"—{halved} {options.size} units in each direction{dropout}",
+            *([f"— S_l: half of S_{{l−1}}, rounded up, for l > {plain}"] if plain < last else []),
+            f"— {options.size} units in each direction{dropout}",
         ]
 
     def __init__(
