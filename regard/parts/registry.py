@@ -92,7 +92,7 @@ def _own_options(made: Any, kind: str, name: str) -> None:
         options: Any = made
     else:
         options = vars(made).get("Options")
-        if options is None or options.part not in (None, made) or _is_inherited(made, options):
+        if options is None or _is_inherited(made, options):
             base = getattr(made, "Options", Options)
             body = {"__module__": made.__module__, "__qualname__": f"{made.__qualname__}.Options"}
             options = type("Options", (base,), body)
