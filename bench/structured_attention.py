@@ -1,6 +1,6 @@
 """What a training step costs with each selection: simple (softmax), sigmoid and segmental attention.
 
-    python bench/structured_attention.py                     on the processor, (B, S, T, D, V) = (32, 30, 15, 256, 4000)
+    python bench/structured_attention.py                     on the CPU, (B, S, T, D, V) = (32, 30, 15, 256, 4000)
     python bench/structured_attention.py --device cuda       on a GPU, (64, 50, 20, 512, 8000)
 
 One step is forward, backward, clipping and Adam of a translation model: bidirectional GRU of S words, GRU decoder of T

@@ -1,4 +1,4 @@
-"""Text to text on the processor: our training and search beside JoeyNMT's, on the same work, in one run.
+"""Text to text on the CPU: our training and search beside JoeyNMT's, on the same work, in one run.
 
     python bench/text_cpu.py --make-peer PEER                      once: JoeyNMT 2.3 in a virtual environment of its own
     python bench/text_cpu.py --peer-python PEER/bin/python --json result.json

@@ -37,6 +37,7 @@ _ROOMS = (
     "data",
     "evaluation",
     "inspect",
+    "kernels",
     "metrics",
     "model",
     "nn",

@@ -1,4 +1,4 @@
-"""Experiment: a spec and its data → columns taught, model trained, measured and saved in the folder of a run."""
+"""Experiment: a spec and its data → columns fitted, model trained, measured and saved in the folder of a run."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
 from regard.training import Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
+from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
 WITH_HEADERS = (".tsv", ".tab", ".csv")
@@ -52,13 +53,15 @@ class Experiment:
         self.folder, self.run = run, run.path
         self.console = Console(quiet=quiet or process_rank() > 0)
         try:
-            # Before anything is built: the first weights are drawn from it.
-            seed_everything(spec.training.seed)
-            self.splits: Splits = open_splits(spec)
-            self.columns = self._columns()
-            self.datasets: dict[str, Dataset] = {}
-            self.model = Model.build(spec, self.columns)
-            check_metrics(self.model)
+            with undisturbed():
+                # Before anything is built: the first weights are drawn from it.
+                seed_everything(spec.training.seed)
+                self.splits: Splits = open_splits(spec)
+                self.columns = self._columns()
+                self.datasets: dict[str, Dataset] = {}
+                self.model = Model.build(spec, self.columns)
+                check_metrics(self.model)
+                self._generators = Generators.capture()
         except BaseException:
             self.close()
             raise
@@ -80,7 +83,7 @@ class Experiment:
         first checkpoint.
         """
         spec = _spec(what, overrides)
-        folder = run or Path("runs") / (spec.name or Path(what).name.split(".")[0])
+        folder = run or Path("runs") / _run_name(what, spec)
         return cls(spec, RunFolder.start(folder, overwrite=overwrite), device=device, quiet=quiet)
 
     @classmethod
@@ -103,7 +106,9 @@ class Experiment:
     def train(self) -> Model:
         """Train, keep the best weights, measure them on dev and test, save."""
         try:
-            return self._train()
+            with undisturbed():
+                self._generators.restore()
+                return self._train()
         finally:
             self.close()
 
@@ -261,6 +266,14 @@ class Experiment:
         )
 
 
+def _run_name(what: str, spec: Spec) -> str:
+    """The name of a run: a file gives its own (my.yaml → my), a system of the zoo its name."""
+    path = Path(what)
+    return (
+        path.name.split(".")[0] if path.suffix in (".yaml", ".yml") else spec.name or path.name.split(".")[0]
+    )
+
+
 def fit(
     data: str | Path | Spec | Sequence[Any],
     *,
@@ -279,7 +292,7 @@ def fit(
         model = regard.fit("reverse")                       # a system of the zoo
         model = regard.fit(regard.Spec(inputs=…, data=…))   # a spec written in Python
 
-    run         the folder everything is kept in; runs/NAME when absent
+    run         the folder everything is kept in; default: runs/NAME
     overrides   `key.path=value`, as with --set
     """
     changes = list(overrides)

@@ -32,7 +32,7 @@ def compare(
     names: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--name", metavar="TITLE", help="Title of each run's panel; the folder's name when absent."
+            "--name", metavar="TITLE", help="Title of each run's panel; default: the folder's name."
         ),
     ] = None,
     output: Annotated[
@@ -40,7 +40,7 @@ def compare(
     ] = Path("compare.svg"),
     across: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("--across", help="Panels in a row of the figure; all when absent."),
+        typer.Option("--across", help="Panels in a row of the figure; default: all."),
     ] = None,
     device: Device = None,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from regard.cli.looking import Looked
+from regard.cli.looking import LookRequest
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import Comparison, compare
@@ -108,7 +108,7 @@ def draw_side_by_side(
     from regard.inspect import compare as draw
     from regard.inspect import save
 
-    looked = Looked(text, target, row, split)
+    looked = LookRequest(text, target, row, split)
     if names and len(names) != len(runs):
         raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")
     models = [Model.load(run, device=device) for run in runs]
@@ -129,5 +129,7 @@ def draw_side_by_side(
 
 def _traced(found: Prediction) -> Trace:
     if found.trace is None or not (found.trace.attention or found.trace.structures):
-        raise RegardError("this model looks at nothing.", fix="Compare models that have an attention.")
+        raise RegardError(
+            "this model has no attention to show.", fix="Compare models that have an attention."
+        )
     return found.trace

@@ -23,13 +23,13 @@ def evaluate(
         typer.Option(
             "--split",
             metavar="NAME",
-            help="Part of the spec's data (test when absent); several are put together.",
+            help="Part of the spec's data; several are put together. Default: test.",
         ),
     ] = None,
     metrics: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--metric", metavar="NAME", help="Measure this; may be given many times. The spec's when absent."
+            "--metric", metavar="NAME", help="Measure this; may be given many times. Default: from the spec."
         ),
     ] = None,
     by_length: Annotated[bool, typer.Option("--by-length", help="Also by the length of the input.")] = False,

@@ -19,7 +19,7 @@ from regard.prediction import Prediction
 
 
 @dataclass(frozen=True)
-class Looked:
+class LookRequest:
     """What to look at.
 
     text     an input; a JSON object by the inputs' names where there are several
@@ -42,7 +42,7 @@ class Looked:
             raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
 
     def untold(self, model: Model, output: str) -> Prediction:
-        """What a model that is told where to look answers by itself."""
+        """What a model answers by itself whose attention is overridden."""
         found = replace(self, look=None).by(model, output, own=True)
         if found.trace is None:
             return found
@@ -84,26 +84,31 @@ class Looked:
 
 def show_trace(
     run: Path,
-    looked: Looked,
+    looked: LookRequest,
     *,
     of: str | None = None,
     grid: bool = False,
+    heads: bool = False,
+    layers: Sequence[str] | None = None,
     output: Path | None,
     overrides: Sequence[str],
     device: str | None,
 ) -> None:
     """The figure of each output, or `of` one, in the terminal or as a file; attention over pictures smoothed, or by its
-    grid."""
+    grid; with `heads` or `layers`, what each head looked at."""
     from rich.console import Console
 
     from regard.inspect import before_and_after, figure, save, together
 
+    if heads or layers:
+        show_heads(run, looked, layers or None, of=of, output=output, overrides=overrides, device=device)
+        return
     model = load(run, overrides, device)
     style: Style = "grid" if grid else "smooth"
     names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     if looked.look is not None and len(names) > 1:
         raise RegardError(
-            f"which of the outputs is told where to look: {', '.join(names)}?",
+            f"--look works with one output. Which of {', '.join(names)}?",
             where="--look",
             fix=f"--of {names[0]}",
         )
@@ -126,3 +131,41 @@ def show_trace(
                 console.print(scene)
             if not math.isnan(found.score):
                 console.print(f"log p {found.score:.3f}", highlight=False)
+
+
+def show_heads(
+    run: Path,
+    looked: LookRequest,
+    layers: Sequence[str] | None,
+    *,
+    of: str | None = None,
+    output: Path | None,
+    overrides: Sequence[str],
+    device: str | None,
+) -> None:
+    """What each head of each layer looked at, or of the `layers` that are named or numbered, for each output that has
+    heads to show."""
+    if looked.look is not None:
+        raise RegardError(
+            "the heads are drawn as the model looks by itself.", where="--heads", fix="Leave out --look."
+        )
+    model = load(run, overrides, device)
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
+    found = {name: looked.by(model, name) for name in names}
+    shown = {
+        name: (one, one.trace) for name, one in found.items() if one.trace is not None and one.trace.heads
+    }
+    if not shown:
+        raise RegardError(
+            "this model has no heads to show: none of its layers has several.",
+            where="--heads",
+            fix="Leave out --heads and --layer to see where it looked.",
+        )
+    for name, (answer, trace) in shown.items():
+        if output is None:
+            trace.print(heads=True, layers=layers)
+            print(f"log p {answer.score:.3f}")
+        else:
+            path = output if len(shown) == 1 else output.with_stem(f"{output.stem}-{name}")
+            trace.save(path, heads=True, layers=layers)
+            print(f"{answer.text}\n{path}")

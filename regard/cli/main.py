@@ -1,4 +1,4 @@
-"""The application: its commands, its version, and how mistakes are told."""
+"""The application: its commands, its version, and how it shows mistakes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a mistake is told in one line and exits with 2, an interruption with 130."""
+    """Run the command line; a mistake is shown in one line and exits with 2, an interruption with 130."""
     # Before torch is imported: threads that wait busily for each other make a busy machine many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Where torch comes with mimalloc: memory given back at once and asked for again costs a tenth of each update.

@@ -15,11 +15,11 @@ Overrides = Annotated[
 ]
 Device = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps; the best there is when absent."),
+    typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps; default: the best there is."),
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--seed", help="Seed of everything random; the spec's when absent."),
+    typer.Option("--seed", help="Seed of everything random; default: from the spec."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained model.", show_default=False)]
 Output = Annotated[
@@ -28,9 +28,7 @@ Output = Annotated[
 ]
 Beam = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(
-        "--beam", min=1, help="Beam search of this size; 1 is greedy. The spec's search when absent."
-    ),
+    typer.Option("--beam", min=1, help="Beam search of this size; 1 is greedy. Default: from the spec."),
 ]
 With = Annotated[
     Optional[list[Path]],  # noqa: UP045
@@ -51,7 +49,7 @@ BadRows = Annotated[
     typer.Option(
         "--bad-rows",
         metavar="stop|skip",
-        help="stop at a row that cannot be used, or skip it into rejected.tsv with its reason. The spec's when absent.",
+        help="stop at a row that cannot be used, or skip it into rejected.tsv with its reason. Default: from the spec.",
     ),
 ]
 

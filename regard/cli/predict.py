@@ -16,7 +16,7 @@ def predict(
     texts: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
-            metavar="TEXT", help="What to read, or a .conllu file; --file or standard input when absent or -."
+            metavar="TEXT", help="What to read, or a .conllu file; default, or -: --file or standard input."
         ),
     ] = None,
     file: Annotated[

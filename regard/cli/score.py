@@ -14,7 +14,7 @@ def score(
     run: Run,
     texts: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="SOURCE TARGET", help="One pair; from --file when absent."),
+        typer.Argument(metavar="SOURCE TARGET", help="One pair; default: from --file."),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045

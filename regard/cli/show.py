@@ -44,6 +44,17 @@ def show(
     grid: Annotated[
         bool, typer.Option("--grid", help="Attention over pictures in its true cells, not smoothed.")
     ] = False,
+    heads: Annotated[
+        bool, typer.Option("--heads", help="What each head of each layer looked at, instead.")
+    ] = False,
+    layer: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--layer",
+            metavar="NAME|N",
+            help="The heads of this layer alone, by its name or its number from 1; may be given many times.",
+        ),
+    ] = None,
     gallery: Annotated[
         int,
         typer.Option(
@@ -60,9 +71,9 @@ def show(
 
     regard show runs/g2p attention · regard show runs/translation the small cat sleeps -o cat.svg ·
     regard show runs/g2p knight --look 0-0 · regard show runs/parser-crf --row 3 ·
-    regard show runs/caption --gallery 4 -o captions.html
+    regard show runs/caption --gallery 4 -o captions.html · regard show RUN TEXT --heads --layer 2
     """
-    from regard.cli.looking import Looked, show_trace
+    from regard.cli.looking import LookRequest, show_trace
 
     changes = search_overrides(beam, seed, overrides)
     if gallery:
@@ -72,15 +83,21 @@ def show(
                 where="--gallery",
                 fix="Leave out the text, --row, --target and --look.",
             )
+        if heads or layer:
+            raise RegardError(
+                "a gallery does not draw heads.", where="--gallery", fix="Use --heads with a text or --row."
+            )
         from regard.cli.gallery import show_gallery
 
         show_gallery(run, gallery, split, grid=grid, output=output, overrides=changes, device=device)
         return
     show_trace(
         run,
-        Looked(" ".join(text) if text else None, target, row, split, samples, look),
+        LookRequest(" ".join(text) if text else None, target, row, split, samples, look),
         of=of,
         grid=grid,
+        heads=heads,
+        layers=layer,
         output=output,
         overrides=changes,
         device=device,

@@ -19,7 +19,7 @@ def train(
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("-o", "--output", metavar="RUN", help="Folder of the run; runs/NAME when absent."),
+        typer.Option("-o", "--output", metavar="RUN", help="Folder of the run; default: runs/NAME."),
     ] = None,
     resume: Annotated[
         Optional[Path],  # noqa: UP045

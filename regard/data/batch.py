@@ -20,7 +20,7 @@ class Spelling:
     characters  (U, W) int64, BEGIN and END around each word, padded on the right with PAD
     lengths     (U,)   int64, the two marks counted
     words       (B, T) int64, which of the U words stands where; 0 beyond the length
-    counts      the lengths on the processor, where they are known there
+    counts      the lengths on the CPU, where they are known there
     """
 
     characters: Tensor
@@ -41,7 +41,7 @@ class Tokens:
 
     ids      (B, T) int64; the content alone: decoders add BEGIN and END themselves
     lengths  (B,)   int64
-    counts   the lengths on the processor, where they are known there, so that nobody waits for the device to ask it
+    counts   the lengths on the CPU, where they are known there, so that nobody waits for the device to ask it
     spelling the characters of the words, where the column spells them
     """
 

@@ -16,7 +16,7 @@ from regard.errors import RegardError
 class Batches:
     """The batches of any epoch.
 
-    cost         most a batch may cost, padding included: rows times the dearest row (tokens of the longest text)
+    cost         most a batch may cost, padding included: rows times the costliest row (tokens of the longest text)
     rows         most rows in a batch; at least one of the two limits is needed
     seed         with the epoch it determines everything
     shuffle      True: shuffle, sort windows of examples by cost, cut, shuffle the batches. False: sort all, longest
@@ -26,7 +26,7 @@ class Batches:
     world_size   processes that share each batch: rank r takes rows r, r + world_size, …, so that any number of
                  processes sees the same batches together as one does alone
     vary         columns vary their values (augmentation), as the seed, the epoch and the example determine
-    workers      threads that make batches ahead, 0: none; as many as seem right when absent. The batches are the same
+    workers      threads that make batches ahead, 0: none; default: as many as seem right. The batches are the same
 
     A row that costs more than the limit is a batch by itself.
     """
@@ -122,14 +122,14 @@ class Batches:
 
 
 def cut(order: Array, costs: Array, cost: int | None, rows: int | None) -> list[Array]:
-    """Pieces of the order, as long as the limits allow; `costs` rise, so the last row of a piece is its dearest."""
+    """Pieces of the order, as long as the limits allow; `costs` rise, so the last row of a piece is its costliest."""
     pieces, start, total = [], 0, len(order)
     while start < total:
         most = min(total - start, rows or total)
         if cost is not None:
             most = max(1, min(most, cost // int(costs[start])))
             sizes = np.arange(1, most + 1)
-            # rows × dearest rises with the number of rows: count how many sizes stay within the limit.
+            # rows × costliest rises with the number of rows: count how many sizes stay within the limit.
             most = max(1, int(np.count_nonzero(sizes * costs[start : start + most] <= cost)))
         pieces.append(order[start : start + most])
         start += most

@@ -139,7 +139,7 @@ class Dataset:
 
     @property
     def costs(self) -> Array:
-        """(examples,) int32: the dearest of each example's columns."""
+        """(examples,) int32: the cost of each example's costliest column."""
         return np.asarray(self._encoded.costs[self._first])
 
     @property
@@ -175,9 +175,9 @@ class Dataset:
             else:
                 encodings = [self._made(column, row, varied) for row in rows.tolist()]
                 collated[column.name] = column.collate(encodings, collated)
-        dearest = int(self._encoded.costs[rows].max(initial=0))
+        costliest = int(self._encoded.costs[rows].max(initial=0))
         in_order = {name: collated[name] for name in self.columns}
-        return Batch(in_order, tuple(examples.tolist()), len(rows) * dearest)
+        return Batch(in_order, tuple(examples.tolist()), len(rows) * costliest)
 
     def _made(self, column: Column, row: int, varied: tuple[int, int] | None) -> Array:
         """The encoding of a column that is not cached."""

@@ -26,7 +26,7 @@ NEIGHBOURS = 16
 
 
 @runtime_checkable
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows that know what they are made from and which of them could not be read (`read_rows` gives one)."""
 
     def with_problems(self) -> Iterator[Row]: ...
@@ -51,12 +51,12 @@ class Encoded:
 
 
 def all_rows(rows: Iterable[Row]) -> Iterator[Row]:
-    return rows.with_problems() if isinstance(rows, Source) else iter(rows)
+    return rows.with_problems() if isinstance(rows, RowSource) else iter(rows)
 
 
 def fingerprint(rows: Iterable[Row]) -> str:
     """What the content of the rows hashes to."""
-    if isinstance(rows, Source):
+    if isinstance(rows, RowSource):
         return rows.fingerprint()
     if isinstance(rows, Iterator):
         raise RegardError(

@@ -24,7 +24,7 @@ class Films:
 
     frames   (B, T, C, H, W) uint8
     lengths  (B,) int64
-    counts   the lengths on the processor, where they are known there
+    counts   the lengths on the CPU, where they are known there
     """
 
     frames: Tensor
@@ -48,7 +48,7 @@ class Series:
 
     values   (B, T, D) float32
     lengths  (B,) int64
-    counts   the lengths on the processor, where they are known there
+    counts   the lengths on the CPU, where they are known there
     """
 
     values: Tensor

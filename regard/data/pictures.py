@@ -118,7 +118,7 @@ def on_canvas(
     fit    stretch: the sides are scaled apart, nothing is lost; pad: scaled together, white beside it; crop: scaled
            together until the canvas is full, the middle is kept; keep: as large as it is, at the left, white beside it,
            smaller only where it would not fit: signs of one size stay of one size
-    box    the part of the picture to lay on the canvas, as fractions (x0, y0, x1, y1); all of it when absent
+    box    the part of the picture to lay on the canvas, as fractions (x0, y0, x1, y1); default: all of it
     """
     height, width = size
     mode = "RGB" if colour == "rgb" else "L"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.model.counting import parameter_counts
+from regard.nn.symbols import MemorySymbols, primed
 from regard.parts import as_data
 from regard.spec import Spec, TrainingSpec
 
@@ -15,31 +16,68 @@ if TYPE_CHECKING:
 
 
 Answer = list[str]
+NOTE = "—"
+"""What follows it on a line is a note."""
 
 
 def answers(spec: Spec) -> dict[str, Answer]:
     """The six answers in plain text, the parameters in symbols (`board` counts them)."""
     return {
         "data": _data(spec),
-        "encoder": [
-            line
-            for name, encoder in spec.encoder.items()
-            for line in _named(name, encoder.part.board(encoder), spec.encoder)
-        ],
-        "decoder": [
-            line
-            for name in spec.outputs
-            for line in _named(name, spec.decoder[name].part.board(spec.decoder[name]), spec.outputs)
-        ],
+        "encoder": _encoders(spec),
+        "decoder": _decoders(spec),
         "parameters": [],
         "loss": _loss(spec),
         "algorithm": _algorithm(spec),
     }
 
 
+def memory_symbols(spec: Spec) -> dict[str, MemorySymbols]:
+    """How the memory of each input is written: that of the second input with a prime, of the third with two."""
+    found = {}
+    for place, (name, options) in enumerate(spec.encoder.items()):
+        owner = options.part.owner(options)
+        owned = options if owner is None else spec.encoder[owner]
+        found[name] = owned.part.symbols(owned).primed(place)
+    return found
+
+
+def read_by(spec: Spec, output: str) -> dict[str, MemorySymbols]:
+    """The memories that the decoder of an output reads."""
+    symbols, column = memory_symbols(spec), spec.outputs[output]
+    of = getattr(column, "of", None)
+    over = (of,) if isinstance(of, str) else spec.decoder[output].over or tuple(symbols)
+    return {name: symbols[name] for name in over}
+
+
+def _encoders(spec: Spec) -> Answer:
+    symbols, lines = memory_symbols(spec), []
+    for place, (name, options) in enumerate(spec.encoder.items()):
+        found = primed(options.part.board(options), place)
+        for symbol, other in options.part.borrowed(options).items():
+            mine = primed([symbol], place)[0]
+            found.append(f"{mine} = {symbols[other].embedding}     — that of {other}")
+        lines += _named(name, found, spec.encoder)
+    return lines
+
+
+def _decoders(spec: Spec) -> Answer:
+    lines = []
+    for place, name in enumerate(spec.outputs):
+        options, memories = spec.decoder[name], read_by(spec, name)
+        found = primed(options.part.board(options, memories), place, _kept(memories))
+        lines += _named(name, found, spec.outputs)
+    return lines
+
+
+def _kept(memories: Mapping[str, MemorySymbols]) -> set[str]:
+    """The symbols of memories, which no decoder calls otherwise."""
+    return {name for memory in memories.values() for name in memory.names}
+
+
 def _named(name: str, lines: Answer, among: Mapping[str, Any]) -> Answer:
-    """The first line begins with the name where there are several."""
-    return [f"{name}: {lines[0]}", *lines[1:]] if len(among) > 1 else lines
+    """A line with the name comes first where there are several."""
+    return [f"{NOTE} {name}", *lines] if len(among) > 1 else lines
 
 
 def board(spec: Spec, what: str = "") -> RenderableType:
@@ -63,15 +101,24 @@ def board(spec: Spec, what: str = "") -> RenderableType:
     if spec.description:
         table.caption, table.caption_justify = spec.description, "left"
     for question, lines in found.items():
-        # one equation a line: a narrow terminal would break them anywhere
-        table.add_row(question, Text("\n".join(part for line in lines for part in line.split("   "))))
+        answer = Text()
+        for line in lines:
+            said, dash, note = line.partition(NOTE)
+            if said.strip():
+                answer.append(said.rstrip())
+                answer.append(f"   {dash}{note}\n" if dash else "\n", style="dim")
+            else:
+                heading = note.strip() in {*spec.inputs, *spec.outputs}
+                answer.append(note.strip() + "\n", style="bold" if heading else "dim")
+        answer.rstrip()
+        table.add_row(question, answer)
     return table
 
 
 def _data(spec: Spec) -> Answer:
     inputs = ", ".join(column.part.describe(column, name) for name, column in spec.inputs.items())
     outputs = ", ".join(column.part.describe(column, name) for name, column in spec.outputs.items())
-    lines = [f"pairs (x, y):   x = {inputs}   y = {outputs}"]
+    lines = ["pairs (x, y):", f"x = {inputs}", f"y = {outputs}"]
     lines += [f"known truth: {column.part.describe(column, name)}" for name, column in spec.truth.items()]
     if spec.data.world:
         lines.append(f"from the generated world {spec.data.world.type!r}")
@@ -95,11 +142,18 @@ def _parameters(spec: Spec, what: str) -> Answer:
 
 
 def _loss(spec: Spec) -> Answer:
-    lines = []
-    for name, decoder in spec.decoder.items():
-        weight = f"{decoder.weight} · " if decoder.weight != 1.0 else ""
-        lines += _named(name, [weight + decoder.part.board_loss(decoder)], spec.outputs)
-    return lines
+    lines, total = [], []
+    for place, name in enumerate(spec.outputs):
+        options, memories = spec.decoder[name], read_by(spec, name)
+        found = options.part.board(options, memories)
+        own = primed([*found, *options.part.board_loss(options, memories)], place, _kept(memories))[
+            len(found) :
+        ]
+        lines += _named(name, own, spec.outputs)
+        weight = f"{options.weight:g} " if options.weight != 1.0 else ""
+        total.append(f"{weight}loss{'′' * place}")
+    weighted = len(total) > 1 or total != ["loss"]
+    return [*lines, *([f"{NOTE} together: {' + '.join(total)}"] if weighted else [])]
 
 
 def _duration(training: TrainingSpec) -> str:

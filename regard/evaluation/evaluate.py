@@ -22,6 +22,7 @@ from regard.metrics import (
     metric,
 )
 from regard.model import Model
+from regard.model.model import answering
 
 
 @dataclass(repr=False)
@@ -105,11 +106,25 @@ def evaluate(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
         lengths=[int(length) for length in _lengths(model, dataset)],
     )
-    model.eval()
+    with answering(model, *(other for other, _ in ensemble)):
+        return _measured(model, dataset, chosen, evaluation, ensemble=ensemble, dev=dev, asked=bool(names))
+
+
+def _measured(
+    model: Model,
+    dataset: Dataset,
+    chosen: Mapping[str, Sequence[Metric]],
+    evaluation: Evaluation,
+    *,
+    ensemble: Ensemble,
+    dev: Callable[[Model], Dataset] | None,
+    asked: bool,
+) -> Evaluation:
+    """The evaluation with its scores; `asked`: whether somebody named the metrics."""
     inferences = {
         output: ModelInference(model, dataset, output, ensemble=ensemble, dev=dev) for output in chosen
     }
-    if names:
+    if asked:
         _check_rows(chosen, inferences)
     for output, inference in inferences.items():
         prefix = f"{output}." if len(chosen) > 1 else ""

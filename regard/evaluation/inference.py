@@ -22,15 +22,15 @@ Found = TypeVar("Found")
 
 
 def output_info(model: Model, output: str, columns: Mapping[str, Column] | None = None) -> OutputInfo:
-    """An output of a model as metrics see it; `columns` are those the rows hold, all of the model's when absent."""
-    reading = getattr(model.network.decoders[output], "reading", None)
+    """An output of a model as metrics see it; `columns` are those the rows hold, default: all of the model's."""
+    decoder: Any = model.network.decoders[output]
     return OutputInfo(
         name=output,
         columns=model.columns if columns is None else columns,
         inputs=list(model.network.readers),
         outputs=list(model.spec.outputs),
         truth=model.network.truths[output],
-        attended=() if reading is None else reading.names,
+        attended=decoder.attended,
     )
 
 

@@ -35,7 +35,9 @@ def arcs(
     blocks = [draw_arcs(diagram), *arc_legend([diagram])]
     if matrix:
         known = diagram.arcs.true_heads is not None
-        blocks += [draw_matrix(marginal_matrix(diagram)), colour_scale(name="marginal", truth=known)]
+        table = marginal_matrix(diagram)
+        scale = colour_scale(name="marginal", truth=known, zeros=table.has_zeros)
+        blocks += [draw_matrix(table), scale]
     return frame(below(blocks, gap=16), title=title, description=tell_arcs(diagram))
 
 

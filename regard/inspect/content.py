@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from regard.inspect.sights import Sight
-from regard.inspect.writing import runs_right_to_left
+from regard.inspect.writing import runs_right_to_left, visible
 from regard.trace import Arcs, Array, Hops, Segments
 
 
@@ -62,9 +62,36 @@ class Matrix:
     def is_true(self, row: int, column: int) -> bool:
         return self.truth is not None and bool(self.truth[row, column] > 0)
 
+    def is_zero(self, row: int, column: int) -> bool:
+        """Whether a weight is exactly 0: such a cell stays empty, however faint the smallest shade is."""
+        return self.shades is None and bool(self.values[row, column] == 0)
+
+    @property
+    def has_zeros(self) -> bool:
+        return self.shades is None and bool((self.values == 0).any())
+
+    def tip(self, row: int, column: int) -> str:
+        """A cell in words; a weight that would be rounded to 0 keeps its first digit, a true 0 is a plain 0."""
+        value = float(self.values[row, column])
+        number = self.digits.format(value)
+        if self.is_zero(row, column):
+            number = "0"
+        elif value and number == self.digits.format(0.0):
+            number = f"{value:.1g}"
+        told = f"{visible(self.rows[row])} ← {visible(self.columns[column])}  {number}"
+        return f"{told}\n{self.outlined}" if self.is_true(row, column) else told
+
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class HeadPanels:
+    """The heads of one layer: a matrix for each, all with the same rows and columns."""
+
+    matrices: tuple[Matrix, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedWords:
     """Text whose words carry weights, and perhaps a note each (a tag, a probability).
 
     bars   the weight is a bar under the word, and not the shade behind it: for probabilities, most of which are
@@ -195,4 +222,16 @@ class Lines:
     bold: int = 1
 
 
-Content = Matrix | Words | Chart | Links | Ranking | ArcDiagram | SegmentBands | HopTable | Sight | Lines
+Content = (
+    Matrix
+    | HeadPanels
+    | WeightedWords
+    | Chart
+    | Links
+    | Ranking
+    | ArcDiagram
+    | SegmentBands
+    | HopTable
+    | Sight
+    | Lines
+)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.inspect.brackets import BEST, bracketed, draw_brackets
-from regard.inspect.content import Matrix, Ranking, Words
+from regard.inspect.content import Matrix, Ranking, WeightedWords
 from regard.inspect.figure import figure
 from regard.inspect.grid import draw_matrix
 from regard.inspect.highlight import draw_words
@@ -216,15 +216,19 @@ def _draw_chain(structure: LinearChain, asked: _Asked) -> tuple[Block, str]:
     best = tagged(structure.mode)
     path = (best[None, :] == np.arange(len(names))[:, None]).astype(float)  # (C, N)
     sure = np.array([marginals[n, state] if state >= 0 else np.nan for n, state in enumerate(best)])
-    words = Words(tuple(tokens), sure, notes=_tags(best, names), bars=True)
+    words = WeightedWords(tuple(tokens), sure, notes=_tags(best, names), bars=True)
     matrix = Matrix(tuple(names), tuple(tokens), marginals.T, truth=path, outlined="best path", outline=BEST)
-    scale = colour_scale(name="marginal", truth=True, outlined="best path", outline=BEST)
+    scale = colour_scale(
+        name="marginal", truth=True, outlined="best path", outline=BEST, zeros=matrix.has_zeros
+    )
     blocks = [draw_words(words), draw_matrix(matrix), scale]
     if asked.samples:
         blocks.append(_heading(f"{asked.samples} samples"))
         for states in tagged(structure.sample((asked.samples,), generator=asked.generator), 1):
             chosen = np.array([marginals[n, state] for n, state in enumerate(states)])
-            blocks.append(draw_words(Words(tuple(tokens), chosen, notes=_tags(states, names), bars=True)))
+            blocks.append(
+                draw_words(WeightedWords(tuple(tokens), chosen, notes=_tags(states, names), bars=True))
+            )
     told = " ".join(f"{token} {tag}" for token, tag in zip(tokens, _tags(best, names), strict=True))
     return below(blocks, gap=18), f"Best path: {told}"
 
@@ -283,9 +287,11 @@ def _draw_alignment(structure: MonotoneAlignment, asked: _Asked) -> tuple[Block,
         )
         return draw_matrix(matrix)
 
+    marginals = _numbers(structure.marginals, asked)[:rows, :columns]
+    zeros = asked.samples > 0 or bool((marginals == 0).any())  # a sample is 0 wherever it is not 1
     blocks = [
-        shown(_numbers(structure.marginals, asked)[:rows, :columns]),
-        colour_scale(name="marginal", truth=True, outlined="best alignment", outline=BEST),
+        shown(marginals),
+        colour_scale(name="marginal", truth=True, outlined="best alignment", outline=BEST, zeros=zeros),
     ]
     if asked.samples:
         values = _numbers(structure.sample((asked.samples,), generator=asked.generator), asked, before=1)

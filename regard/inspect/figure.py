@@ -84,9 +84,9 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
 
 
 def before_and_after(before: Trace, after: Trace, *, style: Style = "smooth") -> list[Scene]:
-    """One input twice: where the model looked by itself, and what it wrote when it was told where to look.
+    """One input twice: where the model looked by itself, and what it wrote when the attention was imposed.
 
-    What it was told is outlined as the truth is elsewhere.
+    What was imposed is outlined as the truth is elsewhere.
     """
     named = [("by itself", before), ("told", after)]
     return [figure(trace, title=f"{name}:  {headline(trace)}", style=style) for name, trace in named]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from regard.inspect.content import Matrix
 from regard.inspect.layout import Block
 from regard.inspect.palette import Over, Shade
-from regard.inspect.scene import Group, Mark, Rect, Text
+from regard.inspect.scene import Group, Mark, Rect, Tags, Text
 from regard.inspect.writing import is_special, text_width, visible
 
 BAR = 44.0
@@ -134,12 +134,10 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
     value = float(matrix.values[row, column])
     shade = Shade(matrix.share(row, column))
     number = matrix.digits.format(value)
-    tip = f"{visible(matrix.rows[row])} ← {visible(matrix.columns[column])}  {number}"
-    if matrix.is_true(row, column):
-        tip += f"\n{matrix.outlined}"
-    if matrix.values.size > TIPS_UP_TO:
-        tip = ""
+    tip = matrix.tip(row, column) if matrix.values.size <= TIPS_UP_TO else ""
     tags = (("column", str(column)), ("value", f"{value:.6g}"))
+    if matrix.is_zero(row, column):
+        return [_empty(x, y, sizes, tip, tags)]
     marks: list[Mark] = [
         Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags)
     ]
@@ -152,6 +150,14 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
                  colour=Over(shade))
         )  # fmt: skip
     return marks
+
+
+def _empty(x: float, y: float, sizes: _Sizes, tip: str, tags: Tags) -> Rect:
+    """The cell of a true zero: paper, with a thin edge where there is room for one."""
+    return Rect(
+        x, y, sizes.cell, sizes.cell, fill="paper", stroke="faint" if sizes.cell > 11 else None, stroke_width=0.75,
+        radius=sizes.radius, tip=tip, tags=tags,
+    )  # fmt: skip
 
 
 def _margin(matrix: Matrix, value: float, x: float, y: float, sizes: _Sizes) -> list[Mark]:

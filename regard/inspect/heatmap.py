@@ -45,13 +45,13 @@ def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
     """
     if not trace.attention:
         raise RegardError(
-            "this trace has no attention to draw: the model's decoder looks at nothing.",
+            "this trace has no attention to draw: the model's decoder has none.",
             fix="Use regard.inspect.figure(trace), which draws what there is.",
         )
     shown = matrices(trace)
     last = len(shown) - 1
     blocks = [draw_matrix(matrix, row_labels=i == 0, margin=i == last) for i, matrix in enumerate(shown)]
-    legend = colour_scale(name="weight", **_outline(shown))
+    legend = colour_scale(name="weight", **_signs(shown))
     return frame(
         below([beside(blocks, gap=18), legend], gap=16),
         title=reading(trace) if title is None else title,
@@ -72,15 +72,16 @@ def panels(
     across = across or len(shown)
     lines = [shown[i : i + across] for i in range(0, len(shown), across)]
     rows = [beside(_share_labels(line), gap=24) for line in lines]
-    legend = colour_scale(name="weight", limit=shown[0].limit, **_outline(shown))
+    legend = colour_scale(name="weight", limit=shown[0].limit, **_signs(shown))
     names = ", ".join(matrix.title for matrix in shown)
     return frame(below([*rows, legend], gap=20), title=title, description=f"{len(shown)} heatmaps: {names}.")
 
 
-def _outline(shown: Sequence[Matrix]) -> dict[str, Any]:
-    """What the outlined cells are, for the legend."""
+def _signs(shown: Sequence[Matrix]) -> dict[str, Any]:
+    """What outlined and empty cells are, for the legend."""
     known = [matrix.outlined for matrix in shown if matrix.truth is not None]
-    return {"truth": True, "outlined": known[0]} if known else {"truth": False}
+    zeros = any(matrix.has_zeros for matrix in shown)
+    return {"truth": True, "outlined": known[0], "zeros": zeros} if known else {"zeros": zeros}
 
 
 def _single(figure: Trace | Matrix) -> Matrix:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import Words
+from regard.inspect.content import WeightedWords
 from regard.inspect.heatmap import reading
 from regard.inspect.layout import Block, below, colour_scale, frame
 from regard.inspect.looked import looked
@@ -22,7 +22,7 @@ SIZE = 15.0
 WIDTH = 680.0
 
 
-def draw_words(words: Words, *, width: float = WIDTH) -> Block:
+def draw_words(words: WeightedWords, *, width: float = WIDTH) -> Block:
     """The words in lines of at most `width`, each on a ground as strong as its weight."""
     rtl = runs_right_to_left(words.words)
     notes = bool(words.notes)
@@ -45,7 +45,7 @@ def draw_words(words: Words, *, width: float = WIDTH) -> Block:
     return Block((group,), max(widest, text_width(words.title, 14)), max(top - 5, 20.0))
 
 
-def _lines(words: Words, width: float) -> list[list[tuple[int, float]]]:
+def _lines(words: WeightedWords, width: float) -> list[list[tuple[int, float]]]:
     """The places of the words of each line, with the room each takes."""
     lines: list[list[tuple[int, float]]] = [[]]
     used = 0.0
@@ -60,7 +60,7 @@ def _lines(words: Words, width: float) -> list[list[tuple[int, float]]]:
     return lines
 
 
-def _word(words: Words, place: int, x: float, y: float, width: float) -> Group:
+def _word(words: WeightedWords, place: int, x: float, y: float, width: float) -> Group:
     word, shade = words.words[place], Shade(words.share(place))
     weight = float(words.weights[place])
     tip = f"{visible(word)}  {weight:.3f}" if np.isfinite(weight) else visible(word)
@@ -93,7 +93,9 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
             "this trace has no attention to shade the words by.", fix="Use regard.inspect.figure(trace)."
         )
     shown = [
-        Words(tuple(trace.input[name]), weights, title=glimpse or (name if len(trace.attention) > 1 else ""))
+        WeightedWords(
+            tuple(trace.input[name]), weights, title=glimpse or (name if len(trace.attention) > 1 else "")
+        )
         for name, glimpse, weights in _shades(trace)
     ]
     limit = max(float(words.weights.max(initial=0.0)) for words in shown) or 1.0
@@ -125,10 +127,10 @@ def pieces(trace: Trace, *, title: str | None = None) -> Scene:
     sure = np.full(len(trace.output), np.nan) if probabilities is None else probabilities
     source = next(iter(trace.input.values()), [])
     if trace.kind == "tags" and len(source) == len(trace.output):
-        words = Words(tuple(source), sure, notes=tuple(trace.output), bars=True)
+        words = WeightedWords(tuple(source), sure, notes=tuple(trace.output), bars=True)
     else:
         notes = tuple(f"{p:.2f}" for p in sure) if probabilities is not None else ()
-        words = Words(tuple(trace.output), sure, notes=notes, bars=True)
+        words = WeightedWords(tuple(trace.output), sure, notes=notes, bars=True)
     spoken = " ".join(
         f"{word} {note}".rstrip() for word, note in zip_longest(words.words, words.notes, fillvalue="")
     )
@@ -143,7 +145,8 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
         )
     top = float(np.max(weights, initial=0.0)) if limit is None else limit
     return frame(
-        draw_words(Words(tuple(words), np.asarray(weights, dtype=np.float64), limit=top or 1.0)), title=title
+        draw_words(WeightedWords(tuple(words), np.asarray(weights, dtype=np.float64), limit=top or 1.0)),
+        title=title,
     )
 
 

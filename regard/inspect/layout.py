@@ -16,6 +16,9 @@ BOLDER = 1.15
 NARROWEST = 320.0
 """A title is not wrapped to less than this, however small the figure under it."""
 
+EMPTY = "exactly 0"
+"""What an empty cell means."""
+
 WIDEST = 1180.0
 """Blocks stand side by side as long as they are no wider than this together."""
 
@@ -99,10 +102,12 @@ def colour_scale(
     outlined: str = "true place",
     outline: str = "truth",
     end: str | None = None,
+    zeros: bool = False,
 ) -> Block:
     """The legend of a sequential scale, and of the outline of truth where there is one.
 
-    end   what stands at the end of the scale instead of its limit
+    end     what stands at the end of the scale instead of its limit
+    zeros   whether there are weights of exactly 0, drawn as empty cells
     """
     size, high, steps = 11.0, 8.0, 40
     caption = f"{name} 0"
@@ -118,6 +123,11 @@ def colour_scale(
     x += width + 6
     marks.append(Text(x, 9, end, size=size, colour="muted"))
     x += text_width(end, size)
+    if zeros:
+        x += 18
+        marks.append(Rect(x + 1, 0, 10, 10, fill="paper", stroke="muted", stroke_width=0.75, radius=2))
+        marks.append(Text(x + 17, 9, EMPTY, size=size, colour="muted"))
+        x += 17 + text_width(EMPTY, size)
     if truth:
         x += 18
         marks.append(Rect(x + 1, 0, 10, 10, stroke=outline, stroke_width=1.75, radius=2))

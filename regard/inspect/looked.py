@@ -11,7 +11,7 @@ from regard.trace import Array, Trace
 class Looked:
     """names (R), weights (R, S) over one input; truth (R, S) and probabilities (R,) where they are known.
 
-    outlined   what the cells of the truth are: the true place, or the one it was told
+    outlined   what the cells of the truth are: the true place, or the imposed one
     """
 
     names: tuple[str, ...]

@@ -15,6 +15,7 @@ from regard.inspect.arcs import marginal_matrix
 from regard.inspect.content import ArcDiagram
 from regard.inspect.figure import figure, headline
 from regard.inspect.grid import draw_matrix
+from regard.inspect.heads import heads_figure
 from regard.inspect.heatmap import reading
 from regard.inspect.layout import below, colour_scale, frame
 from regard.inspect.page_style import SCRIPT, STYLE
@@ -90,7 +91,7 @@ body{{font-family:{SANS}}}
 def trace_page(trace: Trace, *, title: str | None = None) -> str:
     """A page about one prediction: its figure, the numbers and samples behind a structure, the attention as links
     between words, and what the search considered."""
-    sections = [Section(figures=[figure(trace, title="")]), *_cells(trace), *_behind(trace)]
+    sections = [Section(figures=[figure(trace, title="")]), *_cells(trace), *_behind(trace), *_heads(trace)]
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
     looks = [
         name
@@ -132,7 +133,9 @@ def _behind(trace: Trace) -> list[Section]:
         if isinstance(found, Arcs) and found.marginals is not None and trace.input[name]:
             diagram = ArcDiagram(tuple(trace.input[name]), found)
             known = found.true_heads is not None
-            shown = below([draw_matrix(marginal_matrix(diagram)), colour_scale(name="marginal", truth=known)])
+            table = marginal_matrix(diagram)
+            scale = colour_scale(name="marginal", truth=known, zeros=table.has_zeros)
+            shown = below([draw_matrix(table), scale])
             marginals.append(Card(frame(shown), heading=heading))
         if found.samples is not None and len(found.samples):
             drawn.append(Card(samples(trace, over=name), heading=heading))
@@ -145,6 +148,14 @@ def _behind(trace: Trace) -> list[Section]:
             Section("Samples", "Each different one once, the most frequent first.", figures=drawn)
         )
     return sections
+
+
+def _heads(trace: Trace) -> list[Section]:
+    """What each head of each layer looked at."""
+    if not trace.heads:
+        return []
+    text = "What each head of each layer looked at: queries down, positions across."
+    return [Section("Heads", text, figures=[heads_figure(trace, title="")])]
 
 
 def prediction_fragment(prediction: Prediction) -> str:
@@ -193,7 +204,8 @@ def _figure(card: Card) -> str:
     answer = f'<span class="answer">{_text(card.answer)}</span>' if card.answer else ""
     head = f"<h3>{_text(card.heading)}{answer}</h3>" if card.heading or answer else ""
     drawing = svg(card.figure, standalone=False) if isinstance(card.figure, Scene) else ""
-    return f'<figure>{head}<div class="drawing">{drawing}</div>{_caption(card.note)}</figure>'
+    size = f' style="--width:{card.figure.width:g}px"' if isinstance(card.figure, Scene) else ""
+    return f'<figure>{head}<div class="drawing"{size}>{drawing}</div>{_caption(card.note)}</figure>'
 
 
 def _caption(note: str) -> str:

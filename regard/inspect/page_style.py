@@ -43,7 +43,7 @@ th{{color:var(--muted);font-weight:500;font-size:.8125rem}}
 .number{{text-align:right}}
 pre{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem;overflow-x:auto;
 font-size:.875rem}}
-@media (max-width:40rem){{.drawing svg{{max-width:max(100%,22rem)}}}}
+@media (max-width:40rem){{.drawing svg{{max-width:max(100%,22rem,.7*var(--width,0px))}}}}
 @media print{{body{{background:none}}main{{max-width:none;padding:0}}figure{{box-shadow:none}}
 .drawing svg{{max-width:100%}}}}"""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from regard.data.columns import Column
-from regard.data.encoding import Source
+from regard.data.encoding import RowSource
 from regard.data.locating import located, naming_files
 from regard.data.readers import Row
 from regard.spec import Spec
@@ -46,7 +46,7 @@ def fitted_columns(spec: Spec, rows: Iterable[Mapping[str, Any]]) -> dict[str, C
 
 def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> Iterable[Row]:
     """Rows given in Python, each value as its column writes it; rows that were read stay what they are."""
-    if isinstance(rows, Source):
+    if isinstance(rows, RowSource):
         return cast(Iterable[Row], rows)
     fields = {column.field: column for column in columns.values()}
     return [

@@ -26,8 +26,8 @@ def parameter_counts(spec: Spec, columns_file: Path | None) -> tuple[dict[str, s
         return counts, sizes
     names = [name for name in make_columns(spec) if name not in spec.truth]
     free = [name for name in names if name not in shared_with(spec)]
-    base = _counts(spec, _taught(spec, {}))
-    slopes = {name: _counts(spec, _taught(spec, {name: 1})) for name in free}
+    base = _counts(spec, _fitted(spec, {}))
+    slopes = {name: _counts(spec, _fitted(spec, {name: 1})) for name in free}
     formulas = {}
     for part, count in base.items():
         terms = {name: slopes[name][part] - count for name in free}
@@ -45,8 +45,8 @@ def _counts(spec: Spec, columns: dict[str, Column]) -> dict[str, int]:
     return {**parts, "together": count_parameters(network)}
 
 
-def _taught(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
-    """Columns taught with a few made-up units, some with more of them."""
+def _fitted(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
+    """Columns fitted to a few made-up units, some with more of them."""
     columns = make_columns(spec)
     for name, column in columns.items():
         if name in spec.truth or name in shared_with(spec):
@@ -58,4 +58,4 @@ def _taught(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
 
 
 def _size(spec: Spec, name: str) -> int:
-    return int(getattr(_taught(spec, {})[name], "size", 0))
+    return int(getattr(_fitted(spec, {})[name], "size", 0))

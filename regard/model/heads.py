@@ -1,14 +1,16 @@
-"""The trees an encoder gave its positions, as traces show them."""
+"""Where the positions of an input looked at each other, as traces show it: trees, and the looks of several heads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from torch import Tensor
+
 from regard.data.batch import Batch
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
-from regard.trace import Arcs
+from regard.trace import Arcs, HeadLooks
 
 
 def with_heads(
@@ -39,5 +41,26 @@ def with_heads(
             # A decoder's own structure over an input is shown before its encoder's.
             structures = {name: rows[row] for name, rows in drawn.items()} | dict(answer.trace.structures)
             answer = replace(answer, trace=replace(answer.trace, structures=structures))
+        shown.append(answer)
+    return shown
+
+
+def with_self_looks(
+    answers: Sequence[Prediction], looks: Mapping[str, Mapping[str, Tensor]]
+) -> list[Prediction]:
+    """The answers, their traces holding how the positions of each input looked at each other.
+
+    looks   {input: {layer: (B, heads, S, S)}}
+    """
+    shown = []
+    for row, answer in enumerate(answers):
+        if answer.trace is not None and looks:
+            heads = dict(answer.trace.heads)
+            for name, layers in looks.items():
+                pieces = answer.trace.input[name]
+                for layer, weights in layers.items():
+                    table = weights[row, :, : len(pieces), : len(pieces)].float().cpu().numpy()
+                    heads[f"{name}: {layer}"] = HeadLooks(name, table, pieces, pieces)
+            answer = replace(answer, trace=replace(answer.trace, heads=heads))
         shown.append(answer)
     return shown

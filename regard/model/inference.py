@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from regard.data import Batch, Tokens
 from regard.data.batch import UNKNOWN
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
-from regard.model.heads import with_heads
+from regard.model.heads import with_heads, with_self_looks
 from regard.model.network import Network
 from regard.model.override import Override, with_override
 from regard.model.searching import make_search
@@ -114,9 +115,9 @@ class BatchInference:
         """The batch as people read it."""
         pieces = {}
         for name in self.spec.encoder:
-            reader, collated = self.network.reader(name), self.batch[name]
-            named = hasattr(reader, "positions")
-            pieces[name] = reader.positions(collated) if named else self.columns[name].readable(collated)
+            collated = self.batch[name]
+            names = self.network.reader(name).position_names(collated)
+            pieces[name] = self.columns[name].readable(collated) if names is None else names
         return BatchView(
             pieces,
             {name: known.to("cpu") for name, known in (self.truth or {}).items()},
@@ -131,7 +132,8 @@ class BatchInference:
         return with_seen(answers, self.batch, self.columns, self.encoded)
 
     def structured(self, answers: Sequence[Prediction], found: Any, samples: int) -> list[Prediction]:
-        """The answers, their traces holding what was selected jointly."""
+        """The answers, their traces holding what was selected jointly, and the looks of several heads."""
+        answers = with_self_looks(answers, self._self_looks())
         seen = self.decoder.with_structures(
             answers, found, lambda: self.memories, samples=samples, seed=self.spec.training.seed
         )
@@ -139,6 +141,11 @@ class BatchInference:
             return list(seen)
         trees = tree_columns({**self.spec.inputs, **self.spec.truth})
         return with_heads(seen, self.memories, self.batch, trees)
+
+    def _self_looks(self) -> dict[str, dict[str, Tensor]]:
+        """{input: {layer: (B, heads, S, S)}} of the encoders whose positions look at each other."""
+        found = {name: self.network.reader(name).self_looks(self.batch[name]) for name in self.spec.encoder}
+        return {name: looks for name, looks in found.items() if looks}
 
     def _check_stepwise(self) -> None:
         if not self.decoder.stepwise:

@@ -36,8 +36,8 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
                 fix=f"Pass a mapping: {{{', '.join(f'{name!r}: …' for name in columns)}}}.",
             )
         value = {next(iter(columns)): value}
-    strangers = [name for name in value if name not in columns]
-    if strangers:
-        raise RegardError(f"no input {strangers[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
+    unknown = [name for name in value if name not in columns]
+    if unknown:
+        raise RegardError(f"no input {unknown[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
     values = {columns[name].field: columns[name].written(one) for name, one in value.items()}
     return Row(values, file="input", line=number)

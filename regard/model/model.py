@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -53,7 +54,7 @@ class Model:
         model.predict("attention").text
 
     spec      what it is
-    columns   the typed fields of its data, taught
+    columns   the typed fields of its data, fitted
     network   the torch module
     metrics   what was measured when it was trained
     """
@@ -92,7 +93,8 @@ class Model:
         missing = [name for name in make_columns(spec) if name not in columns]
         if missing:
             raise RegardError(f"columns.json lacks {missing[0]!r}, which spec.yaml names.", where=str(folder))
-        network = build_network(spec, columns, read_files=False)
+        with torch.random.fork_rng(devices=[]):  # weights that are about to be replaced are drawn
+            network = build_network(spec, columns, read_files=False)
         read_weights(folder / WEIGHTS, network)
         model = cls(spec, columns, network)
         model.metrics = read_metrics(folder)
@@ -221,6 +223,8 @@ class Model:
         samples: int = 0,
         look: Override | None = None,
     ) -> list[Prediction]:
+        if not inputs:
+            return []
         check_look(look, inputs=len(inputs))
         name = self.output_name(output)
         column = self.columns[name]
@@ -266,10 +270,11 @@ class Model:
         look: Override | None = None,
     ) -> list[Prediction]:
         """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
-        inference = self._inference(batch, output, look)
-        found = inference.given([other._inference(part, output) for other, part in ensemble])
-        answers = inference.answers(found)
-        return inference.structured(inference.seen(answers), found, samples) if structures else answers
+        with answering(self, *(other for other, _ in ensemble)):
+            inference = self._inference(batch, output, look)
+            found = inference.given([other._inference(part, output) for other, part in ensemble])
+            answers = inference.answers(found)
+            return inference.structured(inference.seen(answers), found, samples) if structures else answers
 
     @torch.inference_mode()
     def answer(
@@ -284,18 +289,19 @@ class Model:
         look: Override | None = None,
         keys: Sequence[int] | None = None,
     ) -> list[Prediction]:
-        """Predictions for the rows of a batch; a batch of one may be told where to `look`.
+        """Predictions for the rows of a batch; `look` imposes the attention on a batch of one.
 
         keys   a number for each row, which with the seed determines its samples; default: the row's number in the data
         """
         name = self.output_name(output)
-        inference = self._inference(batch, name, look)
-        found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
-        answers = inference.answers(found, trace=trace)
-        if not trace:
-            return answers
-        answers = inference.seen(answers)
-        return answers if ensemble else inference.structured(answers, found, samples)
+        with answering(self, *(other for other, _ in ensemble)):
+            inference = self._inference(batch, name, look)
+            found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
+            answers = inference.answers(found, trace=trace)
+            if not trace:
+                return answers
+            answers = inference.seen(answers)
+            return answers if ensemble else inference.structured(answers, found, samples)
 
     def _inference(self, batch: Batch, output: str, look: Override | None = None) -> BatchInference:
         return BatchInference(self.spec, self.columns, self.network, batch.to(self.device), output, look)
@@ -355,13 +361,27 @@ class Model:
     def losses(self, batches: Iterator[Batch]) -> dict[str, tuple[float, float]]:
         """For each output the summed −log p of the truth, and the number of items."""
         sums: dict[str, tuple[float, float]] = {}
-        with torch.inference_mode():
+        with torch.inference_mode(), answering(self):
             for batch in batches:
                 for name, loss in self.network(batch.to(self.device)).items():
                     total, count = sums.get(name, (0.0, 0.0))
                     likelihood = loss.parts.get("likelihood", loss.total)
                     sums[name] = total + float(likelihood), count + float(loss.count)
         return sums
+
+
+@contextmanager
+def answering(*models: Model) -> Iterator[None]:
+    """Networks in evaluation mode, and afterwards, part by part, in the mode they were in."""
+    training = [part for model in models for part in model.network.modules() if part.training]
+    for model in models:
+        if training:
+            model.eval()
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
 
 
 def best_device() -> str:

@@ -30,22 +30,22 @@ def check_look(look: Override | None, *, inputs: int, models: int = 1) -> None:
 
 def with_override(look: Override, encoded: Mapping[str, Memory], decoder: Any) -> dict[str, Memory]:
     """The memories of one row, those that are looked at with where to look."""
-    reading = getattr(decoder, "reading", None)
-    if reading is None:
+    attended = decoder.attended
+    if not attended:
         raise RegardError("this output has no attention to override.", where="look")
-    by_name = {reading.names[0]: look} if isinstance(look, str) else dict(look)
-    if isinstance(look, str) and len(reading.names) > 1:
+    by_name = {attended[0]: look} if isinstance(look, str) else dict(look)
+    if isinstance(look, str) and len(attended) > 1:
         raise RegardError(
-            f"the output looks at {', '.join(reading.names)}; in which of them?",
+            f"the output looks at {', '.join(attended)}; in which of them?",
             where="look",
-            fix=f"By name: {{{reading.names[0]!r}: {look!r}}}.",
+            fix=f"By name: {{{attended[0]!r}: {look!r}}}.",
         )
     for name in by_name:
-        if name not in reading.names:
+        if name not in attended:
             raise RegardError(
                 f"the output does not look at {name!r}.",
                 where="look",
-                fix=f"It looks at {', '.join(reading.names)}.",
+                fix=f"It looks at {', '.join(attended)}.",
             )
         if not isinstance(by_name[name], str):
             raise RegardError(f"expected a text such as 3-0, received {by_name[name]!r}.", where="look")

@@ -58,10 +58,10 @@ def read_weights(path: Path, network: nn.Module) -> None:
         first_name.setdefault(id(tensor), name)
     complete = {name: tensors.get(first_name[id(tensor)]) for name, tensor in known.items()}
     wrong = [name for name, tensor in complete.items() if tensor is None or tensor.shape != known[name].shape]
-    strangers = [name for name in tensors if name not in known]
-    if wrong or strangers:
+    unknown = [name for name in tensors if name not in known]
+    if wrong or unknown:
         raise RegardError(
-            f"weights and spec do not belong together: {', '.join([*wrong, *strangers][:3])} does not fit.",
+            f"weights and spec do not belong together: {', '.join([*wrong, *unknown][:3])} does not fit.",
             where=str(path),
             fix="spec.yaml, columns.json and model.safetensors must come from one run.",
         )

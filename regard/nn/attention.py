@@ -14,7 +14,8 @@ from regard.nn.memory import Memory
 from regard.nn.products import weighted_sums
 from regard.nn.scores import AnyScore, AttentionScore, make_score
 from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_selection, rows_at
-from regard.parts import Mistakes, NotNegative, names, part
+from regard.nn.symbols import LookSymbols
+from regard.parts import Mistakes, NotNegative, Plan, names, part
 
 
 @dataclass(frozen=True)
@@ -97,14 +98,12 @@ class Attention(nn.Module):
         )
 
     @classmethod
-    def equations(cls, options: Any, query: str) -> str:
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         """Score, select, read, as they are computed."""
         select = options.select.part
-        chosen, read = select.equation(options.select, query), select.read_equation(options.select)
-        if not select.learns:
-            return f"{chosen}   {read}"
-        score = options.score.part.equation(options.score, query, "h_j")
-        return f"e_tj = {score}   {chosen}   {read}"
+        scored = options.score.part.equations(options.score, look) if select.learns else []
+        chosen = select.equations(options.select, look)
+        return [*scored, *chosen, *select.read_equations(options.select, look)]
 
     def keys(self, memory: Memory) -> Tensor:
         """(B, S, A): the memory as the score wants to see it, computed once per sequence."""
@@ -145,6 +144,15 @@ def _read(weights: Tensor, values: Tensor) -> Tensor:
     )
 
 
+def truths_about(plan: Plan, source: str, output: str, types: Collection[str]) -> dict[str, Any]:
+    """The truth columns of some types that say where in an input the decoder of an output ought to look."""
+    return {
+        name: truth
+        for name, truth in plan.truth.items()
+        if truth.type in types and truth.part.between(truth, plan) == (source, output)
+    }
+
+
 def check_attention(
     options: Any,
     mistakes: Mistakes,
@@ -153,13 +161,15 @@ def check_attention(
     gives: Collection[str],
     together: bool,
     truths: Mapping[str, Any] | None,
+    truth_type: str = "alignment",
 ) -> None:
     """Refuse a score or selection that needs what its user cannot give.
 
     user       who looks, as a message calls it: "a recurrent decoder"
     gives      the fields of `Given` that it fills in
     together   whether all queries are asked at once, so that they can be one joint choice
-    truths     the truth columns that say where the user ought to look; None where it takes no guide
+    truths     the truth columns that say where the user ought to look; None where there can be none
+    truth_type the type of column to add where there is none
     """
     lacking = sorted(options.score.part.needs - set(gives))
     if lacking:
@@ -184,10 +194,12 @@ def check_attention(
             "select",
             fix=f"Choose one of {', '.join(_fitting('selection', gives, together))}.",
         )
-    _check_truth(options, mistakes, user=user, truths=truths)
+    _check_truth(options, mistakes, user=user, truths=truths, truth_type=truth_type)
 
 
-def _check_truth(options: Any, mistakes: Mistakes, *, user: str, truths: Mapping[str, Any] | None) -> None:
+def _check_truth(
+    options: Any, mistakes: Mistakes, *, user: str, truths: Mapping[str, Any] | None, truth_type: str
+) -> None:
     select = options.select.part
     if options.guide and select.unguided:
         mistakes.add(
@@ -208,11 +220,16 @@ def _check_truth(options: Any, mistakes: Mistakes, *, user: str, truths: Mapping
     if not needing:
         return
     if truths is None:
-        mistakes.add(f"{user} has no true alignment to be guided by.", "guide", fix="Leave guide out.")
+        mistakes.add(
+            f"{needing} needs a true alignment, which {user} does not have here.",
+            "guide" if options.guide else "select",
+            fix="Leave guide out." if options.guide else "Choose select: softmax.",
+        )
     elif not truths:
         mistakes.add(
-            f"{needing} needs the true alignment, and the spec names none.",
-            fix="Add  truth: {alignment: {type: alignment}}  and a field `alignment` to the data.",
+            f"{needing} needs the {_TRUTHS[truth_type]}, and the spec names none of this input and this output.",
+            "guide" if options.guide else "select",
+            fix=f"Add  truth: {{{truth_type}: {{type: {truth_type}}}}}  and a field `{truth_type}` to the data.",
         )
     elif options.truth is not None and options.truth not in truths:
         mistakes.add(
@@ -220,6 +237,7 @@ def _check_truth(options: Any, mistakes: Mistakes, *, user: str, truths: Mapping
         )
 
 
+_TRUTHS = {"alignment": "true alignment", "places": "true places", "facts": "supporting facts"}
 _WORDS = {
     "previous": "to know where the step before looked",
     "step": "the number of the step",

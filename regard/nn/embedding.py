@@ -13,7 +13,7 @@ from regard import parts
 from regard.data.batch import PAD, UNKNOWN, Tokens
 from regard.errors import RegardError
 from regard.nn.vectors import read_vectors
-from regard.parts import Dropout, Size
+from regard.parts import Dropout, Mistakes, Size
 
 Arrange = Callable[[Tensor], Tensor]
 """Puts what belongs to the positions (B, S) of a batch in another order, as packing does."""
@@ -103,6 +103,16 @@ class EmbeddingOptions(parts.Options):
                 "freeze_vectors keeps pretrained vectors, and there are none. Name a file: vectors."
             )
         return self
+
+
+def check_dropout(options: Any, mistakes: Mistakes) -> None:
+    """Refuse a dropout where nothing but embeddings is dropped, and these have one of their own."""
+    if options.dropout and options.embedding_dropout is not None:
+        mistakes.add(
+            "dropout has no effect: only embeddings are dropped here, as embedding_dropout says.",
+            "dropout",
+            fix="Leave one of the two out.",
+        )
 
 
 def build_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding:

@@ -29,7 +29,7 @@ class Packing:
 
     @staticmethod
     def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
-        """counts   the same lengths on the processor, where they are known there"""
+        """counts   the same lengths on the CPU, where they are known there"""
         known = (lengths.cpu() if counts is None else counts).numpy()
         order = np.argsort(-known, kind="stable")
         times = np.arange(known.max(initial=0))[:, None]
@@ -50,7 +50,7 @@ class Packing:
 
     @property
     def sizes(self) -> Tensor:
-        """(T) how many rows are alive at each step, as torch's own recurrences want it: on the processor."""
+        """(T) how many rows are alive at each step, as torch's own recurrences want it: on the CPU."""
         return torch.tensor(self.starts).diff()
 
     def pack(self, padded: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
     h_0 … h_N = BiLSTM(x_0, x_1, …, x_N)                   x_0 the vector of the root symbol, learned
     arcs[h, m] = v · tanh(W h_h + U h_m + b)   (additive)      how well h is the head of m
-               = h_h · W h_m + w · h_h          (general)
+               = (W h_h + b) · U h_m / √A + w · h_h   (general)
     p(h → m)  = the marginals of a distribution over heads:
 
         softmax      each word chooses its head on its own                              (simple self-attention)
@@ -31,13 +31,14 @@ from regard import parts
 from regard.errors import RegardError
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
-from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
 from regard.nn.heads import HeadMarginals
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import AttentionScore
 from regard.nn.selections import AnySelection, Given, make_selection
 from regard.nn.selections.projective import by_head
+from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Size
 
 ArcScore = Literal["additive", "general"]
@@ -52,6 +53,10 @@ class AdditiveArcs(AttentionScore):
         super().__init__(size, size)
         self.head, self.modifier = nn.Linear(size, hidden), nn.Linear(size, hidden, bias=False)
         self.vector = nn.Parameter(torch.randn(hidden) * hidden**-0.5)
+
+    @classmethod
+    def arc_equation(cls, word: str, head: str, mark: str, hidden: int) -> str:
+        return f"v_{mark}·tanh(W_{mark} {head} + b_{mark} + U_{mark} {word})"
 
     def keys(self, keys: Tensor) -> Tensor:
         heads: Tensor = self.head(keys)
@@ -69,6 +74,10 @@ class GeneralArcs(AttentionScore):
         self.head, self.modifier = nn.Linear(size, hidden), nn.Linear(size, hidden, bias=False)
         self.alone = nn.Linear(size, 1, bias=False)
         self.scale = hidden**-0.5
+
+    @classmethod
+    def arc_equation(cls, word: str, head: str, mark: str, hidden: int) -> str:
+        return f"(W_{mark} {head} + b_{mark})·U_{mark} {word} / √{hidden} + v_{mark}·{head}"
 
     def keys(self, keys: Tensor) -> Tensor:
         return torch.cat([self.scale * self.head(keys), self.alone(keys)], -1)
@@ -101,8 +110,8 @@ class Parents(nn.Module):
         may;
         given: the tree that comes with the data, an input of type tree."""
         score: ArcScore = "additive"
-        """Of an arc from r to s: v · tanh(W b_r + U b_s + c), or b_r · W b_s + w · b_r, b a recurrent network's
-        states."""
+        """Of an arc from r to s: v · tanh(W b_r + c + U b_s), or (W b_r + c) · U b_s / √A + w · b_r, b a recurrent
+        network's states."""
         cell: AnyCell = "lstm"
         """Of that recurrent network."""
         size: Size = 64
@@ -137,21 +146,49 @@ class Parents(nn.Module):
                 )
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        if "heads" in options.select.part.needs:
-            return ["memory [h_j; h_head(j)], the heads given with the data, h_0 a root symbol, learned"]
-        arcs = {
-            "additive": "s_rj = v·tanh(W b_r + U b_j + c)",
-            "general": "s_rj = b_r·W b_j + w·b_r",
-        }[options.score]
-        chosen = options.select.part.equation(options.select, "b_j")
-        if options.select.part.joint != "queries":
-            chosen = f"p(r → j) = {options.select.type}_r(s_rj)"
+    def board(cls, options: Any, gain: int) -> list[str]:
+        """From values h_j to g_j, each beside its soft parent; gain as in `MemorySymbols`."""
+        select = options.select.part
+        look = LookSymbols(
+            query="b_j",
+            memory=MemorySymbols("r_p", keys="b_p", index="p", gain=gain),
+            step="j",
+            letters=("ε", "π", "f"),
+            mark="h",
+            where="" if select.joint == "queries" or "heads" in select.needs else "p ≠ j",
+        )
         return [
-            f"{arcs}   b = bi{options.cell.type}(h_0, h_1, …) of {options.size} units in each direction, "
-            "h_0 a root symbol",
-            chosen,
-            "memory [h_j; Σ_r p(r → j) h_r]: each position beside its soft parent",
+            "p = 0 … S" + (", d ∈ {→, ←}" if select.learns else ""),
+            "r_j = h_j     — r_0: the root symbol, learned",
+            *(cls._arc_lines(options, look) if select.learns else []),
+            *select.equations(options.select, look),
+            *select.read_equations(options.select, look),
+            "g_j = [h_j; f_j]     — each position beside its soft parent",
+        ]
+
+    @classmethod
+    def _arc_lines(cls, options: Any, look: LookSymbols) -> list[str]:
+        """How well p is the head of j."""
+        reader = LayerSymbols(
+            options.cell,
+            inputs=f"{look.memory.gained}r_p",
+            letter="b",
+            carried="n",
+            index="p",
+            mark="b",
+            first=("−1", "S+1"),
+        )
+        steps, (note, _) = reader.steps(), reader.first_states("learned", options.size)
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
+        hidden = options.hidden or 2 * options.size
+        arcs = ARC_SCORES[options.score].arc_equation(look.query, look.key, look.mark, hidden)
+        return [
+            steps[0] + note,
+            *steps[1:],
+            "b_p = [→b_p; ←b_p]",
+            *reader.functions(),
+            f"— {options.size} units in each direction{dropout}",
+            f"{look.energy} = {arcs}     — how well p is the head of j",
         ]
 
     def __init__(

@@ -81,14 +81,20 @@ def find(kind: str, name: str) -> Any:
 
 def suggestion(kind: str, name: str) -> str:
     """What to write instead of a name no part has."""
-    renamed = new_name(kind, name)
-    return f"It is now called {renamed}." if renamed else nearest(str(name), names(kind))
+    renamed, before = new_name(kind, name), name.partition(":")[0]
+    if renamed:
+        return f"It is now called {renamed}."
+    if before != name and before in names(kind):  # timm:resnet18
+        return f"Write  {{type: {before}, …}}  with its options."
+    return nearest(name, names(kind))
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """`Did you mean size?`, or the whole list when nothing is near."""
+    """`Did you mean size?`, or the whole list when nothing is near; empty where nothing is known."""
     match = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
-    return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(sorted(known))}."
+    if match:
+        return f"Did you mean {match[0]}?"
+    return f"Known: {', '.join(sorted(known))}." if known else ""
 
 
 def _mistake(

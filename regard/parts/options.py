@@ -1,4 +1,4 @@
-"""Options: what a part can be told, as validated data."""
+"""Options: what can be said about a part, as validated data."""
 
 from __future__ import annotations
 

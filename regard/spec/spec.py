@@ -50,7 +50,7 @@ class Spec(Settings):
     training: TrainingSpec = Field(default_factory=TrainingSpec)
     data: DataSpec = DataSpec()
     metrics: tuple[str, ...] = ()
-    """What `evaluate` prints; chosen by the type of the outputs when absent."""
+    """What `evaluate` prints; default: what is usual for the type of each output."""
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
 

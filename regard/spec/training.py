@@ -28,6 +28,8 @@ class DistillOptions(Settings):
 
 
 class TrainingSpec(Settings):
+    """How a model is trained."""
+
     moved = {"teachers": "distill: {from: [...]}", "teaching": "distill: {from: [...], weight: …}"}
 
     epochs: Count | None = None
@@ -44,10 +46,15 @@ class TrainingSpec(Settings):
     accumulate: Count = 1
     """Batches whose gradients make one update."""
     optimizer: Literal["adam", "adamw", "sgd"] = "adam"
+    """adam adds the weight decay to the gradient, adamw to the step."""
     lr: Positive = 1e-3
+    """The learning rate, after the warm-up of the schedule."""
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
+    """Pulls every weight towards 0."""
     momentum: Share = 0.0
+    """Of sgd: how much of the last step each step goes on with."""
     betas: tuple[Share, Share] = (0.9, 0.999)
+    """Of adam and adamw: decay of the means of the gradient and of its square."""
     clip: Positive | None = 1.0
     """Largest norm of the gradient."""
     schedule: Annotated[Any, one_of("schedule", default="constant")] = Field(
@@ -55,7 +62,7 @@ class TrainingSpec(Settings):
     )
     """How the learning rate changes: `cosine`, or with options `{type: cosine, warmup: 100}`."""
     evaluate_every: Count | None = None
-    """Steps between evaluations on dev; once an epoch when absent."""
+    """Steps between evaluations on dev; default: once an epoch."""
     metric: str = "loss"
     """What early stopping, the plateau schedule and the best checkpoint look at."""
     patience: Count | None = None
@@ -67,6 +74,7 @@ class TrainingSpec(Settings):
     precision: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32"
     """Of the arithmetic on a GPU: tf32 keeps fp32 numbers and multiplies matrices with 10-bit mantissas."""
     seed: int = 1
+    """Of the first weights, the order of the batches, and what is dropped."""
     start_from: str | None = None
     """A model folder whose weights are taken where names and shapes agree."""
     distill: DistillOptions | None = None
@@ -74,9 +82,10 @@ class TrainingSpec(Settings):
     checkpoint_every: Count | None = None
     """Steps between checkpoints of the training state, besides those at every evaluation."""
     workers: Annotated[int, Field(ge=0)] | None = None
-    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; one for each processor, 4 at most,
+    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; one for each CPU, 4 at most,
     when absent. What is learned does not depend on it."""
     tensorboard: bool = False
+    """Write the log for TensorBoard too."""
 
     @property
     def passes(self) -> int | None:
@@ -89,4 +98,17 @@ class TrainingSpec(Settings):
             raise ValueError(
                 "batch_tokens and batch_rows are both given; batches are cut by one of them. Remove one."
             )
+        return self
+
+    @model_validator(mode="after")
+    def _used(self) -> TrainingSpec:
+        """Options that the others leave without effect."""
+        if "momentum" in self.model_fields_set and self.optimizer != "sgd":
+            raise ValueError(
+                f"momentum has no effect: it is of optimizer: sgd, and {self.optimizer} has betas. Remove it."
+            )
+        if "betas" in self.model_fields_set and self.optimizer == "sgd":
+            raise ValueError("betas has no effect: it is of adam and adamw, and sgd has momentum. Remove it.")
+        if self.average == 1:
+            raise ValueError("average: 1 has no effect: the mean of one is that one. Choose 2 or more.")
         return self

@@ -39,7 +39,7 @@ def logsumexp(x: Tensor, dim: int) -> Tensor:
     highest = x.detach().amax(dim, keepdim=True)
     highest = torch.where(highest == NEGATIVE_INFINITY, 0.0, highest)
     total = (x - highest).exp().sum(dim)
-    some = total > 0
+    some = total != 0  # NaN is something too
     return torch.where(some, torch.where(some, total, 1.0).log() + highest.squeeze(dim), NEGATIVE_INFINITY)
 
 
@@ -106,7 +106,7 @@ class LogSemiring(Semiring):
         return logsumexp(x, dim)
 
     def goal(self, x: Tensor) -> Tensor:
-        return torch.where(x > NEGATIVE_INFINITY, x, NEGATIVE_INFINITY)
+        return torch.where(x != NEGATIVE_INFINITY, x, NEGATIVE_INFINITY)
 
     def ones_like(self, x: Tensor) -> Tensor:
         return torch.zeros_like(x)
@@ -121,7 +121,7 @@ def take(x: Tensor, index: Tensor, dim: int) -> Tensor:
     Following the gradient back from the goal therefore traces one structure, and none on an empty support.
     """
     taken = x.gather(dim, index.unsqueeze(dim)).squeeze(dim)
-    return torch.where(taken > NEGATIVE_INFINITY, taken, NEGATIVE_INFINITY)
+    return torch.where(taken != NEGATIVE_INFINITY, taken, NEGATIVE_INFINITY)
 
 
 class MaxSemiring(LogSemiring):

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.structures import kernels
+from regard import kernels
+from regard.kernels.batched_inverse import full_lengths, invert, laplacian, weigh
+from regard.kernels.kirchhoff import count_trees
+from regard.kernels.spanning import doubts
 from regard.structures.arcs import DependencyTree
 from regard.structures.base import Structure, gumbel_noise
-from regard.structures.kernels.batched_inverse import full_lengths, invert, laplacian, weigh
-from regard.structures.kernels.kirchhoff import count_trees
-from regard.structures.kernels.spanning import doubts
 from regard.structures.potentials import flatten_batch, restore_batch
 from regard.structures.program import Shape
 from regard.structures.semirings import NEGATIVE_INFINITY, logsumexp, softmax_weights
@@ -70,7 +70,7 @@ class SpanningTree(DependencyTree):
         return values, self._score_of(values, scores)
 
     def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
-        from regard.structures.kernels.cpu import walks
+        from regard.kernels.cpu import walks
 
         scores = self.potentials[0].detach()
         arcs, lengths, single_root = self._flat(self._unlabelled(scores))
@@ -88,7 +88,7 @@ class SpanningTree(DependencyTree):
 
     def max_marginals(self) -> Tensor:
         """The best score of any tree with the arc; −inf where none has it. One search for each arc."""
-        from regard.structures.kernels.cpu import arborescence
+        from regard.kernels.cpu import arborescence
 
         (scores,) = self.potentials
         arcs = scores.amax(-1) if self.labelled else scores
@@ -192,14 +192,14 @@ class SpanningTree(DependencyTree):
         scores = self.potentials[0].detach()
         labelled = scores if self.labelled else scores.unsqueeze(-1)
         if k == 1:
-            from regard.structures.kernels.cpu import arborescence
+            from regard.kernels.cpu import arborescence
 
             flat, lengths, single_root = self._flat(labelled.amax(-1))
             best, heads = arborescence.mode(flat, lengths, single_root)
             heads = heads.view(1, *self.batch_shape, -1)
             labels = labelled.argmax(-1).unsqueeze(0)
             return self._tree(heads, labels if self.labelled else None), best.view(1, *self.batch_shape)
-        from regard.structures.kernels.cpu import best_trees
+        from regard.kernels.cpu import best_trees
 
         lengths = self._flat(labelled[..., 0])[1]
         best, heads, names = best_trees.topk(

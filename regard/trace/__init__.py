@@ -2,6 +2,7 @@
 
     trace        all of one prediction
     glimpses     several looks for one answer
+    heads        the looks of several heads, layer by layer
     structures   what was selected jointly: arcs, segments, hops
     seen         what a figure draws of inputs that are no texts: pictures, films, sounds
 
@@ -10,6 +11,7 @@ torch, and all of it is JSON both ways: what was written on one machine can be d
 """
 
 from regard.trace.glimpses import Glimpses
+from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenSeries
 from regard.trace.structures import Arcs, Hops, Segments, TracedStructure
@@ -19,6 +21,7 @@ __all__ = [
     "Arcs",
     "Array",
     "Glimpses",
+    "HeadLooks",
     "Hops",
     "Seen",
     "SeenFilm",

@@ -11,6 +11,7 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.trace.glimpses import Glimpses
+from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array, arrays, from_json, no_scores, to_json
 from regard.trace.seen import Seen, seen_from_dict
 from regard.trace.structures import TracedStructure, structure_from_dict
@@ -18,6 +19,7 @@ from regard.trace.structures import TracedStructure, structure_from_dict
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from regard.inspect.heads import Layers
     from regard.inspect.scene import Scene
 
 SEQUENCES = ("text", "tags", "tree")
@@ -43,7 +45,8 @@ class Trace:
                 "tree" (a head for each position of the input, as "2:nsubj" or "2"), or by any other name one
                 answer for the whole input (one row): a "label", a "number"
     glimpses    the looks of an answer that looked at an input several times; `attention` is their mean then
-    overridden        the inputs the model was overridden where to look at: there `truth` is what it was overridden
+    heads       the looks of each head of a layer, by the layer's name, where a part looks with several heads
+    overridden  the inputs whose attention was imposed: there `truth` is what was imposed
     """
 
     input: Mapping[str, Sequence[str]]
@@ -58,6 +61,7 @@ class Trace:
     structures: Mapping[str, TracedStructure] = field(default_factory=dict)
     kind: str = "text"
     glimpses: Mapping[str, Glimpses] = field(default_factory=dict)
+    heads: Mapping[str, HeadLooks] = field(default_factory=dict)
     overridden: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -73,6 +77,7 @@ class Trace:
         put(self, "seen", dict(self.seen))
         put(self, "structures", dict(self.structures))
         put(self, "glimpses", dict(self.glimpses))
+        put(self, "heads", dict(self.heads))
         put(self, "overridden", tuple(self.overridden))
         self._check()
 
@@ -90,6 +95,9 @@ class Trace:
         for name, several in self.glimpses.items():
             self._know("glimpses", name)
             several.check_against(name, len(self.input[name]))
+        for several_heads in self.heads.values():
+            if several_heads.over:
+                self._know("heads", several_heads.over)
         for name in self.seen:
             self._know("something seen", name)
         for name, structure in self.structures.items():
@@ -115,11 +123,15 @@ class Trace:
         """Whether the output is one answer for the whole input, not a sequence of pieces."""
         return self.kind not in SEQUENCES
 
-    def plot(self) -> Scene:
-        """The figure of this trace; a notebook draws it, `.save(path)` writes it."""
-        from regard.inspect import figure
+    def plot(self, *, heads: bool = False, layers: Layers = None) -> Scene:
+        """The figure of this trace; a notebook draws it, `.save(path)` writes it.
 
-        return figure(self)
+        heads    draw what each head of each layer looked at instead
+        layers   only these layers' heads, by name or by number from 1
+        """
+        from regard.inspect import figure, heads_figure
+
+        return heads_figure(self, layers) if heads or layers is not None else figure(self)
 
     def html(self, title: str | None = None) -> str:
         """A web page of its own with the figure, complete in one file."""
@@ -127,17 +139,19 @@ class Trace:
 
         return trace_page(self, title=title)
 
-    def print(self, console: Console | None = None) -> None:
-        """The figure in the terminal."""
-        from regard.inspect import print_trace
+    def print(self, console: Console | None = None, *, heads: bool = False, layers: Layers = None) -> None:
+        """The figure in the terminal; with `heads` or `layers` as `plot` takes them."""
+        from rich.console import Console as Terminal
 
-        print_trace(self, console=console)
+        (console or Terminal()).print(self.plot(heads=heads, layers=layers))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the figure as .svg, .html, .png or .pdf, by the ending of the name."""
+    def save(self, path: str | PathLike[str], *, heads: bool = False, layers: Layers = None) -> None:
+        """Write the figure as .svg, .html, .png or .pdf, by the ending of the name; with `heads` or `layers` as `plot`
+        takes them."""
         from regard.inspect import save
 
-        save(self.html() if str(path).lower().endswith((".html", ".htm")) else self.plot(), path)
+        page = str(path).lower().endswith((".html", ".htm")) and not heads and layers is None
+        save(self.html() if page else self.plot(heads=heads, layers=layers), path)
 
     def _repr_html_(self) -> str:
         return self.plot()._repr_html_()
@@ -161,6 +175,7 @@ class Trace:
             "seen": {name: one.to_dict() for name, one in self.seen.items()},
             "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
             "glimpses": {name: several.to_dict() for name, several in self.glimpses.items()},
+            "heads": {name: several.to_dict() for name, several in self.heads.items()},
             "overridden": list(self.overridden),
         }
 
@@ -192,5 +207,6 @@ class Trace:
             },
             kind=values.get("kind", "text"),
             glimpses={name: Glimpses.from_dict(found) for name, found in values.get("glimpses", {}).items()},
+            heads={name: HeadLooks.from_dict(found) for name, found in values.get("heads", {}).items()},
             overridden=values.get("overridden", ()),
         )

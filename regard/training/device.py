@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 
 from regard.errors import RegardError
+from regard.private import forget_accelerator
 
 
 def make_accelerator(precision: str = "fp32", device: str | None = None) -> Accelerator:
@@ -21,7 +21,7 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
     that a notebook may train on another device, or with another precision, the next time.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        AcceleratorState._reset_state(reset_partial_state=True)
+        forget_accelerator()
     with _named_device(device):
         accelerator = Accelerator(
             cpu=device == "cpu",

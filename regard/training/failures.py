@@ -17,7 +17,7 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", 
 
 
 @dataclass(frozen=True)
-class Place:
+class BatchPlace:
     """A global batch: its epoch and number (both from 0), the update it belongs to, its rows and cost here.
 
     locate   says where a row of the dataset came from ("train.tsv:17"), where the data know it
@@ -33,7 +33,7 @@ class Place:
     @classmethod
     def of(
         cls, epoch: int, batch: int, step: int, pieces: Sequence[Batch], locate: Callable[[int], str] | None
-    ) -> Place:
+    ) -> BatchPlace:
         rows = tuple(row for piece in pieces for row in piece.rows)
         return cls(epoch, batch, step, rows, max(piece.cost for piece in pieces), locate)
 
@@ -44,7 +44,7 @@ class Place:
         return f"epoch {self.epoch + 1}, batch {self.batch + 1} (step {self.step}), rows {rows}{more}"
 
 
-def not_finite(what: str, place: Place) -> RegardError:
+def not_finite(what: str, place: BatchPlace) -> RegardError:
     return RegardError(
         f"the {what} is not a finite number (NaN or infinite); training stops here, the last checkpoint is good.",
         where=str(place),
@@ -60,7 +60,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 @contextmanager
-def explain_out_of_memory(place: Place, options: TrainingSpec) -> Iterator[None]:
+def explain_out_of_memory(place: BatchPlace, options: TrainingSpec) -> Iterator[None]:
     """Turns running out of memory into advice: half of this batch's cost, and twice the accumulation."""
     try:
         yield

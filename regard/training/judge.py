@@ -11,7 +11,7 @@ from accelerate.utils import broadcast_object_list
 
 from regard.errors import RegardError
 from regard.training.seed import Generators
-from regard.training.snapshots import Kept
+from regard.training.snapshots import Snapshot
 from regard.training.state import TrainingState
 
 Evaluate = Callable[[], dict[str, float]]
@@ -42,7 +42,7 @@ class Judge:
             metrics = self._measure()
             value = metrics[self.metric] if metrics else None
             improved = value is None or state.snapshots.better(value)
-            state.snapshots.offer(state.network, Kept(step, metrics, value), write_files=self.main)
+            state.snapshots.offer(state.network, Snapshot(step, metrics, value), write_files=self.main)
             if improved and self.main:
                 self.save_model(self.run)
         if value is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.training.failures import Place, not_finite
+from regard.training.failures import BatchPlace, not_finite
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Interval:
 class Ledger:
     """Keeps the device's figures of each update until `settle` fetches them all in one transfer.
 
-    Checking every loss at once would make the processor wait for the accelerator at every step; checking in
+    Checking every loss at once would make the CPU wait for the accelerator at every step; checking in
     groups still finds the first bad batch, and a checkpoint is never written before the check.
     """
 
@@ -81,10 +81,10 @@ class Ledger:
         self.outputs: dict[str, float] = {}
         self.parts: dict[str, str] = {}
         self.allow_overflow = allow_overflow
-        self._pending: list[tuple[Tensor, Place]] = []
+        self._pending: list[tuple[Tensor, BatchPlace]] = []
 
     def add(
-        self, figures: Tensor, place: Place, outputs: Mapping[str, float], parts: Mapping[str, str]
+        self, figures: Tensor, place: BatchPlace, outputs: Mapping[str, float], parts: Mapping[str, str]
     ) -> None:
         """The figures of one update, (2·O + P + 2,): totals, counts, parts, penalty, gradient norm.
 

@@ -19,7 +19,7 @@ from regard.files import sweep
 from regard.manifest import FOLDERS, refuse_links
 from regard.spec.training import TrainingSpec
 from regard.training.device import make_accelerator
-from regard.training.failures import Place, explain_out_of_memory
+from regard.training.failures import BatchPlace, explain_out_of_memory
 from regard.training.judge import Evaluate, Judge
 from regard.training.log import Log
 from regard.training.objective import Updater
@@ -180,7 +180,7 @@ class Training:
         """An update from each batch; whether there is reason to go on after the last."""
         position, schedule = self.state.position, self.state.schedule
         while pieces := list(itertools.islice(batches, self.options.accumulate)):
-            place = Place.of(position.epoch, position.batch, position.step + 1, pieces, self.locate)
+            place = BatchPlace.of(position.epoch, position.batch, position.step + 1, pieces, self.locate)
             with explain_out_of_memory(place, self.options):
                 figures = self.update(pieces, schedule.rate(position.step + 1))
             position.step += 1

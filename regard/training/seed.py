@@ -1,8 +1,12 @@
-"""Every generator of random numbers: set before anything is built, captured with the training state, put back."""
+"""Every generator of random numbers: set before anything is built, captured with the training state, put back; and
+what else belongs to the caller."""
 
 from __future__ import annotations
 
+import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,3 +58,23 @@ class Generators:
             torch.cuda.set_rng_state(self.tensors["cuda"])
         if "mps" in self.tensors and torch.backends.mps.is_available():
             torch.mps.set_rng_state(self.tensors["mps"])
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Generators, precision of matrix products and environment are afterwards what they were before."""
+    generators, precision, environment = (
+        Generators.capture(),
+        torch.get_float32_matmul_precision(),
+        {**os.environ},
+    )
+    try:
+        yield
+    finally:
+        generators.restore()
+        torch.set_float32_matmul_precision(precision)
+        for name in {*os.environ, *environment}:
+            if name not in environment:
+                del os.environ[name]
+            elif os.environ.get(name) != environment[name]:
+                os.environ[name] = environment[name]

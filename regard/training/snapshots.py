@@ -17,7 +17,7 @@ OWN = re.compile(r"step-[0-9]{8,}\.safetensors")
 
 
 @dataclass(frozen=True)
-class Kept:
+class Snapshot:
     step: int
     metrics: dict[str, float]
     value: float | None
@@ -33,10 +33,10 @@ class Snapshots:
 
     def __init__(self, run: Path, *, count: int, higher_is_better: bool) -> None:
         self.folder, self.count, self.higher = run / FOLDER, max(count, 1), higher_is_better
-        self.kept: list[Kept] = []
+        self.kept: list[Snapshot] = []
 
     @property
-    def best(self) -> Kept | None:
+    def best(self) -> Snapshot | None:
         return self.kept[0] if self.kept else None
 
     def better(self, value: float) -> bool:
@@ -45,13 +45,13 @@ class Snapshots:
             return value == value
         return value > self.best.value if self.higher else value < self.best.value
 
-    def offer(self, network: nn.Module, kept: Kept, *, write_files: bool) -> None:
+    def offer(self, network: nn.Module, kept: Snapshot, *, write_files: bool) -> None:
         """Keeps these weights if they are among the best; equal values go to the earlier step."""
         self.kept = sorted([*self.kept, kept], key=self._rank)[: self.count]
         if kept in self.kept and write_files:
             write(self._file(kept.step), network.state_dict(), {"step": kept.step, "metrics": kept.metrics})
 
-    def _rank(self, kept: Kept) -> tuple[float, int]:
+    def _rank(self, kept: Snapshot) -> tuple[float, int]:
         if kept.value is None:
             return 0.0, -kept.step  # nothing measured: the later the better
         if kept.value != kept.value:
@@ -96,4 +96,4 @@ class Snapshots:
         return [{"step": kept.step, "metrics": kept.metrics, "value": kept.value} for kept in self.kept]
 
     def restore(self, state: list[dict[str, Any]]) -> None:
-        self.kept = [Kept(**entry) for entry in state]
+        self.kept = [Snapshot(**entry) for entry in state]

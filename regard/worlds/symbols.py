@@ -22,7 +22,9 @@ class SymbolWorld(World):
     train: RowCount = 10_000
     """Number of rows; no string occurs twice, in one split or in two."""
     dev: RowCount = 500
+    """Rows of the split `dev`."""
     test: RowCount = 500
+    """Rows of the split `test`."""
     long: RowCount = 500
     """Rows of the split `long`."""
     symbols: int = 20

@@ -36,7 +36,9 @@ class TreesWorld(World):
     train: RowCount = 10_000
     """Number of rows of each depth; no expression occurs twice, in one split or in two."""
     dev: RowCount = 300
+    """Rows of the split `dev`, of each depth."""
     test: RowCount = 500
+    """Rows of the split `test`, of each depth."""
     depth: int = 2
     """Depth of the deepest expressions to train on; each depth from 2 on has the same number of rows."""
     beyond: int = 0

@@ -190,11 +190,11 @@ def test_describe_gives_the_six_answers_and_counts_parameters(regard: Run, train
 def test_describe_prints_the_form_of_the_gru_that_is_used(regard: Run) -> None:
     _, torch_form, _ = regard("describe", "reverse")
     _, cho_form, _ = regard(
-        "describe", "reverse", "--set", "encoder.update=cho", "--set", "decoder.update=cho"
+        "describe", "reverse", "--set", "encoder.cell.update=cho", "--set", "decoder.cell.update=cho"
     )
-    for state in ("h", "s"):  # the encoder's, the decoder's
-        assert f"{state}' = (1 − z) ⊙ n + z ⊙ {state}" in torch_form
-        assert f"{state}' = z ⊙ n + (1 − z) ⊙ {state}" in cho_form
+    for cell in ("gru_d", "gru_y"):  # the encoder's, the decoder's
+        assert f"{cell}(h, x) = (1 − z) ⊙ n + z ⊙ h" in torch_form
+        assert f"{cell}(h, x) = z ⊙ n + (1 − z) ⊙ h" in cho_form
 
 
 def test_list_and_init_cover_the_zoo(regard: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.cli.gallery import collect
-from regard.cli.looking import Looked, show_trace
+from regard.cli.looking import LookRequest, show_trace
 from regard.evaluation import open_dataset
 from regard.experiment import fit
 from regard.model import Model
@@ -38,7 +38,7 @@ def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_row_of_the_data_shows_its_picture_with_the_true_places(captions: Path, tmp_path: Path) -> None:
-    looked = Looked(row=1)
+    looked = LookRequest(row=1)
     trace = looked.by(Model.load(captions, device="cpu")).trace
     assert trace is not None
     seen = trace.seen["image"]
@@ -61,7 +61,7 @@ def test_a_picture_of_ones_own_is_named_by_its_file(
     uri = open_dataset(model, (), ["test"]).raw(2)["image"]
     (tmp_path / "mine.png").write_bytes(base64.b64decode(uri.partition(",")[2]))
     show_trace(
-        captions, Looked(str(tmp_path / "mine.png")), grid=True, output=None, overrides=[], device="cpu"
+        captions, LookRequest(str(tmp_path / "mine.png")), grid=True, output=None, overrides=[], device="cpu"
     )
     shown = capsys.readouterr().out
     assert "┌" in shown and "9: its largest weight" in shown and "true place" not in shown

@@ -86,7 +86,7 @@ def test_the_questions_of_a_story_are_held_out_together(tmp_path: Path) -> None:
             "outputs": {"answer": {"type": "label"}},
             "truth": {"facts": {"type": "facts"}},
             "encoder": {"story": {"type": "story"}, "question": {"type": "bag", "like": "story"}},
-            "decoder": {"type": "facts", "hops": 2},
+            "decoder": {"type": "memory-network", "hops": 2},
             "data": {"format": "babi", "train": str(tmp_path / "stories.txt"), "hold_out": 0.3},
         }
     )

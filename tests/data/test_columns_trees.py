@@ -96,7 +96,7 @@ def test_what_is_no_tree_is_refused(text: str, reason: str) -> None:
     assert TreeColumn("t", of="w", single_root=False).check("0 0 1") is None
 
 
-def test_nonprojective_trees_are_kept_refused_or_projectivised_and_counted() -> None:
+def test_nonprojective_trees_are_kept_refused_or_lifted_and_counted() -> None:
     rows = [Row({"words": "a b c d", "tree": "3 4 0 3"}), Row({"words": "a b", "tree": "2 0"})]
     words = TextColumn("words")
     words.learn(["a b c d"])
@@ -108,7 +108,7 @@ def test_nonprojective_trees_are_kept_refused_or_projectivised_and_counted() -> 
     ]
     with pytest.raises(RegardError, match="is not projective: the arcs to words 1 and 2 cross"):
         Dataset.build(rows, [words, TreeColumn("tree", of="words", nonprojective="refuse")])
-    lifting = TreeColumn("tree", of="words", nonprojective="projectivise")
+    lifting = TreeColumn("tree", of="words", nonprojective="lift")
     dataset = Dataset.build(rows, [words, lifting])
     assert dataset[0]["tree"][::2].tolist() == [3, 3, 0, 3]
     assert dataset.raw(0)["tree"] == "3 4 0 3", "what is measured against stays as it was"

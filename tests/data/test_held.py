@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from regard.data import Column
-from regard.data.columns import KINDS
 from regard.data.held import Held
+from regard.parts import names, part
 
 
 def test_what_fits_is_made_once_and_the_rest_each_time() -> None:
@@ -37,8 +37,7 @@ def test_contents_in_the_row_are_known_by_the_row() -> None:
         assert held.get("one", "data:,x", row, lambda _, row=row: np.full(1, row)).tolist() == [row]
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS.values() if not kind.cached], ids=lambda kind: kind.type
-)
-def test_what_is_not_varied_can_be_held(kind: type[Column]) -> None:
-    assert not kind("input").varies
+@pytest.mark.parametrize("name", [name for name in names("column") if not part("column", name).cached])
+def test_what_is_not_varied_can_be_held(name: str) -> None:
+    made: Column = part("column", name)("input")
+    assert not made.varies

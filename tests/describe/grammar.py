@@ -22,7 +22,7 @@ from tests.describe.nodes import (
 from tests.describe.tokens import LETTER, Token, refuse, tokens
 
 COMPARISONS = ("=", "≠", "<", "≤", ">", "≥")
-OVER = ("softmax", "max", "min", "argmax", "argmin", "mean")
+OVER = ("softmax", "sparsemax", "entmax", "max", "min", "argmax", "argmin", "mean")
 """With an index below them they go over it: softmax_j(e_tj)."""
 
 
@@ -212,9 +212,12 @@ class Parser:
         if token.text in OVER and self.at("subscript", "_{"):
             index, conditions = self.below()
             self.take("(")
-            body = self.expression()
+            body, degree = self.expression(), None
+            if self.at(","):
+                self.take(",")
+                degree = self.expression()
             self.take(")")
-            return Over(token.text, index, conditions, body)
+            return Over(token.text, index, conditions, body, degree)
         items = self.items()
         if self.at("(") and not self.now.spaced:
             self.take("(")

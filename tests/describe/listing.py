@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -23,6 +24,7 @@ def sequences(values: Sequence[Any], length: int) -> list[Chosen]:
     return [Chosen(one) for one in product(values, repeat=length)]
 
 
+@cache
 def trees(kind: str, words: int) -> list[Chosen]:
     """All trees with one root: entry j is the head of word j, 0 the root symbol.
 

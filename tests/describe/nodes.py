@@ -32,12 +32,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Over:
-    """Σ, softmax, max … over an index, where the conditions hold."""
+    """Σ, softmax, max … over an index, where the conditions hold; entmax has a degree."""
 
     kind: str
     index: str
     conditions: tuple[Node, ...]
     body: Node
+    degree: Node | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ One line is one equation, in Unicode text. What follows — is a note and is ski
     A[i, j]         an entry, counted from 1 unless the binding says otherwise; of a matrix A[i] is a row
     Σ_j a_j         over all j; Σ_{j: j ≠ k} or Σ_{j<S} over those that fulfil it; up to the next + or −
     softmax_j(e_j)  a vector over all j, 0 where a condition below does not hold. So max_j, min_j, argmax_j, argmin_j,
-                    mean_j
+                    mean_j, sparsemax_j(e_j), entmax_j(e_j, a)
     [a ≤ b]         1 where it holds, else 0
     |a|  √a  a²     of each feature
     W * x   W ⋆ x   convolution at every place, nothing outside; at every place where W fits
@@ -59,6 +59,7 @@ from tests.describe.nodes import (
     Symbol,
     between,
     differences,
+    symbols,
 )
 from tests.describe.symbols import Known, Symbols, named, whole
 from tests.describe.tokens import NotationError
@@ -193,6 +194,28 @@ class Board(Symbols):
         return values if given.power is None else sequences(values, self.value(given.power, known))
 
     def sum(self, node: Over, known: Known) -> Value:
+        """Computed once for the same values of what it depends on."""
+        inside = known.lines if isinstance(known, Inside) else {}
+        names = self.names_of(node)
+        depends = tuple((name, known[name]) for name in sorted(names) if name in known)
+        if any(name in inside for name in names) or not all(
+            isinstance(value, (int, str, Chosen)) for _, value in depends
+        ):
+            return self._sum(node, known)
+        key = (id(node), depends)
+        if key not in self.found:
+            self.found[key] = self._sum(node, known)
+        return self.found[key]
+
+    def names_of(self, node: Over) -> set[str]:
+        """The letters that stand in a sum, and in what its index goes over."""
+        if id(node) not in self.letters:
+            ranges = [self.ranges[one.base] for one in symbols(node) if one.base in self.ranges]
+            ranges += [self.ranges[node.index]] if node.index in self.ranges else []
+            self.letters[id(node)] = {one.base for part in (node, *ranges) for one in symbols(part)}
+        return self.letters[id(node)]
+
+    def _sum(self, node: Over, known: Known) -> Value:
         values = self.over(node.index, known)
         cases = [(value, nested(known, node.index, value)) for value in values]
         held = [(value, case) for value, case in cases if self.holds(node.conditions, case)]
@@ -203,7 +226,8 @@ class Board(Symbols):
         bodies = [tensor(self.value(node.body, case)) for _, case in held]
         if len({body.shape for body in bodies}) > 1:
             raise NotationError(f"{node.kind}_{node.index} over things of several shapes")
-        return gathered(node.kind, torch.stack(bodies), [value for value, _ in held], values)
+        degree = None if node.degree is None else self.value(node.degree, known)
+        return gathered(node.kind, torch.stack(bodies), [value for value, _ in held], values, degree)
 
     def holds(self, conditions: Iterable[Condition], known: Known) -> bool:
         for condition in conditions:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from tests.describe.grammar import Parser
+from tests.describe.listing import Chosen
 from tests.describe.nodes import Call, Condition, Node, Symbol, symbols
 from tests.describe.reading import Lines
 from tests.describe.tokens import NotationError
@@ -30,6 +31,7 @@ class Symbols(Lines):
         self.bound = {name: self.target(Parser(name).factor()) for name in self.binding}
         self.used: set[str] = set()
         self.found: dict[tuple[Any, ...], Value] = {}
+        self.letters: dict[int, set[str]] = {}
 
     def value(self, node: Node, known: Known) -> Value:
         raise NotImplementedError
@@ -111,7 +113,7 @@ class Symbols(Lines):
             return self._of_family(target, self.binding[name], known)
         if items and isinstance(items[-1], int) and self._is_known(base, items[:-1]):
             family = self.lookup(base, items[:-1])
-            if isinstance(family, Family):
+            if isinstance(family, (Family, Chosen)):
                 return whole(entry(family, items[-1:]))
         raise NotationError(f"nothing gives {named(base, items)}{self._near(base)}")
 

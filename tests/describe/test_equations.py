@@ -1,4 +1,4 @@
-"""The equations of `equations.md`, evaluated with the weights of real networks, are what the networks compute."""
+"""What `regard describe` prints is what networks compute: every system of the zoo, evaluated with its own weights."""
 
 from __future__ import annotations
 
@@ -9,148 +9,194 @@ import torch
 from torch import Tensor
 
 from regard import zoo
+from regard.describe import answers
+from regard.describe.board import memory_symbols, read_by
+from regard.nn.decoders import (
+    CRFDecoder,
+    DecomposableDecoder,
+    MemoryNetworkDecoder,
+    RecurrentDecoder,
+    TagsDecoder,
+    TreeDecoder,
+)
+from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.targets import forced
-from tests.describe.drafts import DRAFT, Drafts, System
+from regard.spec import Spec
+from tests.describe.boards import SECTIONS, Evaluated, evaluated, stacked
 from tests.describe.listing import Chosen, sequences, trees
 from tests.describe.notation import Board
-from tests.describe.small import LENGTH, around, made, one_row
+from tests.describe.small import made, one_row
+from tests.describe.variants import variants
 
-DRAFTS = Drafts(DRAFT.read_text(encoding="utf-8"))
 
-
-def close(board: Board, symbol: str, truth: Tensor) -> None:
+def same(found: Tensor, truth: Tensor, what: str) -> None:
     torch.testing.assert_close(
-        board.all(symbol), truth.double(), rtol=1e-6, atol=1e-6, msg=lambda text: f"{symbol}: {text}"
+        found.double(), truth.double(), rtol=1e-6, atol=1e-6, msg=lambda text: f"{what}: {text}"
     )
 
 
-def check_encoders(board: Board, system: System, memories: Any) -> None:
-    defined = {equation.text.split(" = ")[0] for equation, _ in board.equations}
-    for part in system.parts:
-        if part.column not in memories:
-            continue
-        memory = memories[part.column]
-        whole, position = part.letters.get("h", "h"), part.letters.get("j", "j")
-        if f"{whole}_{position}" in defined:
-            close(board, f"{whole}_{position}", memory.values[0])
-        if memory.keys is not None and "k_j" in defined:
-            close(board, "k_j", memory.keys[0])
-        if whole in defined:
-            close(board, whole, memory.summary[0])
-        if "h_uj" in defined:
-            for text, one in enumerate(memories.values(), start=1):
-                for place in range(one.values.shape[1]):
-                    found = board(f"h_{{{text},{place + 1}}}")
-                    torch.testing.assert_close(found, one.values[0, place], rtol=1e-6, atol=1e-6)
-        if "c_j" in defined and memory.layout == "sentences":
-            close(board, "c_j", memory.values[0])
-            close(board, "m_j", memory.keys[0])
+def check_encoders(spec: Spec, done: Evaluated) -> None:
+    symbols = memory_symbols(spec)
+    for name, options in spec.encoder.items():
+        owner = options.part.owner(options)
+        board, written = (done.board, symbols[name]) if owner is None else (done.apart[name], symbols[owner])
+        memory, hops = done.memories[name], getattr(options, "hops", None) or 1
+        same(stacked(board, written.values, hops), memory.values[0], f"{name}: {written.values}")
+        same(board(written.summary), memory.summary[0], f"{name}: {written.summary}")
+        if memory.keys is not None:
+            same(stacked(board, written.key, hops), memory.keys[0], f"{name}: {written.key}")
+        assert board is done.board or not board.unused()
 
 
-def check_decoder(board: Board, decoder: Any, memories: Any, target: Any, part: Any, known: Any) -> None:
-    kind = type(decoder).__name__
-    if kind == "RecurrentDecoder":
-        truth = dict.fromkeys(memories, known["alignment"][None]) if "oracle" in part.names else None
-        previous, _, packing = forced(target)
-        unrolled = decoder.unroll(memories, previous, packing, truth=truth)
-        close(board, "p(y_t)", torch.softmax(decoder.output(unrolled.readouts), -1))
-        for looks in unrolled.looks.values():
-            close(board, "α_tj", looks)
-        return
-    if kind == "ChainTagsDecoder":
+def check_decoder(
+    board: Board, place: int, decoder: Any, memories: Any, truth: Any, target: Any, spec: Any
+) -> None:
+    """place: how many primes its symbols have."""
+    y = "y" + "′" * place
+    if isinstance(decoder, RecurrentDecoder):
+        check_words(board, place, decoder, memories, truth, target, spec)
+    elif isinstance(decoder, TransformerDecoder):
+        found = decoder.distribution(memories, target)
+        same(board.all(f"p({y}_t{'′' * place})"), found, f"p({y}_t)")
+    elif isinstance(decoder, CRFDecoder):
         chain = decoder.chain(memories[decoder.of])
-        for tags in sequences(range(1, decoder.output.out_features + 1), 3)[::7]:
-            value = torch.tensor([[tag - 1 for tag in tags]])
-            found, truth = board("p(y)", y=tags), chain.log_prob(chain.value_of(value))[0].exp()
-            torch.testing.assert_close(found, truth.double(), rtol=1e-5, atol=1e-7)
-        return
-    if kind == "TreeDecoder":
-        vectors = decoder.vectors(memories[decoder.of])
-        distribution = decoder.distribution(vectors, torch.tensor([3]))
-        for heads in trees(decoder.structure, 3):
-            truth = decoder._log_prob(
-                distribution, torch.tensor([heads]), torch.ones(1, 3, dtype=torch.bool)
-            )[0].exp()
-            torch.testing.assert_close(board("p(y)", y=Chosen(heads)), truth.double(), rtol=1e-5, atol=1e-7)
-            relations = decoder.relation_scores(vectors, torch.tensor([heads]))[0].exp()
-            for word, head in enumerate(heads, start=1):
-                found = board(f"ρ_{{{head},{word}}}")
-                torch.testing.assert_close(found, relations[word - 1].double(), rtol=1e-5, atol=1e-6)
-        return
-    answer = decoder.predict(memories)
-    if kind == "TagsDecoder":
-        close(board, "p(y_j)", answer.log_probabilities[0].exp())
-        return
-    close(board, f"p({part.letters.get('y', 'y')})", answer.log_probabilities[0].exp())
-    if "chain" in part.names:
-        for facts, looks in enumerate(decoder._looks(memories, False), start=2):
-            for hop in range(1, decoder.hops + 1):
-                found = [board(f"α_{{{facts},{hop},{place}}}") for place in range(1, LENGTH + 1)]
-                truth = looks.weights[0, hop - 1]
-                torch.testing.assert_close(torch.tensor(found).double(), truth, rtol=1e-6, atol=1e-6)
-    elif kind == "FactsDecoder":
-        close(board, "α_kj", answer.hops[0])
-    elif "label-look" in part.names:
-        close(board, "α_tj", answer.attention["film"][0])
-    elif "label-glimpses" in part.names:
-        close(board, "β_kj", answer.attention["image"][0])
-    elif kind == "AlignDecoder":
-        close_mean = board.all("α_μν").mean(0), answer.attention["hypothesis"][0, 0]
-        torch.testing.assert_close(*close_mean, rtol=1e-6, atol=1e-6)
+        for tags in sequences(range(1, len(decoder.start) + 1), target.ids.shape[1])[::7]:
+            value = chain.value_of(torch.tensor([[tag - 1 for tag in tags]]))
+            same(board(f"p({y})", **{y: tags}), chain.log_prob(value)[0].exp(), f"p({tags})")
+    elif isinstance(decoder, TreeDecoder):
+        check_trees(board, decoder, memories[decoder.of])
+    elif isinstance(decoder, TagsDecoder):
+        (memory,) = read_by(spec, decoder_name(spec, place)).values()
+        found = decoder.predict(memories).log_probabilities[0].exp()
+        same(board.all(f"p({y}_{memory.index})"), found, "p(y_j)")
+    else:
+        answer = decoder.predict(memories)
+        same(board(f"p({y})"), answer.log_probabilities[0].exp(), f"p({y})")
+        check_looks(board, place, decoder, memories, answer, spec)
 
 
-def check(drafts: Drafts, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    # the faster way to sum embeddings knows single precision alone
-    monkeypatch.setattr("regard.nn.encoders.bag.FEW_WORDS", 0)
-    network, spec, columns = made(system)
+def decoder_name(spec: Spec, place: int) -> str:
+    return list(spec.outputs)[place]
+
+
+def check_words(
+    board: Board, place: int, decoder: Any, memories: Any, truth: Any, target: Any, spec: Any
+) -> None:
+    primes, written = "′" * place, read_by(spec, decoder_name(spec, place))
+    previous, _, packing = forced(target)
+    unrolled = decoder.unroll(memories, previous, packing, truth=truth)
+    same(board.all(f"p(y{primes}_t{primes})"), torch.softmax(decoder.output(unrolled.readouts), -1), "p(y_t)")
+    for number, (name, looks) in enumerate(unrolled.looks.items()):
+        weight = f"α{primes}{'′' * number}_t{primes}{written[name].index}"
+        same(board.all(weight), looks, weight)
+
+
+def check_trees(board: Board, decoder: Any, memory: Any) -> None:
+    vectors, words = decoder.vectors(memory), memory.values.shape[1]
+    distribution = decoder.distribution(vectors, torch.tensor([words]))
+    for heads in trees(decoder.structure, words):
+        value, mask = torch.tensor([heads]), torch.ones(1, words, dtype=torch.bool)
+        same(
+            board("p(y)", y=Chosen(heads)),
+            decoder._log_prob(distribution, value, mask)[0].exp(),
+            f"p({heads})",
+        )
+        relations = decoder.relation_scores(vectors, value)[0].exp()
+        for word, head in enumerate(heads, start=1):
+            same(board(f"ρ_{{{head},{word}}}"), relations[word - 1], "ρ")
+
+
+def check_looks(board: Board, place: int, decoder: Any, memories: Any, answer: Any, spec: Any) -> None:
+    primes, written = "′" * place, read_by(spec, decoder_name(spec, place))
+    if isinstance(decoder, DecomposableDecoder):
+        one, other = (memory.index for memory in written.values())
+        looks = board.all(f"α{primes}_{one}{other}").mean(0)
+        same(looks, answer.attention[decoder.names[1]][0, 0], "α")
+    elif isinstance(decoder, MemoryNetworkDecoder):
+        j = written[decoder.story].index
+        found = decoder._looks(memories, False)
+        for facts, looks in enumerate(found, start=decoder.hops + 1 - len(found)):
+            weights = board.all(f"α_k{j}") if len(found) == 1 else board.all(f"α_ℓk{j}")[facts - 2]
+            same(weights, looks.weights[0], f"α of {facts} facts")
+    elif decoder.reading is not None:
+        (name,) = decoder.reading.names
+        step = f"k{primes}" if decoder.glimpses > 1 else ""
+        same(
+            board.all(f"α{primes}_{step}{written[name].index}").reshape(decoder.glimpses, -1),
+            answer.attention[name][0],
+            "α",
+        )
+
+
+def check_loss(board: Board, place: int, decoder: Any, memories: Any, truth: Any, target: Any) -> None:
+    loss = decoder.loss(memories, target, truth=truth or None)
+    same(board("loss" + "′" * place), loss.mean, "loss")
+
+
+def check(name: str, more: list[str], wrong: tuple[str, str] | None = None) -> None:
+    network, spec, columns = made(name, more)
     batch = one_row(spec, columns)
-    known = around(network, batch)
-    board = drafts.board(system, known)
-    memories = network.encode(batch)
-    check_encoders(board, system, memories)
-    for part in system.parts:
-        if part.column in network.decoders:
-            given, target = network.memories(part.column, memories), batch[part.column]
-            check_decoder(board, network.decoders[part.column], given, target, part, known[part.column])
-    assert not board.unused()
+    done = evaluated(network, spec, batch, wrong)
+    check_encoders(spec, done)
+    for place, (output, decoder) in enumerate(network.decoders.items()):
+        given, truth, target = done.given[output], done.truth[output], batch[output]
+        check_decoder(done.board, place, decoder, given, truth, target, spec)
+        check_loss(done.board, place, decoder, given, truth, target)
+    if (penalty := network.penalty()) is not None:
+        same(done.board("penalty"), penalty, "penalty")
+    shared = {one for name in done.apart for one in vars(memory_symbols(spec)[name]).values()}
+    unused = done.board.unused() - shared
+    assert not unused, f"not on the board: {', '.join(sorted(unused))}"
 
 
-@pytest.mark.parametrize("system", DRAFTS.systems, ids=lambda one: " ".join([one.name, *one.overrides]))
+@pytest.mark.parametrize("name", zoo.names())
 @torch.no_grad()
-def test_the_board_says_what_the_network_computes(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(DRAFTS, system, monkeypatch)
+def test_the_board_says_what_the_network_computes(name: str) -> None:
+    check(name, [])
+
+
+@pytest.mark.parametrize("variant", variants(), ids=" ".join)
+@torch.no_grad()
+def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
+    check(variant[0], variant[1:])
 
 
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [
-        ("tagger-crf", "ψ(y) = a_y[y_1] + Σ_j", "ψ(y) = Σ_j"),
-        ("tagger-crf", " + o_y[y_S]", ""),
-        ("facts-structured", "+ 0.3 l", "+ 99 l"),
-        ("image-qa-attention", "r_3 = tanh(W_3 h + b_3)", "r_3 = relu(W_3 h + b_3)"),
-        ("nli-syntax", "/ √A + v_h·g_uk", "/ √A"),
         ("translation", "→h_{j−1}, x_j", "→h_{j−1}, 2 x_j"),
+        ("translation", "r ⊙ (U_ny h + c_ny)", "r ⊙ U_ny h"),
+        ("translation", "/ T ", "/ 2 "),
         ("speech-location", "α_0j = [j = 1]", "α_0j = [j = 2]"),
+        ("speech", "[h_{l−1,2m−1}; h_{l−1,2m}]", "[h_{l−1,2m}; h_{l−1,2m−1}]"),
+        ("caption", "relu(past_l(x) +", "relu(2 past_l(x) +"),
+        ("caption-hard", "argmax_j", "argmin_j"),
+        ("formula", "+ C_x[χ_j]", ""),
+        ("formula", "− 0.5 Σ_t", "− 0.4 Σ_t"),
+        ("video-caption-local", "x_j − x_{j−1}", "x_{j−1} − x_j"),
+        ("image-class", "2a / 3", "a / 2"),
+        ("image-qa-attention", "r_3 = tanh", "r_3 = relu"),
+        ("image-qa-attention", "[s′_t′; c′_t′]", "[s′_{t′−1}; c′_t′]"),
+        ("tagger-crf", "a_y[y_1] + ", ""),
+        ("tagger-crf", " + z_y[y_S]", ""),
+        ("parser-crf", " + g_y·u_yp", ""),
+        ("facts", "u_k = H_y u_{k−1}", "u_k = u_{k−1}"),
+        ("facts-structured", "+ 0.3 ℓ", "+ 99 ℓ"),
+        ("facts-structured", "+ Σ_ℓ (d_ℓ − c_ℓ)²", ""),
+        ("nli-syntax", "/ √8 + v_h·b_p", "/ √8"),
+        ("nli-syntax", "a_j = √12 g_j", "a_j = g_j"),
+        ("nli-parent", "[p = τ_j]", "[p = j]"),
+        ("translation-segments-char", "/ γ_t", ""),
+        ("translation-segments-char", "0.005 (", "0.05 ("),
     ],
 )
 @torch.no_grad()
-def test_a_wrong_board_is_noticed(name: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = DRAFT.read_text(encoding="utf-8")
-    assert right in text
-    drafts = Drafts(text.replace(right, wrong))
-    with pytest.raises(AssertionError):
-        check(drafts, next(one for one in drafts.systems if one.name == name), monkeypatch)
+def test_a_wrong_board_is_noticed(name: str, right: str, wrong: str) -> None:
+    with pytest.raises(AssertionError, match=r"close|not on the board"):
+        check(name, [], (right, wrong))
 
 
-def test_every_system_of_the_zoo_has_its_equations() -> None:
-    assert {one.name for one in DRAFTS.systems if not one.overrides} == set(zoo.names())
-
-
-def test_every_equation_has_been_compared() -> None:
-    used = {name for one in DRAFTS.systems for part in one.parts for name in part.names}
-    cells = {"rnn", "gru", "cho", "lstm"}
-    assert used | cells == set(DRAFTS.equations)
-
-
-def test_lines_are_short() -> None:
-    assert not [line for lines in DRAFTS.equations.values() for line in lines if len(line) > 115]
+@pytest.mark.parametrize("name", zoo.names())
+def test_lines_are_short(name: str) -> None:
+    found = answers(zoo.find(name))
+    assert not [line for section in SECTIONS for line in found[section] if len(line) > 115]

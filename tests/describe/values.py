@@ -234,7 +234,22 @@ def _within(several: Any, index: int, first: int) -> Any:
     return several[index - first]
 
 
-def gathered(kind: str, bodies: Tensor, held: Sequence[Value], values: Sequence[Value]) -> Value:
+def sparse(energies: Tensor, degree: float) -> Tensor:
+    """max((a − 1) e − τ, 0)^(1 / (a − 1)) of the degree a, with τ such that the sum is 1: found by halving."""
+    scaled, power = (degree - 1) * energies, 1 / (degree - 1)
+    low, high = scaled.max() - 1, scaled.max()
+    for _ in range(100):
+        middle = (low + high) / 2
+        if (scaled - middle).clamp(min=0).pow(power).sum() >= 1:
+            low = middle
+        else:
+            high = middle
+    return (scaled - low).clamp(min=0).pow(power)
+
+
+def gathered(
+    kind: str, bodies: Tensor, held: Sequence[Value], values: Sequence[Value], degree: float | None = None
+) -> Value:
     """What Σ, softmax, … make of the bodies (N, …) for the N values that hold, of all `values`."""
     if kind == "Σ":
         return bodies.sum(0)
@@ -244,10 +259,11 @@ def gathered(kind: str, bodies: Tensor, held: Sequence[Value], values: Sequence[
         return bodies.amax(0) if kind == "max" else bodies.amin(0)
     if kind in ("argmax", "argmin"):
         return held[int(bodies.argmax() if kind == "argmax" else bodies.argmin())]
-    spread = dict(zip(held, torch.softmax(bodies, 0), strict=True))
+    weights = torch.softmax(bodies, 0) if kind == "softmax" else sparse(bodies, degree or 2)
+    spread = dict(zip(held, weights, strict=True))
     nothing = torch.zeros((), dtype=torch.float64)
-    weights = torch.stack([spread.get(value, nothing) for value in values])
-    return Family(weights, (values[0],)) if isinstance(values[0], int) else weights
+    spaced = torch.stack([spread.get(value, nothing) for value in values])
+    return Family(spaced, (values[0],)) if isinstance(values[0], int) else spaced
 
 
 COMPARED = {

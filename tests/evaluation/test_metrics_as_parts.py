@@ -15,7 +15,7 @@ from regard.data import Dataset, Row
 from regard.evaluation import check_metrics, evaluate, wanted_metrics
 from regard.experiment import Experiment
 from regard.metrics import Inference, Metric, OutputMetric, Score
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 from regard.parts import register, registry
 
 ROWS = [
@@ -34,7 +34,7 @@ def model(**changes: Any) -> Model:
     }
     spec = Spec.parse(written | changes)
     columns = make_columns(spec)
-    teach_columns(columns, spec, lambda: ROWS)
+    fit_columns(columns, spec, lambda: ROWS)
     return Model.build(spec, columns).eval()
 
 

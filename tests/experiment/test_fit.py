@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import regard
-from regard import RegardError
+from regard import RegardError, zoo
 from regard.experiment import Experiment
+from regard.nn.decoders import RecurrentDecoder
 from regard.pairs import pairs_spec
-from regard.spec import RecurrentDecoderSpec
 
 
 def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ def test_columns_are_inferred_from_the_file(tmp_path: Path) -> None:
     g2p = pairs_spec(write(tmp_path / "g2p.tsv", pairs(40)))
     assert g2p.inputs["source"].unit == "char"
     assert g2p.outputs["target"].unit == "word"  # type: ignore[union-attr]
-    assert isinstance(g2p.decoder["target"], RecurrentDecoderSpec)
+    assert isinstance(g2p.decoder["target"], RecurrentDecoder.Options)
     sentences = [(f"the {a} sat here", f"le {b} la") for a, b in pairs(40)]
     assert pairs_spec(write(tmp_path / "text.tsv", sentences)).inputs["source"].unit == "word"
     labels = [(f"some words {word}", random.Random(word).choice(["good", "bad"])) for word, _ in pairs(60)]
@@ -129,3 +129,16 @@ def test_a_header_with_other_names_is_told_to_be_a_row(
     regard.fit(path, run=tmp_path / "run", overrides=[*SMALL, "training.steps=1"], device="cpu")
     said = f"{path}:1 is read as a row, no header with source, target:   source: word   target: sound"
     assert (said in " ".join(capsys.readouterr().out.split("\n"))) == told
+
+
+def test_a_spec_file_gives_its_run_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the README's session has it: `regard init reverse > my.yaml; regard train my.yaml` makes runs/my."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.yaml").write_text(zoo.text("reverse"), encoding="utf-8")
+    sizes = [
+        f"data.world.{split}={count}"
+        for split, count in (("train", 40), ("dev", 8), ("test", 8), ("long", 8))
+    ]
+    experiment = Experiment.start("my.yaml", overrides=[*sizes, "training.steps=1"], quiet=True)
+    experiment.close()
+    assert experiment.run == Path("runs/my")

@@ -12,7 +12,7 @@ from rich.console import Console
 from regard.errors import RegardError
 from regard.inspect import draw
 from regard.inspect.brackets import bracketed
-from regard.inspect.content import ArcDiagram, HopTable, Matrix, SegmentBands, Words
+from regard.inspect.content import ArcDiagram, HopTable, Matrix, SegmentBands, WeightedWords
 from regard.inspect.scene import Rect, Text
 from regard.structures import (
     Bernoulli,
@@ -92,11 +92,11 @@ def test_chains_show_the_best_path_and_all_marginals():
     chain = LinearChain(waves(3, 3), waves(2, 4, 3), lengths=[4, 2])
     scene = draw(chain, tokens=WORDS, labels=["D", "N", "V"], samples=2)
     best = [["D", "N", "V"][state] for state in chain.states(chain.mode)[0].tolist()]
-    assert list(one(scene, Words).notes) == best
+    assert list(one(scene, WeightedWords).notes) == best
     matrix = one(scene, Matrix)
     assert matrix.values == pytest.approx(chain.node_marginals[0].numpy().T)
     assert matrix.truth.sum(0).tolist() == [1, 1, 1, 1]
-    assert len([content for content in scene.contents() if isinstance(content, Words)]) == 3
+    assert len([content for content in scene.contents() if isinstance(content, WeightedWords)]) == 3
 
 
 def test_a_chart_has_every_span_once_and_the_best_tree_outlined():

@@ -10,6 +10,7 @@ from drawn_traces import random_trace, tiny
 from regard.errors import MissingExtra, RegardError
 from regard.inspect import Card, Section, heatmap, page, save, trace_page
 from regard.inspect.pyplot import figure, png
+from regard.inspect.scene import Rect
 from regard.prediction import Alternative, Prediction
 from regard.trace import Trace
 
@@ -151,6 +152,22 @@ def test_the_picture_has_the_colours_of_the_cells():
     for weight in (0.9, 0.35, 0.65):
         shade = LIGHT.hex(Shade(weight))
         assert tuple(int(shade[i : i + 2], 16) for i in (1, 3, 5)) in colours
+
+
+def test_the_picture_tells_a_true_zero_from_a_tiny_weight():
+    pytest.importorskip("matplotlib")
+    pillow = pytest.importorskip("PIL.Image")
+    from regard.inspect.palette import DARK, LIGHT, Shade
+
+    for theme in (LIGHT, DARK):
+        scene = heatmap(Trace({"s": ["a", "b"]}, ["x"], {"s": [[0.0, 1e-9]]}), title="")
+        drawn = [mark for mark in scene.walk() if isinstance(mark, Rect) and mark.tags]
+        picture = pillow.open(io.BytesIO(png(scene, scale=1, theme=theme))).convert("RGB")
+        middles = [
+            picture.getpixel((round(20 + cell.x + cell.width / 2), round(28 + cell.y))) for cell in drawn
+        ]
+        expected = [theme.hex("paper"), theme.hex(Shade(0))]
+        assert [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in middles] == expected
 
 
 def test_a_pdf_is_one(tmp_path):

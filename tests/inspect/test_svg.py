@@ -110,6 +110,19 @@ def test_an_empty_output_is_still_a_figure(output):
     assert len(rows(parsed(scene))) == len(output)
 
 
+def test_a_true_zero_is_an_empty_cell_and_a_tiny_weight_is_not():
+    trace = Trace({"s": ["a", "b", "c"]}, ["x"], {"s": [[0.0, 1e-5, 1 - 1e-5]]})
+    root = parsed(heatmap(trace))
+    zero, tiny_one, _ = cells(rows(root)[0])
+    assert zero.get("class").split()[0] == "f-paper" and tiny_one.get("class") == "f-v0"
+    assert zero.get("fill") == "#ffffff" != tiny_one.get("fill")
+    tips = [cell.find(f"{NAMESPACE}title").text for cell in (zero, tiny_one)]
+    assert tips == ["x ← a  0", "x ← b  1e-05"]
+    assert "exactly 0" in [text.text for text in root.iter(f"{NAMESPACE}text")]
+    dense = parsed(heatmap(Trace({"s": ["a", "b"]}, ["x"], {"s": [[0.5, 0.5]]})))
+    assert "exactly 0" not in [text.text for text in dense.iter(f"{NAMESPACE}text")]
+
+
 def test_title_description_and_tips_speak_to_those_who_cannot_see():
     root = parsed(heatmap(tiny()))
     assert root.find(f"{NAMESPACE}title").text == "cat → K"

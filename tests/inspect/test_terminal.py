@@ -37,9 +37,9 @@ def test_without_colour_weights_are_numbers():
         "",
         "      c   a   t    p",
         "   K .90  ·   ·    0.50 ━━━",
-        "</s>  ·  .35 .65   1.00 ━━━━━━",
+        "</s>     .35 .65   1.00 ━━━━━━",
         "",
-        "· under 0.1",
+        "· under 0.1   blank: exactly 0",
     ]
 
 
@@ -47,15 +47,18 @@ def test_where_numbers_do_not_fit_weights_are_tenths():
     trace = Trace({"s": list("abcdefghij")}, ["x"], {"s": [[0.95, 0.05, 0, 0, 0, 0, 0, 0, 0, 0]]})
     assert printed(heatmap(trace, title=""), width=24).splitlines() == [
         "  a b c d e f g h i j",
-        "x 9 · · · · · · · · ·",
+        "x 9 ·",
         "",
         "· under 0.1   1 from 0.1",
         "… 9 from 0.9",
+        "blank: exactly 0",
     ]
 
 
 def test_columns_that_do_not_fit_continue_below_in_equal_bands():
-    trace = Trace({"s": list("abcdefghij")}, ["x"], {"s": [[0.95, 0, 0, 0, 0, 0.15, 0, 0, 0, 0]]})
+    weights = np.full((1, 10), 0.01)
+    weights[0, [0, 5]] = 0.95, 0.15
+    trace = Trace({"s": list("abcdefghij")}, ["x"], {"s": weights})
     assert printed(heatmap(trace, title=""), width=16).splitlines()[:5] == [
         "  a b c d e",
         "x 9 · · · ·",
@@ -85,6 +88,16 @@ def test_colour_is_the_shade_of_the_weight():
     first = next(line for line in text.splitlines() if "K" in line and "48;2" in line)
     expected = [background(DARK.hex(Shade(weight))) for weight in (0.9, 0.06, 0.04)]
     assert [first.index(shade) for shade in expected] == sorted(first.index(shade) for shade in expected)
+
+
+def test_a_true_zero_has_no_ground_where_a_small_weight_has_one_and_a_dot():
+    row = next(line for line in printed(heatmap(tiny()), colour=True).splitlines() if "</s>" in line)
+    small = next(line for line in printed(heatmap(tiny()), colour=True).splitlines() if ".90" in line)
+    assert background(DARK.hex(Shade(0))) not in row and row.count("48;2") == 2
+    assert small.count("48;2") == 3 and small.count("·") == 2
+    dense = Trace({"s": ["a", "b"]}, ["x"], {"s": [[0.95, 0.05]]})
+    text = printed(heatmap(dense), colour=True)
+    assert "·" not in text and "exactly 0" not in text
 
 
 def test_light_terminals_get_the_light_scale(monkeypatch):

@@ -16,7 +16,7 @@ from regard.trace import SeenFilm, SeenSeries
 from regard.worlds import world
 from tests.model.small import build
 
-SMALL_FRAME = {"channels": [4, 8], "cell": 4, "size": 8}
+SMALL_NETWORK = {"type": "vgg", "channels": [4, 8], "stride": 4, "connected": 8}
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +25,13 @@ def films() -> list[Row]:
 
 
 def captions(**encoder) -> Spec:
+    recurrent = {} if encoder.get("cell", "gru") is None else {"size": 6}
     return Spec.parse(
         {
             "inputs": {"film": {"type": "video", "size": 24, "frames": 24}},
             "outputs": {"caption": {"type": "text", "unit": "word"}},
             "truth": {"places": {"type": "places"}},
-            "encoder": {"frame": SMALL_FRAME, "size": 6, **encoder},
+            "encoder": {"network": SMALL_NETWORK, **recurrent, **encoder},
             "attention": {"score": "additive"},
             "decoder": {"size": 8, "embedding": 6},
         }
@@ -42,9 +43,9 @@ def captions(**encoder) -> Spec:
     [
         {},
         {"motion": "local", "cell": "lstm"},
-        {"cell": "none"},
+        {"cell": None},
         {"values": "frames", "bidirectional": False},
-        {"frame": {"network": "resnet", "channels": [4, 8], "cell": 4, "summary": "mean"}},
+        {"network": {"type": "resnet", "channels": [4, 8], "stride": 4}},
     ],
 )
 def test_each_word_looks_at_the_frames(films: list[Row], encoder: dict) -> None:

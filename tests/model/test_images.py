@@ -14,7 +14,7 @@ from regard.evaluation import evaluate
 from regard.model.columns import fit_columns, make_columns
 from regard.worlds import world
 
-ENCODER = {"type": "image", "network": "resnet", "channels": [4, 4, 6], "cell": 8}
+ENCODER = {"type": "image", "network": {"type": "resnet", "channels": [4, 4, 6], "stride": 8}}
 IMAGE = {"type": "image", "size": 48}
 
 
@@ -36,7 +36,7 @@ CAPTION: dict[str, Any] = {
     "outputs": {"caption": {"type": "text"}},
     "truth": {"places": {"type": "places"}},
     "encoder": ENCODER,
-    "attention": {"state": "current", "size": 8},
+    "attention": {"state": "current", "score": {"type": "additive", "size": 8}},
     "decoder": {"size": 10, "embedding": 6},
 }
 QUESTION: dict[str, Any] = {
@@ -49,7 +49,7 @@ QUESTION: dict[str, Any] = {
         "query": "question",
         "glimpses": 2,
         "hidden": 12,
-        "attention": {"over": "image", "size": 7},
+        "attention": {"over": "image", "score": {"type": "additive", "size": 7}},
     },
 }
 
@@ -98,7 +98,7 @@ def test_pointing_is_measured_unasked_with_the_middle_beside_it(document, task):
 
 def test_an_oracle_points_at_everything():
     data = rows("caption")
-    model = built(CAPTION, data, "attention.select=oracle")
+    model = built(CAPTION, data, "attention={state: current, select: oracle}")
     evaluation = evaluate(model, model.dataset(data, ["caption", "places"]), ["pointing"])
     assert evaluation.scores["pointing"].value == 1.0
 
@@ -120,7 +120,7 @@ def test_an_answer_depends_on_question_and_picture():
     assert probabilities[0] != probabilities[1] and probabilities[0] != probabilities[2]
 
 
-def test_each_glimpse_is_told_and_all_of_them_as_their_mean():
+def test_each_glimpse_is_traced_and_all_of_them_as_their_mean():
     data = rows("question")
     model = built(QUESTION, data)
     decoder: Any = model.network.decoders["answer"]
@@ -173,7 +173,7 @@ def test_each_glimpse_is_guided_to_its_own_thing():
     torch.testing.assert_close(guide, -(truth * looks.log()).sum() / 2)
 
 
-def test_the_whole_picture_and_the_whereabouts_are_told_beside_the_glimpses():
+def test_the_whole_picture_and_the_whereabouts_stand_beside_the_glimpses():
     data = rows("question")
     model = built(QUESTION, data, "decoder.whole=true", "decoder.where=true", "decoder.combine=gated")
     decoder: Any = model.network.decoders["answer"]
@@ -206,7 +206,7 @@ def test_a_classifier_is_saved_and_loaded(tmp_path, network):
 def test_a_small_model_learns_its_scenes():
     """Twelve captions of one thing by heart, in a few dozen updates."""
     data = rows("caption", 12, most=1)
-    model = built(CAPTION, data, "decoder.size=48", "encoder.channels=[16, 16, 24]")
+    model = built(CAPTION, data, "decoder.size=48", "encoder.network.channels=[16, 16, 24]")
     batch = next(iter(Batches(model.dataset(data, ["caption"]), cost=10_000, shuffle=False)))
     optimizer = torch.optim.Adam(model.network.parameters(), lr=1e-2)
     model.network.train()

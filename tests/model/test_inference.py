@@ -26,7 +26,8 @@ ROWS = [
 
 
 def spec(select: str | None, *, trees: str = "truth", **changes: Any) -> Spec:
-    parents = None if select is None else {"select": select, "size": 4, "cell": "gru"}
+    finding = {} if select == "given" else {"size": 4, "cell": "gru"}
+    parents = None if select is None else {"select": select, **finding}
     written: dict[str, Any] = {
         "inputs": {"first": {"type": "text"}, "second": {"type": "text", "shared": "first"}},
         "outputs": {"label": {"type": "label"}},
@@ -34,7 +35,7 @@ def spec(select: str | None, *, trees: str = "truth", **changes: Any) -> Spec:
             "first": {"type": "mean", "embedding": 6, "parents": parents},
             "second": {"type": "shared", "of": "first"},
         },
-        "decoder": {"type": "align", "size": 16},
+        "decoder": {"type": "decomposable", "size": 16},
         "metrics": ["accuracy", "latent_uas"],
     }
     both = {f"{name}_tree": {"type": "tree", "of": name} for name in ("first", "second")}
@@ -94,7 +95,7 @@ def test_given_trees_are_inputs_and_are_used() -> None:
     assert other.probabilities != pytest.approx(found.probabilities, abs=1e-6)
 
 
-def test_latent_trees_are_measured_beside_what_one_gets_for_nothing() -> None:
+def test_latent_trees_are_measured_beside_their_chance_level() -> None:
     model = made(spec("given", trees="inputs"))
     assert evaluate(model, whole(model)).scores["latent_uas"].value == 1.0
     model = made(spec("projective"))
@@ -131,9 +132,9 @@ def test_the_true_label_among_the_first_two_of_two() -> None:
 
 def test_the_board_writes_the_equations() -> None:
     found = answers(spec("projective"))
-    assert any("memory [h_j; Σ_r p(r → j) h_r]" in line for line in found["encoder"])
-    assert any("read by the encoder of first" in line for line in found["encoder"])
-    assert any("attend: e_ij = F a_i·F b_j / √D" in line for line in found["decoder"])
+    assert "g_j = [h_j; f_j]     — each position beside its soft parent" in found["encoder"]
+    assert any("read as first is" in line for line in found["encoder"])
+    assert any(line.startswith("e_jj′ = F_y a_j·F_y c_j′ / √") for line in found["decoder"])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_the_board_writes_the_equations() -> None:
     [
         ({"encoder": {"first": {"type": "mean"}, "second": {"type": "shared", "of": "frist"}}}, "Did you mean"),
         ({"inputs": {"first": {"type": "text"}, "second": {"type": "text"}}}, "whose vocabularies are two"),
-        ({"decoder": {"type": "align", "over": ["first"]}}, "compares two inputs"),
+        ({"decoder": {"type": "decomposable", "over": ["first"]}}, "compares two inputs"),
         (
             {"encoder": {"first": {"type": "mean", "parents": {"select": "given"}},
                          "second": {"type": "shared", "of": "first"}}},

@@ -26,6 +26,7 @@ def loss_of(model: Model, data: Sequence[Row]) -> float:
     return sum(loss.weight * loss.mean.item() for loss in losses.values())
 
 
+CHO = {"type": "gru", "update": "cho"}
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "attention": {},
     "no attention": {"attention": None, "decoder": {"size": 10, "embedding": 6, "condition": ["start"]}},
@@ -39,21 +40,21 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     },
     "all three": {"decoder": {"size": 10, "embedding": 6, "condition": ["start", "every-step", "attention"]}},
     "luong": {"attention": {"score": "general", "state": "current"}, "decoder": {"cell": "lstm", "size": 10}},
-    "local": {"attention": {"score": "general", "select": "local", "window": 2}},
-    "monotonic local": {"attention": {"select": "local", "window": 2, "centre": "monotonic"}},
+    "local": {"attention": {"score": "general", "select": {"type": "local", "window": 2}}},
+    "monotonic local": {"attention": {"select": {"type": "local", "window": 2, "center": "monotonic"}}},
     "sigmoid": {"attention": {"score": "linear", "select": "sigmoid"}},
     "segments": {"attention": {"score": "general", "select": "segments", "state": "current"}},
     "embeddings read by their states": {"encoder": {"size": 8, "embedding": 6, "values": "embeddings"}},
-    "segments from the previous state": {"attention": {"select": "segments", "normalize": 0}},
+    "segments from the previous state": {"attention": {"select": {"type": "segments", "normalize": 0}}},
     "uniform": {"attention": {"select": "uniform"}},
     "dot": {"encoder": {"size": 5, "embedding": 6}, "attention": {"score": "scaled-dot"}},
     "convolutional": {"encoder": {"type": "convolutional", "size": 8, "embedding": 6}},
     "mean": {"encoder": {"type": "mean", "embedding": 6}},
     "stacked": {
         "encoder": {"cell": "lstm", "size": 8, "layers": 2, "residual": True},
-        "decoder": {"cell": "rnn", "size": 10, "layers": 3, "residual": True, "activation": "relu"},
+        "decoder": {"cell": {"type": "rnn", "activation": "relu"}, "size": 10, "layers": 3, "residual": True},
     },
-    "cho": {"encoder": {"size": 8, "update": "cho"}, "decoder": {"size": 10, "update": "cho", "deep": True}},
+    "cho": {"encoder": {"size": 8, "cell": CHO}, "decoder": {"size": 10, "cell": CHO, "deep": True}},
     "tied": {"decoder": {"size": 10, "embedding": 6, "tie": "output"}},
     "tied to all": {
         "inputs": {"source": {"type": "text", "unit": "char"}},
@@ -263,8 +264,8 @@ def test_scheduled_sampling_rises_with_the_batches_seen() -> None:
     decoder: Any = model.network.decoders["target"]
     seen = []
     for _ in range(6):
+        seen.append(decoder.sampled_share())
         model.network(batch)
-        seen.append(decoder.sampling)
     assert seen == [0.0, 0.125, 0.25, 0.375, 0.5, 0.5]
 
 

@@ -40,17 +40,20 @@ def twin(model: Model, **parts: Any) -> Model:
     return other
 
 
+def selecting(way: str, select: str) -> dict[str, Any]:
+    """The attention of a way with a selection that does not look at scores."""
+    asked = {key: value for key, value in WAYS[way].get("attention", {}).items() if key != "score"}
+    return {**asked, "select": select}
+
+
 def everywhere(length: int) -> str:
     return " ".join(f"{position}-{t}" for t in FIVE for position in range(length))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_told_to_look_everywhere_it_is_the_model_that_always_does(way: str) -> None:
+def test_overridden_to_look_everywhere_it_is_the_model_that_always_does(way: str) -> None:
     model = opinionated(**WAYS[way])
-    even = {
-        **WAYS[way],
-        "attention": {**WAYS[way].get("attention", {"score": "additive"}), "select": "uniform"},
-    }
+    even = {**WAYS[way], "attention": selecting(way, "uniform")}
     wanted = twin(model, **even).score([WORD], [WRITTEN])[0]
     found = model.score([WORD], [WRITTEN], look=everywhere(4))[0]
     assert found.trace is not None and wanted.trace is not None
@@ -60,13 +63,11 @@ def test_told_to_look_everywhere_it_is_the_model_that_always_does(way: str) -> N
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_told_the_truth_it_is_the_model_that_knows_it(way: str) -> None:
-    """A model whose selection is the oracle looks nowhere at the end; all other steps are told."""
+def test_overridden_with_the_truth_it_is_the_model_that_knows_it(way: str) -> None:
+    """A model whose selection is the oracle looks nowhere at the end; all other steps are overridden."""
     model = opinionated(**WAYS[way])
-    attention = {**WAYS[way].get("attention", {"score": "additive"}), "select": "oracle"}
-    oracle = twin(
-        model, **{**WAYS[way], "attention": attention, "truth": {"alignment": {"type": "alignment"}}}
-    )
+    attention, truth = selecting(way, "oracle"), {"alignment": {"type": "alignment"}}
+    oracle = twin(model, **{**WAYS[way], "attention": attention, "truth": truth})
     alignment = "3-0 2-1 1-2 0-3"
     batch = oracle.dataset(
         [rows(1)[0] | {"source": WORD, "target": WRITTEN, "alignment": alignment}], ["target", "alignment"]
@@ -93,7 +94,7 @@ def test_what_comes_before_the_edit_stays_and_the_edit_is_in_the_trace(search: d
     assert "imposed place" in after.plot().svg() and "true place" not in after.plot().svg()
 
 
-def test_boxes_of_a_picture_are_told_to_captions_and_to_glimpses() -> None:
+def test_boxes_of_an_image_override_captions_and_glimpses() -> None:
     data = scenes("caption")
     trace = built(CAPTION, data).predict(data[0]["image"], look="1:0,0,0.5,0.5").trace
     assert trace is not None
@@ -133,17 +134,17 @@ def test_what_cannot_be_looked_at_is_refused(look: Any, says: str) -> None:
         build(spec()).predict(WORD, look=look)
 
 
-def test_a_span_of_a_line_is_told_too() -> None:
+def test_a_span_of_a_line_overrides_too() -> None:
     trace = build(spec(search={"min_length": 2, "max_length": 6})).predict(WORD, look="0:0.5,1").trace
     assert trace is not None
     np.testing.assert_allclose(trace.attention["source"][0], [0, 0, 0.5, 0.5], atol=1e-6)
 
 
-def test_one_model_is_told_about_one_input() -> None:
+def test_one_input_of_one_model_can_be_overridden() -> None:
     model = build(spec())
-    with pytest.raises(RegardError, match="one model about one input"):
+    with pytest.raises(RegardError, match="one input and no ensemble"):
         model.predict(["ab", "cd"], look="0-0")
-    with pytest.raises(RegardError, match="one model about one input"):
+    with pytest.raises(RegardError, match="one input and no ensemble"):
         model.predict("ab", look="0-0", ensemble=[model])
     blind = build(spec(attention=None, decoder={"size": 10, "condition": ["start"]}))
     with pytest.raises(RegardError, match="no attention"):

@@ -12,7 +12,7 @@ import pytest
 import regard
 from regard import RegardError
 from regard.model import Model
-from regard.model.columns import make_columns, teach_columns
+from regard.model.columns import fit_columns, make_columns
 from regard.spec import Spec
 
 SPEC = {
@@ -30,7 +30,7 @@ def model() -> Model:
     spec = Spec.parse(SPEC)
     columns = make_columns(spec)
     rows = [regard.data.Row({"source": "abc", "target": "cba"}, file="words.tsv", line=1)]
-    teach_columns(columns, spec, lambda: rows)
+    fit_columns(columns, spec, lambda: rows)
     return Model.build(spec, columns)
 
 

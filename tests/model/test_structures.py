@@ -95,8 +95,8 @@ def test_the_penalty_of_a_model_is_that_of_its_attention_and_the_board_shows_it(
     assert model.network.penalty().item() == pytest.approx(0.005 * (0.25 + 0.49 + 0.04 + 0.81))
     assert build(spec()).network.penalty() is None
     board = answers(model.spec)
-    assert "0.005 · ‖b‖²" in board["loss"][0]
+    assert board["loss"][1].startswith("penalty = 0.005 (b_a[0, 0]² + b_a[0, 1]²")
     written = " ".join(board["decoder"])
-    assert "b[z_tj, z_t,j+1]" in written and "γ_t = Σ_j α_tj / 2" in written
-    plain = answers(model.spec.changed("attention.select=sigmoid", "attention.normalize=0"))
+    assert "b_a[z_j, z_{j+1}]" in written and "γ_t = Σ_j α_tj / 2" in written
+    plain = answers(model.spec.changed("attention.select={type: sigmoid, normalize: 0}"))
     assert "γ" not in " ".join(plain["decoder"])

@@ -65,7 +65,7 @@ def joint(treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[reg
     """Tags and tree from one encoder that reads characters."""
     spec = document(treebank)
     spec["outputs"] = {"upos": {"type": "tags", "of": "words"}, "tree": {"type": "tree", "of": "words"}}
-    spec["decoder"] = {"upos": {"crf": True}, "tree": {"size": 8, "relation_size": 4}}
+    spec["decoder"] = {"upos": {"type": "crf"}, "tree": {"size": 8, "relation_size": 4}}
     spec["encoder"] = {
         **SMALL["encoder"],
         "characters": {"type": "convolutional", "size": 6},
@@ -98,9 +98,7 @@ def test_the_trace_of_a_tree_has_its_marginals(joint: tuple[regard.Model, Path])
     assert [arc.partition(":")[2] for arc in prediction.value] == list(arcs.relations)
 
 
-def test_evaluation_prints_what_one_gets_for_nothing(
-    joint: tuple[regard.Model, Path], treebank: Path
-) -> None:
+def test_evaluation_prints_the_chance_level(joint: tuple[regard.Model, Path], treebank: Path) -> None:
     from regard.evaluation import open_dataset
 
     found = evaluate(joint[0], open_dataset(joint[0], [str(treebank)], []))
@@ -148,9 +146,7 @@ def test_outputs_that_conllu_has_no_column_for(treebank: Path, tmp_path: Path) -
         fields_written(model)
 
 
-def test_nonprojective_trees_are_projectivised_and_counted(
-    treebank: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_nonprojective_trees_are_lifted_and_counted(treebank: Path, tmp_path: Path, capsys: Any) -> None:
     model = train(document(treebank), tmp_path / "run", capsys)
     told = capsys.readouterr().out
     assert "trees are not projective, made so by hanging" in " ".join(told.split())
@@ -192,7 +188,7 @@ def test_chunks_from_conll_columns_obey_their_scheme(tmp_path: Path, scheme: str
         "inputs": {"words": {"type": "text"}},
         "outputs": {"chunks": {"type": "tags", "of": "words", "scheme": scheme}},
         **SMALL,
-        "decoder": {"crf": True, "constraints": scheme},
+        "decoder": {"type": "crf", "constraints": scheme},
         "training": TRAINING,
         "data": {"train": str(path), "dev": str(path), "fields": ["words", "_", "chunks"]},
         "metrics": ["chunk_f1", "tag_accuracy"],
@@ -213,10 +209,11 @@ def test_the_board_and_the_errors_of_the_spec() -> None:
         with pytest.raises(RegardError, match=message):
             Spec.parse({**base, "outputs": {"tags": tags}, "decoder": decoder})
 
-    refused({"constraints": "bio"}, "needs a chain over the tags. Add  crf: true")
-    refused({"decode": "marginal"}, "decode: marginal needs a chain")
-    refused({"crf": True, "class_weights": "balanced"}, "a chain scores whole sequences")
-    refused({"crf": True, "constraints": "bio"}, "turned into bioes", [("scheme", "bioes")])
+    refused({"crf": True}, "the key 'crf' has moved. Write  type: crf")
+    refused({"constraints": "bio"}, "constraints.*Write  type: crf")
+    refused({"decode": "marginal"}, "decode.*Write  type: crf")
+    refused({"type": "crf", "class_weights": "balanced"}, "class_weights.*Write  type: tags")
+    refused({"type": "crf", "constraints": "bio"}, "turned into bioes", [("scheme", "bioes")])
     with pytest.raises(RegardError, match=r"a tags decoder cannot write a tree column\. Use type: tree"):
         Spec.parse({**base, "outputs": {"t": {"type": "tree", "of": "words"}}, "decoder": {"type": "tags"}})
     spec = Spec.parse(
@@ -224,16 +221,16 @@ def test_the_board_and_the_errors_of_the_spec() -> None:
             **base,
             "outputs": {**base["outputs"], "tree": {"type": "tree", "of": "words"}},
             "encoder": {"characters": {"size": 16}},
-            "decoder": {"tags": {"crf": True, "constraints": "bio"}, "tree": {"structure": "spanning"}},
+            "decoder": {"tags": {"type": "crf", "constraints": "bio"}, "tree": {"structure": "spanning"}},
         }
     )
     board = "\n".join(line for lines in answers(spec).values() for line in lines)
     for words in (
         "forward algorithm",
-        "not bio have p = 0",
+        "−∞ where bio does not allow it",
         "matrix-tree",
-        "argmax Σ_j p(head(j), j)",
-        "16 from its characters",
+        "the highest expected number of right heads",
+        "χ_j of 16 from the characters",
     ):
         assert words in board
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
-from regard.model.answers import Asked, predictions
-from regard.model.structures import with_structures
 
 from regard.data import Trees
 from regard.data.columns import TreeColumn
-from regard.nn.decoders import ParsedTrees
+from regard.nn.decoders import BatchView, ParsedTrees, TreeDecoder
 from regard.structures import ProjectiveTree
 
 LENGTHS = torch.tensor([3, 2])
@@ -21,6 +21,11 @@ def column() -> TreeColumn:
     return made  # nsubj 0, obj 1, root 2
 
 
+def decoder() -> TreeDecoder:
+    source = SimpleNamespace(value_size=4, summary_size=4)
+    return TreeDecoder(3, {"words": source}, size=4, relation_size=4)
+
+
 def found() -> ParsedTrees:
     arcs = torch.arange(32.0).sin().view(2, 4, 4)
     trees = ProjectiveTree(arcs, lengths=LENGTHS)
@@ -28,13 +33,13 @@ def found() -> ParsedTrees:
     return ParsedTrees(HEADS, relations, torch.zeros(2), torch.arange(3) < LENGTHS[:, None], trees)
 
 
-def asked(target: Trees | None) -> Asked:
-    return Asked({"words": [["we", "saw", "it"], ["go", "on"]]}, {}, target=target)
+def view(target: Trees | None) -> BatchView:
+    return BatchView({"words": [["we", "saw", "it"], ["go", "on"]]}, {}, target=target)
 
 
 def test_the_true_tree_stands_beside_the_one_found():
     target = Trees(torch.tensor([[2, 0, 1], [0, 1, 0]]), torch.tensor([[0, 2, -1], [2, 1, 0]]), LENGTHS)
-    first, second = predictions(found(), column(), asked(target))
+    first, second = decoder().predictions(found(), column(), view(target))
     tree = first.trace.structures["words"]
     assert tree.heads.tolist() == [2, 0, 2] and tree.true_heads.tolist() == [2, 0, 1]
     assert tree.relations == ("nsubj", "root", "obj") and tree.true_relations == ("nsubj", "root", "?")
@@ -43,13 +48,14 @@ def test_the_true_tree_stands_beside_the_one_found():
 
 
 def test_without_targets_there_is_no_truth():
-    (first, _) = predictions(found(), column(), asked(None))
+    (first, _) = decoder().predictions(found(), column(), view(None))
     assert first.trace.structures["words"].true_heads is None
 
 
 def test_samples_are_trees_of_the_distribution():
-    trees = found()
-    answers = with_structures(predictions(trees, column(), asked(None)), trees, None, dict, samples=400)
+    trees, parser = found(), decoder()
+    answers = parser.predictions(trees, column(), view(None))
+    answers = parser.with_structures(answers, trees, dict, samples=400, seed=1)
     for row, answer in enumerate(answers):
         drawn = answer.trace.structures["words"].samples
         length = int(LENGTHS[row])

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from regard.kernels.cpu.choices import SEGMENTS, Choice, choose, choose_back
+from regard.kernels.cpu.cost import PackedCost
+from regard.kernels.cpu.recurrence import PackedGRU
+from regard.kernels.cpu.segments import room_back_for, room_for
 from regard.nn import GRUCell
 from regard.nn.decoders import fused
 from regard.nn.encoders.layer import RecurrentLayer
-from regard.nn.fused.choices import SEGMENTS, Choice, choose, choose_back
-from regard.nn.fused.cost import PackedCost
-from regard.nn.fused.recurrence import PackedGRU
 from regard.nn.packing import Packing
 from regard.nn.selections import Segmental
 from regard.nn.targets import shifted
@@ -201,12 +202,14 @@ def test_segments_of_one_query_equal_the_selection(exists):
     weights = selection(energies[None, None], mask[None])
     received = torch.randn(5, dtype=torch.float64)
     expected = torch.autograd.grad((weights[0, 0] * received).sum(), [energies, selection.transitions])
-    choice = Choice(SEGMENTS, 2.0, selection.transitions.detach().exp().numpy())
-    found, d_energies, d_pairs = np.zeros(5), np.zeros(5), np.zeros((2, 2))
-    arguments = (energies.detach().numpy(), mask.numpy(), choice)
-    factor = choose(*arguments, np.zeros((2, 5)), found)
-    choose_back(*arguments, found, received.numpy(), np.zeros((4, 5)), d_energies, d_pairs)
-    np.testing.assert_allclose(found, weights[0, 0].detach().numpy(), atol=1e-12)
-    np.testing.assert_allclose(found * factor, selection.reading(weights)[0, 0].detach().numpy(), atol=1e-12)
-    np.testing.assert_allclose(d_energies, expected[0].numpy(), atol=1e-12)
-    np.testing.assert_allclose(d_pairs, expected[1].numpy(), atol=1e-12)
+    choice = Choice(SEGMENTS, 2.0, selection.transitions.detach().reshape(1, 4).numpy())
+    found, d_energies, d_between = np.zeros((1, 5)), np.zeros((1, 5)), np.zeros((1, 4))
+    pairs, given = np.zeros((1, 16)), energies.detach().clone().numpy()[None]
+    factor = choose(given, mask.numpy(), choice, room_for(5, 0.0), pairs, found, 0)
+    room = room_back_for(5, 0.0)
+    choose_back(mask.numpy(), choice, found, pairs, 0, received.numpy()[None], room, d_energies, d_between, 0)
+    reading = selection.reading(weights)[0, 0].detach().numpy()
+    np.testing.assert_allclose(found[0], weights[0, 0].detach().numpy(), atol=1e-12)
+    np.testing.assert_allclose(found[0] * factor, reading, atol=1e-12)
+    np.testing.assert_allclose(d_energies[0], expected[0].numpy(), atol=1e-12)
+    np.testing.assert_allclose(d_between.reshape(2, 2), expected[1].numpy(), atol=1e-12)

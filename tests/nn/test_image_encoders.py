@@ -89,7 +89,7 @@ def test_the_memory_of_a_picture(network, position):
     rows, columns = memory.shape
     assert memory.layout == "grid" and memory.values.shape == (3, rows * columns, encoder.value_size)
     assert bool(memory.mask.all()) and memory.summary.shape == (3, encoder.summary_size)
-    names = encoder.positions(seen)
+    names = encoder.position_names(seen)
     assert len(names) == 3 and len(names[0]) == rows * columns
     assert names[0][0] == "0,0" and names[0][columns] == "1,0" and names[0][-1] == f"{rows - 1},{columns - 1}"
     alone = encoder(Pictures(seen.pixels[1:2]))

@@ -87,8 +87,8 @@ def test_without_reductions_it_reads_as_the_recurrent_encoder_does():
 
 
 def test_positions_are_named_by_their_beginning():
-    assert pyramid(layers=2, reductions=1).positions(series())[2] == ["frame 0", "frame 2", "frame 4"]
-    named = pyramid(layers=2, reductions=2, frame_seconds=0.01).positions(series())
+    assert pyramid(layers=2, reductions=1).position_names(series())[2] == ["frame 0", "frame 2", "frame 4"]
+    named = pyramid(layers=2, reductions=2, frame_seconds=0.01).position_names(series())
     assert named[0] == ["0.00 s", "0.04 s", "0.08 s"] and named[3] == ["0.00 s"]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 
 from regard.data.perceived import Pictures
-from regard.nn.encoders.image import ImageEncoder, ResidualNetwork, Rows
+from regard.nn.encoders.image import ImageEncoder, ResidualNetwork, RowReader
 
 
 def test_each_row_is_read_in_both_directions_on_its_own() -> None:
     torch.manual_seed(0)
-    rows = Rows((3, 5), 6)
+    rows = RowReader((3, 5), 6)
     torch.nn.init.normal_(rows.layer.first)
     reference = torch.nn.GRU(6, 3, batch_first=True, bidirectional=True)
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")

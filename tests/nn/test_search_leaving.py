@@ -22,7 +22,7 @@ SEARCHES = {
 }
 KINDS = {
     "fused": {},
-    "current": {"looking": "current"},
+    "current": {"state": "current"},
     "every step": {"condition": ("start", "every-step", "attention")},
     "lstm": {"cell": "lstm"},
     "location": {"score": "location"},
@@ -104,7 +104,7 @@ def test_scoring_leaves_too(searched):
 @pytest.mark.parametrize("name", ["greedy", "beam"])
 def test_ensembles_and_pointers_leave_too(name, searched):
     for make in (
-        lambda: Ensemble([stepper_of(), stepper_of(looking="current")]),
+        lambda: Ensemble([stepper_of(), stepper_of(state="current")]),
         lambda: stepper(memory((3, 1, 4, 2, 1, 5, 2, 1))),
     ):
         stayed, _ = searched(SEARCHES[name], make(), NEVER)

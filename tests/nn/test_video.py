@@ -46,7 +46,10 @@ def test_sizes(options: dict, value_size: int | None, summary_size: int | None, 
     assert memory.summary.shape == (2, summary_size or features)
     assert (made.value_size, made.summary_size) == (memory.values.shape[-1], memory.summary.shape[-1])
     assert memory.mask.tolist() == [[True] * 4, [True, True, False, False]]
-    assert made.positions(films([4, 2])) == [[f"frame {n}" for n in (1, 2, 3, 4)], ["frame 1", "frame 2"]]
+    assert made.position_names(films([4, 2])) == [
+        [f"frame {n}" for n in (1, 2, 3, 4)],
+        ["frame 1", "frame 2"],
+    ]
     if options.get("values") == "frames":
         assert memory.keys is not None and memory.keys.shape == (2, 4, made.key_size)
 

@@ -8,7 +8,8 @@ import pytest
 
 from regard.describe import answers
 from regard.errors import RegardError
-from regard.spec import PyramidalEncoderSpec, Spec
+from regard.nn.encoders import PyramidalEncoder
+from regard.spec import Spec
 
 
 def spec(**parts: Any) -> Spec:
@@ -22,31 +23,34 @@ def spec(**parts: Any) -> Spec:
     )
 
 
-def test_a_sound_is_read_by_a_pyramid_unless_told_otherwise() -> None:
+def test_a_sound_is_read_by_a_pyramidal_encoder_by_default() -> None:
     encoder = spec(encoder={"size": 20, "reductions": 1}).encoder["audio"]
-    assert isinstance(encoder, PyramidalEncoderSpec)
+    assert isinstance(encoder, PyramidalEncoder.Options)
     assert (encoder.size, encoder.layers, encoder.reductions) == (20, 3, 1)
 
 
 def test_the_board_says_how_it_listens() -> None:
     board = answers(spec(encoder={"cell": "gru", "layers": 3, "reductions": 2}))
-    assert "log-mel" in board["data"][0]
-    assert any("pairs [h_2j; h_2j+1], 2 times" in line for line in board["encoder"])
-    assert any("F * α_{t−1}" in line and "V f_tj" in line for line in board["decoder"])
+    assert "log-mel" in board["data"][1]
+    assert "x_lm = [h_{l−1,2m−1}; h_{l−1,2m}]     for l > 1" in board["encoder"]
+    assert any("V_a f_tj" in line for line in board["decoder"])
     plain = answers(spec(encoder={"layers": 2, "reductions": 0}))["encoder"]
-    assert not any("pairs" in line for line in plain)
+    assert not any("2m" in line for line in plain)
 
 
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"encoder": {"type": "recurrent"}}, "encoder recurrent cannot read audio.*Use type: pyramid"),
+        ({"encoder": {"type": "recurrent"}}, "encoder recurrent cannot read audio.*Use type: pyramidal"),
         (
-            {"inputs": {"words": {"type": "text"}}, "encoder": {"type": "pyramid"}},
-            "encoder pyramid cannot read words, which is of type text.*Use type: recurrent",
+            {"inputs": {"words": {"type": "text"}}, "encoder": {"type": "pyramidal"}},
+            "encoder pyramidal cannot read words, which is of type text.*Use type: recurrent",
         ),
         ({"encoder": {"layers": 2, "reductions": 3}}, "2 layers cannot halve the time 3 times"),
-        ({"outputs": {"word": {"type": "label"}}}, "this decoder looks once"),
+        (
+            {"outputs": {"word": {"type": "label"}}},
+            "where the step before looked, which a label decoder does not have",
+        ),
         (
             {"attention": {"score": "dot"}, "encoder": {"size": 10}, "decoder": {"size": 12}},
             "memory of audio has 20, the decoder 12",

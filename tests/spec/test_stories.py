@@ -9,6 +9,7 @@ import pytest
 from regard import zoo
 from regard.describe import answers
 from regard.errors import RegardError
+from regard.parts import as_data
 from regard.spec import Spec
 
 
@@ -21,16 +22,28 @@ def refused(*overrides: str, system: str = "facts-structured") -> str:
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        ("encoder.story={type: bag}", "a bag encoder cannot read the story 'story'"),
-        ("encoder.question={type: story}", "a story encoder cannot read the text 'question'"),
+        (
+            "encoder.story={type: bag}",
+            "the encoder bag cannot read story, which is of type story. Use type: story",
+        ),
+        (
+            "encoder.question={type: story}",
+            "the encoder story cannot read question, which is of type text. Use type: recurrent",
+        ),
         ("encoder.story.tie=adjacent", "hops and tie: adjacent belong together"),
-        ("encoder.story={type: story, sentence: recurrent, start: words}", "no words left to compare"),
+        (
+            "encoder.story={type: story, sentence: recurrent, start: words}",
+            "start is about the words of a bag, and a recurrent sentence has none to compare",
+        ),
         ("encoder.question.like=tale", "no story is named 'tale'"),
         ("encoder.question.embedding=32", "like shares a table of 32 features with a bag; story has 48"),
         ("inputs.question.shared=null", "like needs one vocabulary for question and story"),
-        ("attention.select=local", "select: local does not choose sentences of a story"),
-        ("decoder.hops=1", "a joint choice of one fact is a softmax"),
-        ("decoder.query=story", "a facts decoder is asked by a text, and 'story' is none"),
+        (
+            "attention.select=local",
+            "select: local needs the number of the step, which a memory network does not have",
+        ),
+        ("decoder.hops=1", "select: facts needs hops ≥ 2. With one hop use select: softmax"),
+        ("decoder.query=story", "a memory network is asked by a text, and 'story' is none"),
         ("truth.facts.of=question", "facts are sentences of a story, and 'question' is none"),
     ],
 )
@@ -44,23 +57,28 @@ def test_as_many_tables_as_hops() -> None:
 
 
 def test_the_guide_needs_facts() -> None:
-    assert "guide needs the supporting facts" in refused("attention.guide=1", "truth={}")
+    found = refused("attention.guide=1", "truth={}")
+    assert found.startswith("--set attention.guide=1: guide needs the supporting facts")
+    assert "Add  truth: {facts: {type: facts}}" in found
 
 
 def test_a_decoder_that_writes_step_by_step_cannot_choose_facts() -> None:
-    assert "Use it with  decoder: {type: facts}" in refused("attention.select=facts", system="translation")
+    found = refused("attention.select=facts", system="translation")
+    assert "select: facts needs all queries at once, which a recurrent decoder does not have" in found
+    assert "softmax" in found.partition("Choose one of")[2]
 
 
 def test_the_board_tells_hops_from_the_chain() -> None:
     hops, chain = (answers(zoo.find(name)) for name in ("facts", "facts-structured"))
-    assert any("u_{k+1} = H u_k + o_k" in line for line in hops["decoder"])
-    assert any("θ_k[i, j]" in line for line in chain["decoder"])
+    assert any("u_k = H_y u_{k−1} + o_{k−1}" in line for line in hops["decoder"])
+    assert any("θ_k(i, j)" in line for line in chain["decoder"])
     assert not any("teacher forcing" in line for line in chain["algorithm"])
 
 
 def test_one_line_changes_the_selection() -> None:
-    simple: dict[str, Any] = zoo.find("facts").model_dump()
-    changed: dict[str, Any] = zoo.find("facts", ["attention.select=facts"]).model_dump()
-    simple["decoder"]["answer"]["attention"]["select"] = "facts"
+    simple: dict[str, Any] = as_data(zoo.find("facts"), unset=True)
+    changed: dict[str, Any] = as_data(zoo.find("facts", ["attention.select=facts"]), unset=True)
+    assert simple != changed
+    simple["decoder"]["answer"]["attention"]["select"] = {"type": "facts"}
     assert simple == changed
     assert isinstance(zoo.find("facts"), Spec)

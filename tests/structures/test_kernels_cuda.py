@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.structures import kernels
+from regard import kernels
 
 INTERPRETED = Path(__file__).with_name("interpreted_kernels.py")
 

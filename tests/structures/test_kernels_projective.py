@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from regard.structures import kernels
+from regard import kernels
 
 INF = float("inf")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.structures.kernels.kirchhoff import determinant
+from regard.kernels.kirchhoff import determinant
 from regard.structures.spanning import SpanningTree
 from tests.structures.suite import StructureSuite, close, g_test, rows, seeded
 from tests.structures.truth import Case, Support, log_sum, total

@@ -84,8 +84,8 @@ def test_a_schedule_is_chosen_by_name_and_constant_when_absent() -> None:
         ("{type: cosine, factor: 0.3}", r"training\.schedule\.factor: unknown key 'factor'"),
         ("{minimum: 1.0e-5}", r"training\.schedule\.minimum: unknown key 'minimum'"),
         ("{type: plateau, patiense: 3}", r"unknown key 'patiense'\. Did you mean patience\?"),
-        ("cosin", r"there is no schedule 'cosin'\. Did you mean cosine\?"),
-        ("{type: cosin}", r"there is no schedule 'cosin'\. Did you mean cosine\?"),
+        ("cosin", r"'cosin' is not a known schedule\. Did you mean cosine\?"),
+        ("{type: cosin}", r"'cosin' is not a known schedule\. Did you mean cosine\?"),
     ],
 )
 def test_what_a_schedule_does_not_use_is_refused(schedule: str, words: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.worlds import world
-from regard.worlds.grammar import Grammar, Node, Sentence
+from regard.worlds.grammar import Grammar, Node, ParsedSentence
 from regard.worlds.grammar.attachment import free_meanings, licensed
 from regard.worlds.grammar.lexicon import LICENCES
 
@@ -115,7 +115,7 @@ def test_a_sentence_from_its_nodes() -> None:
     dog = Node("dog", "NOUN", "nsubj", before=[Node("the", "DET", "det")])
     dog.late.append(Node("sang", "VERB", "acl:relcl", before=[Node("that", "PRON", "nsubj")]))
     root = Node("slept", "VERB", before=[dog], after=[Node(".", "PUNCT", "punct")])
-    assert root.sentence() == Sentence(
+    assert root.sentence() == ParsedSentence(
         ("the", "dog", "slept", "that", "sang", "."),
         ("DET", "NOUN", "VERB", "PRON", "VERB", "PUNCT"),
         (2, 3, 0, 5, 2, 3),

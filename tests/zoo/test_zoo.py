@@ -9,7 +9,7 @@ import pytest
 
 from regard import zoo
 from regard.experiment import Experiment
-from regard.spec import Spec, attentions
+from regard.spec import Spec
 
 SMALL = {"dev": 12, "test": 12}
 DATA = {
@@ -35,7 +35,7 @@ SIZES = {
     "world trees": ["encoder.embedding=8", "decoder.size=8", "decoder.embedding=8"],
     "world scenes": [],
     "world formulas": ["decoder.size=8", "decoder.embedding=8"],
-    "world films": ["encoder.size=8", "encoder.frame.channels=[4,8,8]", "encoder.frame.size=8"],
+    "world films": ["encoder.size=8", "encoder.network.channels=[4,8,8]", "encoder.network.connected=8"],
     "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
 }
 
@@ -68,8 +68,8 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
     for output, decoder in spec.decoder.items():
         prediction = model.predict({column: row[column] for column in spec.inputs}, output=output)
         assert prediction.trace is not None
-        looks = {next(iter(spec.inputs))} if attentions(decoder) else set()
-        if decoder.type == "align":
+        looks = {next(iter(spec.inputs))} if decoder.part.attentions(decoder) else set()
+        if decoder.type == "decomposable":
             looks = set(spec.encoder)
         assert set(prediction.trace.attention) == looks
         shown = prediction.trace.structures.items()

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from regard.data.columns.column import Column
@@ -82,9 +82,11 @@ class AudioAugmentOptions(Settings):
     """How audio is varied in training, anew in each epoch: masks (SpecAugment, Park 2019), speed and noise."""
 
     time_masks: Annotated[int, Field(ge=0)] = 0
+    """How many stretches of time are masked."""
     time_width: Share = 0.1
     """The widest mask, as a share of the duration."""
     frequency_masks: Annotated[int, Field(ge=0)] = 0
+    """How many stretches of frequency are masked."""
     frequency_width: Share = 0.15
     """The widest mask, as a share of the mel bands."""
     speed: Annotated[float, Field(ge=0.0, le=0.5)] = 0.0
@@ -93,6 +95,13 @@ class AudioAugmentOptions(Settings):
     """The loudest white noise, as a share of the sound's own loudness."""
     loudness: Annotated[float, Field(ge=0.0, le=40.0)] = 0.0
     """The largest change of loudness, in decibels."""
+
+    @model_validator(mode="after")
+    def _of_masks(self) -> Any:
+        for kind in ("time", "frequency"):
+            if f"{kind}_width" in self.model_fields_set and not getattr(self, f"{kind}_masks"):
+                raise ValueError(f"{kind}_width is of masks, and there are none. Add  {kind}_masks: 2")
+        return self
 
 
 @register("column", "audio")

@@ -163,7 +163,7 @@ class Column(ABC):
         return None
 
     def cost(self, encoded: Array) -> int:
-        """What a row costs in a batch; the cost of a batch is rows times the dearest of them."""
+        """What a row costs in a batch; the cost of a batch is rows times the costliest of them."""
         return int(np.size(encoded))
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:

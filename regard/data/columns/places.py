@@ -54,7 +54,7 @@ class PlacesColumn(Column):
 
     @classmethod
     def between(cls, options: Any, plan: Plan) -> tuple[str, str] | None:
-        return options.of or (_perceived(plan)[0], next(iter(plan.outputs)))
+        return options.of or (next(iter(_perceived(plan)), ""), next(iter(plan.outputs)))
 
     @classmethod
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

@@ -19,7 +19,7 @@ def crossing(heads: Sequence[int]) -> tuple[int, int] | None:
 
 
 def projectivise(heads: Sequence[int]) -> list[int]:
-    """The heads with some words hung higher, one step at a time, until no arcs cross.
+    """Non-projective arcs are lifted, one step at a time, until the tree is projective.
 
     Of the arcs whose head does not rule every word between its ends, the shortest is lifted first: its word hangs from
     the head of its head instead (Nivre and Nilsson 2005, Pseudo-projective dependency parsing). A projective tree

@@ -77,6 +77,11 @@ class SeriesColumn(Column):
         @model_validator(mode="after")
         def _of_points(self) -> Any:
             turned = self.augment is not None and (self.augment.rotate or self.augment.scale)
+            if self.points is not None and self.origin is None and self.unit is None and not turned:
+                raise ValueError(
+                    "points has no effect by itself. Add origin or unit, or rotate or scale of augment, or leave "
+                    "points out."
+                )
             if self.points is None and (self.origin is not None or self.unit is not None or turned):
                 raise ValueError(
                     "origin, unit, rotate and scale are about points, and the vectors are not said to be any. Write "

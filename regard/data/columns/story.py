@@ -10,7 +10,7 @@ import torch
 
 from regard.data.batch import PAD, Sentences
 from regard.data.columns.column import Column
-from regard.data.columns.text import Case, NormalForm, Split, TextColumn, check_shared
+from regard.data.columns.text import Case, NormalForm, Split, TextColumn, VocabularySize, check_shared
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register
@@ -36,8 +36,8 @@ class StoryColumn(Column):
 
         mark: str = "."
         """What ends a sentence."""
-        vocabulary: Count | None = None
-        """Keep the most frequent so many words."""
+        vocabulary: VocabularySize | None = None
+        """Keep the most frequent so many words, the four special entries included."""
         min_count: Count = 1
         """Rarer words are unknown."""
         normalize: NormalForm | None = "NFC"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 
 from regard.data.batch import UNKNOWN, Tokens
 from regard.data.columns.column import Column
@@ -24,6 +25,8 @@ NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Case = Literal["keep", "lower", "marked"]
 Split = Literal["space", "punctuation"]
 Spaces = Literal["keep", "drop"]
+
+VocabularySize = Annotated[int, Field(gt=len(SPECIAL), le=1_000_000_000)]
 
 DEFAULT_SUBWORDS = 8000
 
@@ -52,8 +55,9 @@ class TextColumn(Column):
 
         unit: UnitName = "word"
         """What a text is cut into."""
-        vocabulary: Count | None = None
-        """Keep the most frequent so many units; for subwords the size of the model (default: 8000)."""
+        vocabulary: VocabularySize | None = None
+        """Keep the most frequent so many units, the four special ones included; for subwords the size of the model
+        (default: 8000)."""
         min_count: Count = 1
         """Rarer words or characters are unknown."""
         normalize: NormalForm | None = "NFC"
@@ -291,7 +295,24 @@ def check_shared(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
     others = [
         other for other, one in columns.items() if other != name and getattr(one, "shared", name) is None
     ]
-    if options.shared is not None and options.shared not in others:
+    if options.shared is None:
+        return
+    if options.shared not in others:
         mistakes.add(
             f"no column {options.shared!r} to share with.", "shared", fix=nearest(options.shared, others)
         )
+        return
+    mine, theirs = (getattr(one, "unit", "word") for one in (options, columns[options.shared]))
+    if mine != theirs:
+        mistakes.add(
+            f"{name} is cut into units of another kind than {options.shared}: {mine}, not {theirs}.",
+            "shared",
+            fix=f"Use unit: {theirs}, or leave shared out.",
+        )
+    for option in ("vocabulary", "min_count"):
+        if option in options.model_fields_set:
+            mistakes.add(
+                f"{option} has no effect: the vocabulary is that of {options.shared}.",
+                option,
+                fix=f"Move {option} to {options.shared}.",
+            )

@@ -33,6 +33,7 @@ class CldrPackage(Package):
     dev: RowCount = 50
     """Number of names; splits share no English name."""
     test: RowCount = 100
+    """Number of names."""
     locale: str = "hi"
     """Locale of the other names: hi, ru, el, ar, ka, th, …"""
 

@@ -26,6 +26,7 @@ class CmudictPackage(Package):
     dev: RowCount = 1_000
     """Number of words; splits share no word."""
     test: RowCount = 2_000
+    """Number of words."""
 
     fields: ClassVar[tuple[str, ...]] = ("word", "phonemes")
 

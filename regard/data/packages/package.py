@@ -14,7 +14,7 @@ class Package(Provider):
     seed: Seed = 1
     """Determines the splits."""
     train: RowCount | None = None
-    """Number of entries; all the others when absent."""
+    """Number of entries; default: all the others."""
 
 
 def package(name: str, **options: Any) -> Package:

@@ -2,6 +2,6 @@
 
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
-from regard.data.readers.rows import BadRows, ManyRows, Rows, read_rows, values
+from regard.data.readers.rows import BadRows, FileRows, ManyRows, read_rows, values
 
-__all__ = ["BadRows", "ManyRows", "Reader", "Row", "Rows", "read_rows", "values"]
+__all__ = ["BadRows", "FileRows", "ManyRows", "Reader", "Row", "read_rows", "values"]

@@ -21,7 +21,7 @@ BadRows = Literal["stop", "skip"]
 SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
 
 
-class Rows(Iterable[Row]):
+class FileRows(Iterable[Row]):
     """The rows of one source, read anew each time one iterates; nothing is kept in memory."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Rows(Iterable[Row]):
 class ManyRows(Iterable[Row]):
     """Several sources, one after the other."""
 
-    def __init__(self, sources: Sequence[Rows]) -> None:
+    def __init__(self, sources: Sequence[FileRows]) -> None:
         self.sources = list(sources)
 
     def __iter__(self) -> Iterator[Row]:
@@ -130,22 +130,22 @@ def read_rows(
     format: str | Reader | None = None,
     bad_rows: BadRows = "stop",
     images: str | None = None,
-) -> Rows | ManyRows:
+) -> FileRows | ManyRows:
     """The rows of a file, of parallel files "a.en+a.de", of `hf:name[:config]:split`, or of several of these.
 
     fields     those wanted, in the order of the cells where there is no header
-    format     the name of a reader, or a reader; chosen by the extension when absent
+    format     the name of a reader, or a reader; default: chosen by the extension
     bad_rows   what iterating does with rows that cannot be read: stop with an error, or skip them. A `Dataset` sees
                them in any case and follows its own `on_bad`.
-    images     the folder or zip archive of the images that rows name; beside the file when absent
+    images     the folder or zip archive of the images that rows name; default: beside the file
 
     Files are read as a stream, anew for each iteration; that they exist is checked at once.
     """
     if images is not None and not os.path.exists(images) and not inside(images)[0]:
         raise RegardError("there is no such folder or archive.", where=images, fix="Correct data.images.")
 
-    def rows(one: str | Path) -> Rows:
-        return Rows(str(one), fields, format=format, bad_rows=bad_rows, images=images)
+    def rows(one: str | Path) -> FileRows:
+        return FileRows(str(one), fields, format=format, bad_rows=bad_rows, images=images)
 
     return rows(path) if isinstance(path, str | Path) else ManyRows([rows(one) for one in path])
 

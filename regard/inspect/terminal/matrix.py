@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from regard.inspect.content import Matrix
+from regard.inspect.layout import EMPTY
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import clusters, is_special, visible
 
@@ -50,18 +51,30 @@ def draw_matrix(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
             yield _row(matrix, row, band, plan, ink, last)
 
 
-def legend(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
+def legend(matrices: Sequence[Matrix], width: int, ink: Ink) -> Iterator[Text]:
     """What the shades, or the digits, and the brackets mean; on as many lines as it takes."""
+    first, zeros = matrices[0], any(matrix.has_zeros for matrix in matrices)
+    return scale_notes(first, width, ink, tenths=not _plan(first, width, ink).numbers, zeros=zeros)
+
+
+def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bool) -> Iterator[Text]:
+    """The scale of a matrix.
+
+    tenths   whether its weights are single digits where there is no colour
+    zeros    whether empty cells, which are exactly 0, are to be told from small weights
+    """
     parts = []
     if ink.colour:
         scale = Text("0 ", style=ink.style("muted"))
         for step in range(12):
             scale.append(" ", style=ink.on((step + 0.5) / 12))
         parts.append(scale.append(f" {matrix.limit:g}"))
-    else:
-        parts.append(Text(f"· under {FAINT * matrix.limit:g}"))
-        if matrix.limit == 1 and not _plan(matrix, width, ink).numbers:
-            parts += [Text("1 from 0.1"), Text("… 9 from 0.9")]
+    if zeros or not ink.colour:
+        parts.append(Text(f"· under {FAINT * matrix.limit:g}", style=ink.style("muted")))
+    if tenths and matrix.limit == 1 and not ink.colour:
+        parts += [Text("1 from 0.1"), Text("… 9 from 0.9")]
+    if zeros:
+        parts.append(Text(f"blank: {EMPTY}", style=ink.style("muted")))
     if matrix.truth is not None:
         parts.append(Text(f"[ ] {matrix.outlined}", style=ink.style("muted")))
     line = Text()
@@ -141,7 +154,8 @@ def _row(matrix: Matrix, row: int, band: Sequence[int], plan: _Plan, ink: Ink, l
         text = _cell_text(matrix, row, column, plan, ink)
         if true:
             text = f"[{text or ' ' * (plan.cell > 2)}]"
-        line.append(fit(text, plan.cell, "centre"), style=ink.on(share, bold=true))
+        ground = ink.style("ink", bold=true) if matrix.is_zero(row, column) else ink.on(share, bold=true)
+        line.append(fit(text, plan.cell, "centre"), style=ground)
     if last and plan.margin and matrix.margin is not None:
         value = float(matrix.margin[row])
         line.append(f"  {value:.2f} ", style=ink.style("muted"))
@@ -153,12 +167,18 @@ def _row(matrix: Matrix, row: int, band: Sequence[int], plan: _Plan, ink: Ink, l
 
 def _cell_text(matrix: Matrix, row: int, column: int, plan: _Plan, ink: Ink) -> str:
     share = matrix.share(row, column)
-    faint = share < FAINT and not matrix.numbers
-    if faint:
-        return "" if ink.colour else "·"
+    if share < FAINT and not matrix.numbers:
+        return small_sign(matrix, row, column, ink)
     if plan.numbers:
         return _number(matrix, row, column)
     return "" if ink.colour else str(min(9, int(10 * share)))
+
+
+def small_sign(matrix: Matrix, row: int, column: int, ink: Ink) -> str:
+    """A blank for a true zero and a dot for what is nearly one; a shade says the same where there are no zeros."""
+    if matrix.is_zero(row, column) or (ink.colour and not matrix.has_zeros):
+        return ""
+    return "·"
 
 
 def _number(matrix: Matrix, row: int, column: int) -> str:

@@ -16,18 +16,20 @@ from regard.inspect.content import (
     ArcDiagram,
     Chart,
     Content,
+    HeadPanels,
     HopTable,
     Lines,
     Links,
     Matrix,
     Ranking,
     SegmentBands,
-    Words,
+    WeightedWords,
 )
 from regard.inspect.scene import Group, Image, Mark, Scene
 from regard.inspect.sights import FilmLooks, PictureLooks, SeriesLooks
 from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
+from regard.inspect.terminal.heads import draw_heads, head_notes
 from regard.inspect.terminal.hops import draw_hops, hop_notes
 from regard.inspect.terminal.ink import Ink
 from regard.inspect.terminal.matrix import draw_matrix, legend
@@ -71,12 +73,14 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
     """What the shades and signs mean, once for all parts of a kind."""
     matrices = [part for part in parts if isinstance(part, Matrix) and part.rows and part.columns]
     if matrices and not all(matrix.numbers for matrix in matrices):
-        yield list(legend(matrices[0], width, ink))
+        yield list(legend(matrices, width, ink))
     bands = [part for part in parts if isinstance(part, SegmentBands) and part.targets and part.sources]
     tables = [part for part in parts if isinstance(part, HopTable) and part.positions]
     pictures = [part for part in parts if isinstance(part, PictureLooks)]
     timed = [part for part in parts if isinstance(part, FilmLooks | SeriesLooks)]
+    layers = [part for part in parts if isinstance(part, HeadPanels)]
     for notes in (
+        list(head_notes(layers, width, ink)),
         list(segment_notes(bands, width, ink)),
         list(hop_notes(tables, width, ink)),
         list(look_notes(pictures, width, ink)),
@@ -90,7 +94,9 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
     match content:
         case Matrix():
             return draw_matrix(content, width, ink)
-        case Words():
+        case HeadPanels():
+            return draw_heads(content, width, ink)
+        case WeightedWords():
             return draw_words(content, width, ink)
         case Chart():
             return draw_chart(content, width, ink)

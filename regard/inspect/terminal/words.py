@@ -8,14 +8,14 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
-from regard.inspect.content import Lines, Links, Ranking, Words
+from regard.inspect.content import Lines, Links, Ranking, WeightedWords
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import printable, shorten, signed, visible
 
 FAINT = 0.1
 
 
-def draw_words(words: Words, width: int, ink: Ink) -> Iterator[Text]:
+def draw_words(words: WeightedWords, width: int, ink: Ink) -> Iterator[Text]:
     """Running text, each word on a ground as strong as its weight; without colour, with its weight in tenths behind it.
 
     Notes stand under their words.

@@ -7,6 +7,7 @@ only U h + c must wait for the state (`advance`).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -28,12 +29,15 @@ class Cell(nn.Module):
 
     A state is one tensor (…, state_size); `output` gives the part of it that others see, (…, size). A new cell derives
     from this class, says how many `gates` it has, and writes `advance` and `equations`; everything else follows.
+
+    carries   whether the state is [h; m], h being what others see and m as large
     """
 
     class Options(parts.Options):
         """A cell has the options its own file names."""
 
     gates: int = 1
+    carries: bool = False
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__()
@@ -58,9 +62,29 @@ class Cell(nn.Module):
         return cls(input_size, size, **dict(options))
 
     @classmethod
-    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
-        """One step from `state` and `inputs`, in the form that is computed."""
+    def equations(cls, options: Any, mark: str) -> list[str]:
+        """The function `name_mark(h, x)` that is one step from the state h with the input x; every weight has the mark
+        below it. A cell that `carries` more than h takes and gives it too: `lstm_mark(h, m, x) = (…, …)`."""
         raise NotImplementedError
+
+    @classmethod
+    def written_step(
+        cls, options: Any, mark: str, state: str, before: str, inputs: str, carried: str = "m"
+    ) -> str:
+        """`s_t = gru_y(s_{t−1}, x_t)` of the mark y, the states s_t and s_{t−1}, and the inputs x_t.
+
+        carried   the letter of what the cell carries beside the state
+        """
+        results, taken = [state], [before]
+        if cls.carries:
+            results.append(carried_by(state, carried))
+            taken.append(carried_by(before, carried))
+        return f"{', '.join(results)} = {cls.written_name(options)}_{mark}({', '.join([*taken, inputs])})"
+
+    @classmethod
+    def written_name(cls, options: Any) -> str:
+        """Its name as that of a function."""
+        return "".join(filter(str.isalpha, options.type))
 
     def project(self, inputs: Tensor) -> Tensor:
         """(…, input_size) → (…, gates·size): the input's share of every gate, W x + b."""
@@ -83,6 +107,11 @@ class Cell(nn.Module):
 
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
         return self.advance(self.project(inputs), state)
+
+
+def carried_by(state: str, letter: str) -> str:
+    """`→m_{j−1}` of the state `→h_{j−1}` and the letter m."""
+    return re.sub(r"^([→←]?)\w", rf"\g<1>{letter}", state)
 
 
 def make_cell(cell: str | parts.Options, input_size: int, size: int) -> Cell:

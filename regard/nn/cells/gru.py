@@ -12,6 +12,7 @@ Because 1 − σ(a) = σ(−a), the two updates are one recurrence whose z rows 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -19,9 +20,10 @@ from torch import Tensor, nn
 
 from regard.nn.cells.cell import Cell, TorchRecurrence
 from regard.parts import register
+from regard.private import gru_cell
 
 Update = Literal["torch", "cho"]
-UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ {state}", "cho": "z ⊙ n + (1 − z) ⊙ {state}"}
+UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ h", "cho": "z ⊙ n + (1 − z) ⊙ h"}
 
 
 @register("cell", "gru")
@@ -41,10 +43,12 @@ class GRUCell(Cell):
         self.update = update
 
     @classmethod
-    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+    def equations(cls, options: Any, mark: str) -> list[str]:
         return [
-            f"gru: r, z = σ(W {inputs} + U {state} + b)   n = tanh(W {inputs} + b + r ⊙ (U {state} + c))   "
-            f"{state}' = {UPDATES[options.update].format(state=state)}"
+            f"gru_{mark}(h, x) = {UPDATES[options.update]}",
+            f"    r = σ(W_r{mark} x + b_r{mark} + U_r{mark} h + c_r{mark})",
+            f"    z = σ(W_z{mark} x + b_z{mark} + U_z{mark} h + c_z{mark})",
+            f"    n = tanh(W_n{mark} x + b_n{mark} + r ⊙ (U_n{mark} h + c_n{mark}))",
         ]
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -61,17 +65,19 @@ class GRUCell(Cell):
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
         size = self.size
-        if state.is_cuda and self.update == "torch":
-            return self._advance_at_once(projected, recurrent, state)
+        if state.is_cuda and self.update == "torch" and gru_cell is not None:
+            return self._advance_at_once(gru_cell, projected, recurrent, state)
         reset, update = torch.sigmoid(projected[..., : 2 * size] + recurrent[..., : 2 * size]).chunk(2, -1)
         new = torch.tanh(projected[..., 2 * size :] + reset * recurrent[..., 2 * size :])
         if self.update == "torch":
             return torch.lerp(new, state, update)
         return torch.lerp(state, new, update)
 
-    def _advance_at_once(self, projected: Tensor, recurrent: Tensor, state: Tensor) -> Tensor:
+    def _advance_at_once(
+        self, run: Callable[..., Any], projected: Tensor, recurrent: Tensor, state: Tensor
+    ) -> Tensor:
         """torch's kernel for everything after the matrix products: one launch instead of eight."""
         gates = 3 * self.size
         rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), state.reshape(-1, self.size))
-        advanced: Tensor = torch.ops.aten._thnn_fused_gru_cell(*(row.to(recurrent.dtype) for row in rows))[0]
+        advanced: Tensor = run(*(row.to(recurrent.dtype) for row in rows))[0]
         return advanced.view_as(state)

@@ -8,6 +8,7 @@ Weights have torch's names, shapes and order of gates (i, f, g, o), so that they
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from regard.nn.cells.cell import Cell, TorchRecurrence
 from regard.parts import register
+from regard.private import lstm_cell
 
 
 @register("cell", "lstm")
@@ -22,16 +24,21 @@ class LSTMCell(Cell):
     """Its state is [h; c]."""
 
     gates = 4
+    carries = True
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)
         self.state_size = 2 * size
 
     @classmethod
-    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+    def equations(cls, options: Any, mark: str) -> list[str]:
         return [
-            f"lstm: i, f, o = σ(W {inputs} + U {state} + b)   g = tanh(W {inputs} + U {state} + b)   "
-            f"c' = f ⊙ c + i ⊙ g   {state}' = o ⊙ tanh(c')"
+            f"lstm_{mark}(h, m, x) = (o ⊙ tanh(m′), m′)",
+            f"    i = σ(W_i{mark} x + b_i{mark} + U_i{mark} h + c_i{mark})",
+            f"    f = σ(W_f{mark} x + b_f{mark} + U_f{mark} h + c_f{mark})",
+            f"    g = tanh(W_g{mark} x + b_g{mark} + U_g{mark} h + c_g{mark})",
+            f"    o = σ(W_o{mark} x + b_o{mark} + U_o{mark} h + c_o{mark})",
+            "    m′ = f ⊙ m + i ⊙ g",
         ]
 
     def torch_recurrence(self) -> TorchRecurrence | None:
@@ -45,16 +52,18 @@ class LSTMCell(Cell):
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         hidden, carry = state.chunk(2, -1)
         recurrent = nn.functional.linear(hidden, self.weight_hh, self.bias_hh)
-        if state.is_cuda:
-            return self._advance_at_once(projected, recurrent, carry)
+        if state.is_cuda and lstm_cell is not None:
+            return self._advance_at_once(lstm_cell, projected, recurrent, carry)
         preactivations = projected + recurrent
         entry, forget, new, exit_ = preactivations.chunk(4, -1)
         carry = torch.sigmoid(forget) * carry + torch.sigmoid(entry) * torch.tanh(new)
         return torch.cat([torch.sigmoid(exit_) * torch.tanh(carry), carry], -1)
 
-    def _advance_at_once(self, projected: Tensor, recurrent: Tensor, carry: Tensor) -> Tensor:
+    def _advance_at_once(
+        self, run: Callable[..., Any], projected: Tensor, recurrent: Tensor, carry: Tensor
+    ) -> Tensor:
         """torch's kernel for everything after the matrix products: one launch instead of ten."""
         gates = 4 * self.size
         rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), carry.reshape(-1, self.size))
-        hidden, carried, _ = torch.ops.aten._thnn_fused_lstm_cell(*(row.to(recurrent.dtype) for row in rows))
+        hidden, carried, _ = run(*(row.to(recurrent.dtype) for row in rows))
         return torch.cat([hidden, carried], -1).view(*carry.shape[:-1], self.state_size)

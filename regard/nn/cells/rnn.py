@@ -37,8 +37,10 @@ class RNNCell(Cell):
         self.activation = activation
 
     @classmethod
-    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
-        return [f"rnn: {state}' = {WRITTEN[options.activation]}(W {inputs} + U {state} + b)"]
+    def equations(cls, options: Any, mark: str) -> list[str]:
+        inside = f"W_{mark} x + b_{mark} + U_{mark} h + c_{mark}"
+        function = WRITTEN[options.activation]
+        return [f"rnn_{mark}(h, x) = " + (f"{function}({inside})" if function else inside)]
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)

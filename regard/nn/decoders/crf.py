@@ -12,10 +12,12 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.data.columns.spans import Scheme, may_follow
 from regard.errors import RegardError
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.decoders.tags import tags_predictions
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.precision import at_least_single
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, register
 from regard.prediction import Prediction
 from regard.structures import LinearChain
@@ -83,6 +85,7 @@ class CRFDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_one_source(options, name, plan, mistakes)
         scheme = getattr(plan.outputs[name], "scheme", None)
         if scheme and options.constraints not in ("none", scheme):
             mistakes.add(
@@ -96,22 +99,38 @@ class CRFDecoder(Decoder):
         return {} if options.constraints == "none" else {"allowed": options.constraints}
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        none = options.constraints == "none"
-        allowed = "" if none else f"; sequences that are not {options.constraints} have p = 0"
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (plan.outputs[name].of,)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        (memory,) = memories.values()
+        j, length = memory.index, memory.length
+        ends = f"a_y[y_1] + Σ_{j} e_{j}[y_{j}] + Σ_{{{j}<{length}}} A_y[y_{j}, y_{{{j}+1}}] + z_y[y_{length}]"
         found = {
             "viterbi": "the most probable sequence (Viterbi)",
-            "marginal": "argmax p(y_j) at each position",
-        }
+            "marginal": "the most probable tag of each position",
+        }[options.decode]
+        allowed = f"; A_y, a_y, z_y are −∞ where {options.constraints} does not allow it"
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
         return [
-            "p(y) = exp(a[y_1] + Σ_j (V h_j + b)[y_j] + Σ_j A[y_j, y_{j+1}] + z[y_S]) / Z   "
-            "Z over all sequences (forward algorithm)",
-            f"found: {found[options.decode]}{allowed}",
+            f"y ∈ {{1 … C}}^{length}     — C tags",
+            f"e_{j} = V_y {memory.values} + b_y",
+            f"ψ(y) = {ends}",
+            "p(y) = exp(ψ(y)) / Σ_y exp(ψ(y))     — by the forward algorithm",
+            f"— found: {found}{'' if options.constraints == 'none' else allowed}{dropout}",
         ]
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        return "−log p(y | x) of whole sequences, mean over the positions"
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        (memory,) = memories.values()
+        return [
+            f"loss = (log(Σ_y exp(ψ(y))) − ψ(ŷ)) / {memory.length}     — ŷ: the true tags; mean over the positions"
+        ]
 
     allowed: Tensor | None
 
@@ -139,7 +158,7 @@ class CRFDecoder(Decoder):
 
     def chain(self, memory: Memory) -> LinearChain:
         """The distribution over the tag sequences of a memory."""
-        nodes = self.output(self.dropout(memory.values)).float()  # (B, S, C)
+        nodes = at_least_single(self.output(self.dropout(memory.values)))  # (B, S, C)
         lengths = memory.mask.sum(-1)
         if self.allowed is None:
             return LinearChain(self.transitions, nodes, self.start, self.end, lengths=lengths)

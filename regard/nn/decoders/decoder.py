@@ -14,6 +14,7 @@ from regard import parts
 from regard.errors import RegardError
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
 from regard.prediction import Prediction
 
@@ -94,6 +95,11 @@ class Decoder(nn.Module):
         super().__init__()
         self.reading = None
 
+    @property
+    def attended(self) -> tuple[str, ...]:
+        """The memories it looks at."""
+        return () if self.reading is None else self.reading.names
+
     @classmethod
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
@@ -117,13 +123,23 @@ class Decoder(nn.Module):
         return () if found is None else found if isinstance(found, tuple) else (found,)
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        """What it computes, as `regard describe` prints it."""
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        """The inputs whose positions it reads, one by one; all it is conditioned on where nothing else is known."""
+        return options.over or tuple(plan.encoder)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        """The inputs whose summaries it reads; all it is conditioned on where nothing else is known."""
+        return options.over or tuple(plan.encoder)
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        """What it computes, as `regard describe` prints it, from memories that are written so."""
         raise NotImplementedError
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        """What it is trained for."""
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        """What it is trained for: `loss = …` for one row of data."""
         raise NotImplementedError
 
     @classmethod
@@ -237,6 +253,16 @@ def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
             f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} did not come."
         )
     return torch.cat([memories[name].summary for name in names], -1)
+
+
+def check_one_source(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """A decoder that reads the positions of the one input its column is of chooses no inputs."""
+    if options.over is not None:
+        mistakes.add(
+            f"over has no effect: a {options.type} decoder reads the tokens of {plan.outputs[name].of} alone.",
+            "over",
+            fix="Leave over out.",
+        )
 
 
 def truth_rows(

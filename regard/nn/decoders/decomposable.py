@@ -31,6 +31,7 @@ from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.label import Labels, label_predictions, weighted
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Positive, Size, register
 from regard.prediction import Prediction
 
@@ -95,21 +96,32 @@ class DecomposableDecoder(Decoder):
             )
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        texts = f"{options.over[0]} and {options.over[1]}" if options.over else "the two texts"
-        seen = "[{0}; {1}]" if options.compare == "concatenation" else "[{0}; {1}; |{0} − {1}|; {0} ⊙ {1}]"
-        notes = f"D = {options.size}, F a matrix, G and H of two relu layers"
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        one, other = memories.values()
+        i, j = one.index, other.index
+        seen = "[a; b]" if options.compare == "concatenation" else "[a; b; |a − b|; a ⊙ b]"
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
         return [
-            f"a_i, b_j the positions of {texts}",
-            "attend: e_ij = F a_i·F b_j / √D   β_i = Σ_j softmax_j(e_ij) b_j   α_j = Σ_i softmax_i(e_ij) a_i",
-            f"compare: v_i = G({seen.format('a_i', 'β_i')})   w_j = G({seen.format('b_j', 'α_j')})",
-            "aggregate: p(y) = softmax(V H([Σ_i v_i; Σ_j w_j]) + c)",
-            notes + (f", dropout {options.dropout}" if options.dropout else ""),
+            f"a_{i} = {one.gained}{one.values}",
+            f"c_{j} = {one.gained}{other.values}",
+            f"e_{i}{j} = F_y a_{i}·F_y c_{j} / √{options.size}     — attend",
+            f"α_{i} = softmax_{j}(e_{i}{j})",
+            f"β_{j} = softmax_{i}(e_{i}{j})",
+            f"u_{i} = G(a_{i}, Σ_{j} α_{i}{j} c_{j})     — compare",
+            f"v_{j} = G(c_{j}, Σ_{i} β_{j}{i} a_{i})",
+            f"G(a, b) = relu(W_g2 relu(W_g1 {seen} + b_g1) + b_g2)",
+            f"r = relu(W_r2 relu(W_r1 [Σ_{i} u_{i}; Σ_{j} v_{j}] + b_r1) + b_r2)     — aggregate",
+            "p(y) = softmax(V_y r + b_y)",
+            f"— {options.size} units in every layer{dropout}",
         ]
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        return "−log p(y | a, b)" + weighted(options.class_weights)
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return [f"loss = −log(p(y)[y]){weighted(options.class_weights, '     — ')}"]
 
     class_weights: Tensor | None
 

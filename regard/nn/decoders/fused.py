@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import within_reach
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell
 from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.unrolled import Unrolled
-from regard.nn.fused.reach import within_reach
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import Additive, General
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 
 if TYPE_CHECKING:
+    from regard.kernels.cpu.choices import Choice
+    from regard.kernels.cpu.looks import Alone
     from regard.nn.decoders.recurrent import RecurrentDecoder
-    from regard.nn.fused.choices import Choice
-    from regard.nn.fused.looks import Alone
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
@@ -62,13 +62,13 @@ def read_weight(decoder: RecurrentDecoder) -> Tensor:
 
 def choice_of(attention: Attention) -> Choice:
     """The selection as the kernels know it."""
-    from regard.nn.fused.choices import SEGMENTS, SIGMOID, SOFTMAX, Choice
+    from regard.kernels.cpu.choices import SEGMENTS, SIGMOID, SOFTMAX, Choice
 
     select = attention.select
     transitions = getattr(select, "transitions", None)
-    pairs = torch.zeros(2, 2) if transitions is None else transitions.detach().exp()
+    between = torch.zeros(1, 4) if transitions is None else transitions.detach().reshape(1, 4)
     kind = {Softmax: SOFTMAX, Hard: SOFTMAX, Sigmoid: SIGMOID, Segmental: SEGMENTS}[type(select)]
-    return Choice(kind, float(getattr(select, "normalize", 0.0)), pairs.numpy())
+    return Choice(kind, float(getattr(select, "normalize", 0.0)), between.numpy())
 
 
 def reads_alone(attention: Attention) -> bool:
@@ -80,7 +80,7 @@ def alone_of(
     attention: Attention, packing: Packing, mask: Tensor, like: Tensor, drawing: Tensor | None
 ) -> Alone:
     """Which queries read one position alone: those of the rows that draw, or all of a prediction by the mode."""
-    from regard.nn.fused.looks import Alone
+    from regard.kernels.cpu.looks import Alone
 
     count, select = packing.starts[-1], attention.select
     wanted, waits = torch.zeros(count, dtype=torch.bool), like.new_empty(count, 0)
@@ -103,7 +103,7 @@ def unroll(
     drawing: Tensor | None = None,
 ) -> Unrolled:
     """As `RecurrentDecoder.unroll`, for a supported decoder."""
-    from regard.nn.fused.attentive import PackedAttentive
+    from regard.kernels.cpu.attentive import PackedAttentive
 
     name, attention = attended(decoder)
     memory = memories[name]

@@ -36,8 +36,8 @@ def lay_out(
     """What every step needs, once per search; None where dropout is at work."""
     if decoder.training and (decoder.dropout.p > 0 or decoder.embedding.dropout.p > 0):
         return None
-    from regard.nn.fused import energies, step
-    from regard.nn.fused.product import panels
+    from regard.kernels.cpu import energies, step
+    from regard.kernels.cpu.product import panels
 
     name, attention = attended(decoder)
     query, vector = score_weights(attention)
@@ -61,14 +61,14 @@ def lay_out(
     memory = memories[name]
     vector = bias_ih.new_empty(0) if vector is None else vector
     choice = choice_of(attention)
-    choice = choice._replace(pairs=choice.pairs.astype(vector.detach().numpy().dtype))
+    choice = choice._replace(between=choice.between.astype(vector.detach().numpy().dtype))
     looked_at = energies.memories(keys[name], memory.values, memory.mask, vector, choice)
     return Prepared(name, layers, looked_at, bias_ih, reads_alone(attention))
 
 
 def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
     """As `RecurrentDecoder.step`."""
-    from regard.nn.fused.step import Rows, step_rows
+    from regard.kernels.cpu.step import Rows, step_rows
 
     prepared = cast(Prepared, state.constants.prepared)
     shape, size = tokens.shape, decoder.stack.size

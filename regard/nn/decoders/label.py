@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.class_weights import class_weights
 from regard.nn.combining import Beside, Combine, Gated
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
@@ -19,6 +20,7 @@ from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
+from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 from regard.nn.whereabouts import axes, whereabouts
 from regard.parts import Count, Mistakes, Plan, Positive, Size, nearest, register
 from regard.prediction import Prediction
@@ -147,7 +149,8 @@ class LabelDecoder(Decoder):
             user="a label decoder",
             gives=("query", "truth"),
             together=True,
-            truths={one: truth for one, truth in plan.truth.items() if truth.type == "places"},
+            truths=_places(options, name, plan),
+            truth_type="places",
         )
         if options.query is not None and options.query not in read:
             mistakes.add(
@@ -161,32 +164,74 @@ class LabelDecoder(Decoder):
             )
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        glimpses = options.glimpses if options.attention else 1
-        read = "[c_1; …; c_K]" if glimpses > 1 else "c"
-        state = f"{read} beside the summaries of the other inputs" if options.attention else "the summaries"
-        hidden = {
-            "beside": "V relu(W s + c) + b",
-            "gated": "V [tanh(W_i s_i + c_i) ⊙ tanh(U_i q + d_i)]_i + b, q what asks, s_i the other parts of s",
-        }
-        written = "V s + b" if options.hidden is None else hidden[options.combine]
-        lines = [f"p(y) = softmax({written})   s = {state}"]
-        if options.attention:
-            asking = "q learned" if options.query is None else f"q the summary of {options.query}"
-            query = "q"
-            if glimpses > 1:
-                query = "q_t"
-                asking = f"t = 1 … {glimpses}, " + (
-                    "q_t learned" if options.query is None else f"q_t = W_t q, {asking}"
-                )
-            lines.append(f"{Attention.equations(options.attention, query)}   {asking}")
-        if options.hidden is not None:
-            lines.append(f"{options.hidden} hidden units")
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        if options.attention is None:
+            return ()
+        return (options.attention.over or next(iter(options.over or plan.encoder)),)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        looked = () if options.whole else cls.reads_positions(options, name, plan)
+        return tuple(one for one in super().reads_summaries(options, name, plan) if one not in looked)
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        look = cls._looking(options, memories)
+        lines: list[str] = []
+        parts: list[list[str]] = []  # each in the pieces of a concatenation
+        attended = options.attention and (options.attention.over or next(iter(memories)))
+        if look is not None:
+            lines = cls._look_lines(options, memories, look)
+            parts.append(_all_of("c", look.step, options.glimpses))
+            if options.where:
+                parts.append([*_all_of("φ", look.step, options.glimpses), *_moves(options.glimpses)])
+            parts += [[memories[attended].summary]] if options.whole else []
+        others = [name for name in memories if name != attended]
+        asking = options.query or (others[-1] if others else None)
+        parts += [[memories[name].summary] for name in others if name != asking]
+        asked = [] if asking is None else [memories[asking].summary]
+        dropout = [f"— dropout {options.dropout}"] if options.dropout else []
+        if options.hidden is None:
+            whole = side_by_side([*chain.from_iterable(parts), *asked])
+            return [*lines, f"p(y) = softmax(V_y {whole} + b_y)", *dropout]
+        return [*lines, *_hidden_lines(options, parts, asked), *dropout]
+
+    @classmethod
+    def _looking(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols | None:
+        if options.attention is None:
+            return None
+        step = "k" if options.glimpses > 1 else ""
+        query = f"q_{step}" if step else "q"
+        if options.query is not None and not step:
+            query = memories[options.query].summary
+        over = options.attention.over or next(iter(memories))
+        return LookSymbols(query, memories[over], step=step, count=str(options.glimpses))
+
+    @classmethod
+    def _look_lines(cls, options: Any, memories: Mapping[str, MemorySymbols], look: LookSymbols) -> list[str]:
+        """What is asked, where that is looked for, and where that was."""
+        lines = [f"k = 1 … {options.glimpses}"] if look.step else []
+        if options.query is None:
+            lines.append(f"— {look.query}: learned")
+        elif look.step:
+            lines.append(f"q_k = Q_yk {memories[options.query].summary} + b_yk")
+        lines += Attention.equations(options.attention, look)
+        if options.where:
+            j = look.index
+            place = f"ξ_{j}: the middle of position {j}, −1 … 1 along each axis"
+            lines.append(f"{look.sub('φ', look.step)} = Σ_{j} {look.weight} ξ_{j}     — {place}")
         return lines
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        return "−log p(y | x)" + weighted(options.class_weights) + guide_line(options.attention)
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        look, note = cls._looking(options, memories), weighted(options.class_weights, "     — ")
+        if look is None or not options.attention.guide:
+            return [f"loss = −log(p(y)[y]){note}"]
+        guide = f"Σ_k {guide_term(look)} / {options.glimpses}" if look.step else guide_term(look)
+        return [
+            f"loss = −log(p(y)[y]) − {factor(options.attention.guide)}{guide}{note}",
+            f"— {look.sub('a', look.step, look.index)}: the true places",
+        ]
 
     class_weights: Tensor | None
 
@@ -369,13 +414,53 @@ def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> 
         )
 
 
-def weighted(weights: Mapping[str, float] | str | None) -> str:
-    """How the classes count in a loss."""
-    return ", classes weighted" + (" by their rarity" if weights == "balanced" else "") if weights else ""
+def weighted(weights: Mapping[str, float] | str | None, before: str = ", ") -> str:
+    """How the classes count in a loss, in words."""
+    return (
+        f"{before}classes weighted" + (" by their rarity" if weights == "balanced" else "") if weights else ""
+    )
 
 
-def guide_line(attention: Any) -> str:
-    """The guide's term of a loss."""
-    if attention is None or not attention.guide:
-        return ""
-    return f"   + {attention.guide:g} · (−Σ_j a_tj log α_tj), a the true alignment"
+def guide_term(look: LookSymbols) -> str:
+    """What the guide of one look adds to a log-likelihood: a_tj is the true alignment."""
+    return f"Σ_{look.index} {look.sub('a', look.step, look.index)} log({look.weight})"
+
+
+def _all_of(letter: str, step: str, count: int) -> list[str]:
+    """`c_1`, `c_2`, … of c_k, as pieces of a concatenation."""
+    if not step:
+        return [letter]
+    if count < 4:
+        return [f"{letter}_{number}" for number in range(1, count + 1)]
+    return [f"{letter}_1", "…", f"{letter}_{count}"]
+
+
+def _moves(count: int) -> list[str]:
+    """From each look to the next."""
+    return [f"φ_{number} − φ_{number - 1}" for number in range(2, count + 1)]
+
+
+def _hidden_lines(options: Any, parts: Sequence[Sequence[str]], asking: Sequence[str]) -> list[str]:
+    """One hidden layer, and the answer (`Beside`, `Gated`)."""
+    if options.combine == "beside":
+        whole = side_by_side([*chain.from_iterable(parts), *asking])
+        return [
+            f"r = relu(W_r {whole} + b_r)     — {options.hidden} units",
+            "p(y) = softmax(V_y r + b_y)",
+        ]
+    gate = asking[0]
+    lines = [
+        f"r_{n} = tanh(W_r{n} {side_by_side(part)} + b_r{n}) ⊙ tanh(U_r{n} {gate} + c_r{n})"
+        for n, part in enumerate(parts, start=1)
+    ]
+    whole = side_by_side([f"r_{n}" for n in range(1, len(parts) + 1)])
+    return [*lines, f"p(y) = softmax(V_y {whole} + b_y)", f"— {options.hidden} units in each r"]
+
+
+def _places(options: Any, name: str, plan: Plan) -> dict[str, Any] | None:
+    """The truth columns with places in what is looked at; None for an input that has none, a text."""
+    (source,) = LabelDecoder.reads_positions(options, name, plan)
+    looked_at = plan.inputs.get(source)
+    if looked_at is not None and not looked_at.part.perceived:
+        return None
+    return truths_about(plan, source, name, ["places"])

@@ -12,7 +12,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.nn.attention import Attention, Look, check_attention
+from regard.nn.attention import Attention, Look, check_attention, truths_about
+from regard.nn.decoders import hops_board
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.label import Labels, label_predictions
 from regard.nn.guide import guide_total
@@ -20,6 +21,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.scores import AnyScore
 from regard.nn.selections import NOTHING, Given, Selection
+from regard.nn.symbols import MemorySymbols
 from regard.nn.transitions import Transitions
 from regard.parts import Count, Mistakes, NotNegative, Plan, Size, register
 from regard.prediction import Prediction
@@ -155,6 +157,12 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.over is not None:
+            mistakes.add(
+                "over has no effect: attention.over names the story, query the question.",
+                "over",
+                fix="Leave over out.",
+            )
         stories = [one for one, column in plan.inputs.items() if column.type == "story"]
         story = options.attention.over or next(iter(stories), "")
         if story not in stories:
@@ -179,46 +187,28 @@ class MemoryNetworkDecoder(Decoder):
             user="a memory network",
             gives=("query", "transitions"),
             together=True,
-            truths={one: truth for one, truth in plan.truth.items() if truth.type == "facts"},
+            truths=truths_about(plan, story, name, ["facts"]),
+            truth_type="facts",
         )
         _check_hops(options, plan.encoder[story], story, mistakes)
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        joint, score = _joint(options), options.attention.score
-        ends = {"last": "r = o_K", "sum": "r = u_{K+1}", "all": "r = relu(W [u; o_1; …; o_K] + b)"}
-        agree = score.part.equation(score, "Q_k u" if joint else "u_k", "m_i")
-        if joint:
-            stay = "" if options.stay else "   θ_k[i, i] = −∞"
-            lines = [
-                f"p(z_1 … z_K) ∝ exp(Σ_k e_k[z_k] + Σ_k θ_k[z_k, z_{{k+1}}])   e_ki = {agree}   "
-                f"θ_k[i, j] = (P_k m_i + G_k u)·(R_k m_j + d_k[j − i]){stay}",
-                (
-                    f"α_ki = p(z_k = i | the last L hops)   L = argmin_L (N u + b)_L + {options.hop_cost:g} L"
-                    if options.fewer and options.hops > 2
-                    else "α_ki = p(z_k = i)"
-                )
-                + "   o_k = Σ_i α_ki c_i",
-            ]
-            end = ends[options.read].replace("u_{K+1}", "u + Σ_k o_k")
-        else:
-            select = options.attention.select
-            chosen = select.part.equation(select, "u_k").replace("_tj", "_ki").replace("_t", "_k")
-            lines = [f"u_1 = u   e_ki = {agree}   {chosen}   o_k = Σ_i α_ki c_i   u_{{k+1}} = H u_k + o_k"]
-            end = ends[options.read]
-        return [*lines, f"p(y) = softmax(V r + b)   {end}   K = {options.hops}"]
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        stories = [one for one in plan.encoder if plan.inputs[one].type == "story"]
+        return (options.attention.over or next(iter(stories), ""),)
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        line = "−log p(y | story, question)"
-        if options.fewer and _joint(options):
-            line = (
-                f"mean over L = 2 … {options.hops} of c_L = −log p_L(y | story, question)   "
-                "+ Σ_L ((N u + b)_L − c_L)²"
-            )
-        if options.attention.guide:
-            line += f"   + {options.attention.guide:g} · (−Σ_k log α_k[z_k]), z the true facts"
-        return line
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        questions = [one for one in plan.encoder if plan.inputs[one].type != "story"]
+        return (options.query or next(iter(questions), ""),)
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return hops_board.lines(options, memories, joint=_joint(options))
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return hops_board.loss_lines(options, joint=_joint(options))
 
     updates: Tensor
 
@@ -448,9 +438,9 @@ def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> N
     joint = _joint(options)
     if joint and options.hops < 2:
         mistakes.add(
-            f"select: {options.attention.select.type} needs hops ≥ 2; with one hop use softmax.",
+            f"select: {options.attention.select.type} needs hops ≥ 2.",
             "hops",
-            fix="Use select: softmax.",
+            fix="With one hop use select: softmax.",
         )
     if getattr(encoder, "hops", None) not in (None, options.hops):
         mistakes.add(

@@ -7,8 +7,18 @@ import math
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import installed, within_reach
 from regard.nn.embedding import Embedding
-from regard.nn.fused.reach import within_reach
+
+
+def on_cuda(rows: Tensor, weight: Tensor) -> bool:
+    """Whether the kernels for CUDA can take them."""
+    return (
+        rows.is_cuda
+        and weight.dtype in (torch.float32, torch.float64)
+        and installed("triton")
+        and not torch.compiler.is_compiling()
+    )
 
 
 class Output(nn.Module):
@@ -44,10 +54,15 @@ class Output(nn.Module):
         Smoothing ε takes the target distribution (1 − ε)·one-hot + ε/V.
         """
         if torch.is_grad_enabled() and within_reach(rows, self.weight):
-            from regard.nn.fused.cost import PackedCost
+            from regard.kernels.cpu.cost import PackedCost
 
             costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)
             return costs
+        if torch.is_grad_enabled() and on_cuda(rows, self.weight):
+            from regard.kernels.cuda.cost import ChunkedCost
+
+            total, likelihood = ChunkedCost.apply(rows, self.weight, self.bias, targets, smoothing)
+            return total, likelihood
         logits = self(rows)
         likelihood = nn.functional.cross_entropy(logits, targets, reduction="sum")
         if smoothing == 0:

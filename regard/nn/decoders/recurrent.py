@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.cells import AnyCell
-from regard.nn.decoders import at_once, fused, fused_step
+from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.label import check_over, guide_line
+from regard.nn.decoders.label import check_over
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined
@@ -32,7 +32,9 @@ from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
+from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
+from regard.nn.tying import check_tie
 from regard.parts import Count, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
 
 Condition = Literal["start", "every-step", "attention"]
@@ -159,8 +161,8 @@ class RecurrentDecoder(StepwiseDecoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         _check_condition(options, mistakes)
-        _check_attentions(options, plan, mistakes)
-        _check_tie(options, name, plan, mistakes)
+        _check_attentions(options, name, plan, mistakes)
+        check_tie(options, name, plan, mistakes)
         if options.residual and options.layers == 1:
             mistakes.add(
                 "residual adds a layer's input to its output from the second layer on, and there is one.",
@@ -169,49 +171,20 @@ class RecurrentDecoder(StepwiseDecoder):
             )
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        current = any(one.state == "current" for one in options.attention)
-        inputs = ["e(y_{t−1})"]
-        if "every-step" in options.ways:
-            inputs.append("h")
-        feeds = all(one.feed for one in options.attention)
-        if options.attention and (feeds or not current):
-            inputs.append("ŝ_{t−1}" if current else "c_t")
-        joined_inputs = f"[{'; '.join(inputs)}]" if len(inputs) > 1 else inputs[0]
-        first = "s_0 = tanh(W h + b), h the summary" if "start" in options.ways else "s_0 learned"
-        lines = [f"{first}   s_t = {options.cell.type}(s_{{t−1}}, {joined_inputs})"]
-        lines += options.cell.part.equations(options.cell, "s", "x")
-        for one in options.attention:
-            over = f"over {one.over}: " if len(options.attention) > 1 else ""
-            lines.append(over + Attention.equations(one, "s_t" if current else "s_{t−1}"))
-        read = ["s_t", *(["c_t"] if options.attention else []), *(["e(y_{t−1})"] if options.deep else [])]
-        if options.deep or current:
-            lines.append(f"ŝ_t = tanh(W [{'; '.join(read)}] + b)   p(y_t) = softmax(V ŝ_t + b)")
-        else:
-            lines.append("p(y_t) = softmax(V s_t + b)")
-        notes = [f"{options.size} units", f"e(y) of {options.embedding}"]
-        if options.layers > 1:
-            notes.insert(0, f"{options.layers} layers")
-        if options.residual:
-            notes.append("residual")
-        if options.tie != "none":
-            notes.append("V is the embedding" + (" of both sides" if options.tie == "all" else ""))
-        if options.dropout:
-            notes.append(f"dropout {options.dropout}")
-        return [*lines, ", ".join(notes)]
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return tuple(one.over or next(iter(options.over or plan.encoder)) for one in options.attention)
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        line = "−Σ_t log p(y_t | y_<t, x), mean over the target tokens"
-        if options.label_smoothing:
-            line += f", label smoothing {options.label_smoothing}"
-        for one in options.attention:
-            line += guide_line(one)
-            if one.coverage:
-                line += f"   + {one.coverage:g} · Σ_j (1 − Σ_t α_tj)²"
-            lasting = one.state == "previous" or one.feed
-            line += one.select.part.loss_terms(one.select, lasting=lasting)
-        return line
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return super().reads_summaries(options, name, plan) if set(options.ways) - {"attention"} else ()
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return recurrent_board.lines(options, memories)
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return recurrent_board.loss_lines(options, memories)
 
     @classmethod
     def board_algorithm(cls, options: Any) -> list[str]:
@@ -387,6 +360,8 @@ class RecurrentDecoder(StepwiseDecoder):
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing, drawing=drawing)
+        if graphed.knows(self, memories):
+            return graphed.unroll(self, memories, previous, packing)
         if at_once.knows(self):
             return at_once.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
@@ -402,7 +377,7 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Unrolled:
         """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
         state = self.start(memories, truth=truth, drawing=drawing)
-        share = self._sampled_share()
+        share = self.sampled_share()
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
         outputs: list[Tensor] = []
@@ -434,7 +409,7 @@ class RecurrentDecoder(StepwiseDecoder):
             packing.pack_all(joined([read.drawn for read in reads])),
         )
 
-    def _sampled_share(self) -> float:
+    def sampled_share(self) -> float:
         """The probability that a previous word is the model's own, in training."""
         if self.sampling is None or not self.training:
             return 0.0
@@ -467,7 +442,7 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
         previous, following, packing = forced(target)
-        unroll = self.unroll_plain if self._sampled_share() > 0 else self.unroll
+        unroll = self.unroll_plain if self.sampled_share() > 0 else self.unroll
         lengths, words = target.lengths + 1, packing.pack(following)
         drawing = None
         if self.training and self.score_function is not None:
@@ -528,6 +503,7 @@ def _check_condition(options: Any, mistakes: Mistakes) -> None:
             "condition",
             fix="Choose from start, every-step, attention.",
         )
+        return
     if "attention" in options.condition and not options.attention:
         mistakes.add(
             "condition names attention, and there is no attention.",
@@ -542,13 +518,22 @@ def _check_condition(options: Any, mistakes: Mistakes) -> None:
         )
 
 
-def _check_attentions(options: Any, plan: Plan, mistakes: Mistakes) -> None:
+def _check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
     """Each attention by itself, and what several of one decoder must agree on."""
     here = mistakes.at("attention")
-    aligned = {name: truth for name, truth in plan.truth.items() if truth.type in ("alignment", "places")}
     for one in options.attention:
         check_over(one, options, plan, here)
-        check_attention(one, here, user="a recurrent decoder", gives=GIVES, together=False, truths=aligned)
+        source = one.over or next(iter(options.over or plan.encoder))
+        looked_at = plan.inputs.get(source)
+        check_attention(
+            one,
+            here,
+            user="a recurrent decoder",
+            gives=GIVES,
+            together=False,
+            truths=truths_about(plan, source, name, ("alignment", "places")),
+            truth_type="places" if looked_at is not None and looked_at.part.perceived else "alignment",
+        )
         if one.coverage and not one.select.part.learns:
             here.add(
                 f"coverage changes where a decoder looks, and select: {one.select.type} has nothing to learn.",
@@ -592,33 +577,3 @@ def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -
             "score",
             fix=f"Use score: general, or make the decoder's size {width}.",
         )
-
-
-def _check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    if options.tie != "none" and options.vectors and options.freeze_vectors:
-        mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
-    if options.tie != "all":
-        return
-    target = plan.outputs[name]
-    for source in plan.encoder:
-        if not hasattr(owner_of(plan, source), "embedding"):
-            mistakes.add(
-                f"tie: all shares the embeddings of the inputs, and {source} has none.",
-                "tie",
-                fix="Use tie: output.",
-            )
-            continue
-        shared = getattr(plan.inputs[source], "shared", None)
-        if shared != name and getattr(target, "shared", None) != source:
-            mistakes.add(
-                f"tie: all needs one vocabulary for {source} and {name}.",
-                "tie",
-                fix=f"Add  shared: {source}  to the output {name}.",
-            )
-        width = owner_of(plan, source).embedding
-        if width != options.embedding:
-            mistakes.add(
-                f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.embedding}.",
-                "tie",
-                fix="Make them equal.",
-            )

@@ -125,3 +125,14 @@ def _trace(
         hypotheses=[(other.text, other.score) for other in written],
         overridden=view.overridden,
     )
+
+
+def likelihood(smoothing: float) -> str:
+    """What the words of a row cost together, as a loss writes it.
+
+    smoothing   the share of the target distribution that is spread over the whole vocabulary
+    """
+    word = "log(p(y_t)[y_t])"
+    if smoothing:
+        word = f"({1 - smoothing:g} {word} + {smoothing:g} mean(log(p(y_t))))"
+    return f"−Σ_t {word}"

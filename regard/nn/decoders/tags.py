@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.class_weights import class_weights
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.decoders.label import weighted
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.parts import Positive, register
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Mistakes, Plan, Positive, register
 from regard.prediction import Prediction
 from regard.trace import Trace
 
@@ -78,12 +79,30 @@ class TagsDecoder(Decoder):
         )
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        return ["p(y_j) = softmax(V h_j + b) at each position"]
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_one_source(options, name, plan, mistakes)
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        return "−Σ_j log p(y_j | x), mean over the positions" + weighted(options.class_weights)
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (plan.outputs[name].of,)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        (memory,) = memories.values()
+        dropout = [f"— dropout {options.dropout}"] if options.dropout else []
+        return [f"p(y_{memory.index}) = softmax(V_y {memory.values} + b_y)", *dropout]
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        (memory,) = memories.values()
+        j, note = memory.index, "     — mean over the positions"
+        return [
+            f"loss = −Σ_{j} log(p(y_{j})[y_{j}]) / {memory.length}{note}{weighted(options.class_weights)}"
+        ]
 
     class_weights: Tensor | None
 

@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from regard.data.batch import Trees
 from regard.errors import RegardError
 from regard.nn.biaffine import Biaffine
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.precision import at_least_single
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Size, register
 from regard.prediction import Prediction
 from regard.structures import ProjectiveTree, SpanningTree
@@ -93,6 +95,7 @@ class TreeDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_one_source(options, name, plan, mistakes)
         if options.structure == "spanning" and "nonprojective" in options.model_fields_set:
             mistakes.add(
                 "nonprojective is about projective trees, and spanning trees may cross.",
@@ -105,22 +108,46 @@ class TreeDecoder(Decoder):
         return {"nonprojective": options.nonprojective} if options.structure == "projective" else {}
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        projective = options.structure == "projective"
-        trees = "projective trees (Eisner)" if projective else "spanning trees (matrix-tree)"
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (plan.outputs[name].of,)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        (memory,) = memories.values()
+        j, length = memory.index, memory.length
+        how = "Eisner's algorithm" if options.structure == "projective" else "the matrix-tree theorem"
         found = {
-            "map": "found: the most probable tree",
-            "marginal": "found: the tree of most expected right heads, argmax Σ_j p(head(j), j)",
+            "map": "the most probable tree",
+            "marginal": "the tree with the highest expected number of right heads",
         }[options.decode]
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
         return [
-            f"p(tree) = exp Σ_j s[head(j), j] / Z   Z over all {trees}",
-            f"s[i, j] = a_iᵀ U d_j + u·a_i + v·d_j + b   a = f(A h), d = f(D h) of {options.size}, f leaky ReLU",
-            f"p(r_j | arc) = softmax_r t[head(j), j, r], t biaffine of {options.relation_size}; {found}",
+            f"p = 0 … {length}, ν = 1 … N     — N relations, where the trees have some",
+            f"a_{j} = {memory.values}     — a_0: the root symbol, learned",
+            *_biaffine(f"e_p{j}", f"how well p is the head of {j}", j, "y", "y"),
+            f"y ∈ {options.structure}({length})     — all such trees with one root; y_{j}: the head of {j}",
+            f"ψ(y) = Σ_{j} e_{{y_{j},{j}}}",
+            f"p(y) = exp(ψ(y)) / Σ_y exp(ψ(y))     — by {how}",
+            *_biaffine(f"f_p{j}ν", f"how well relation ν suits an arc from p to {j}", j, "r", "rν"),
+            f"ρ_p{j} = softmax_ν(f_p{j}ν)     — p(relation of {j} | p is its head)",
+            "leaky(x) = max(x, 0.1 x)",
+            f"— heads compared in {options.size} features, relations in {options.relation_size}{dropout}",
+            f"— found: {found}, then the most probable relation of each arc",
         ]
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        return "−log p(tree | x) − Σ_j log p(r_j | arc), mean over the words"
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        (memory,) = memories.values()
+        j = memory.index
+        relations = f"Σ_{j} log(ρ_{{ŷ_{j},{j}}}[r_{j}])"
+        return [
+            f"loss = (log(Σ_y exp(ψ(y))) − ψ(ŷ) − {relations}) / {memory.length}",
+            f"— ŷ_{j}, r_{j}: the true head and relation of {j}; mean over the words",
+        ]
 
     def __init__(
         self,
@@ -156,7 +183,8 @@ class TreeDecoder(Decoder):
 
     def distribution(self, vectors: Tensor, lengths: Tensor) -> ProjectiveTree | SpanningTree:
         """Over the trees of the first `lengths` words, from vectors (B, N+1, D)."""
-        return self._trees(self.arcs.table(*self.arcs.sides(vectors)).squeeze(1).float(), lengths)
+        scores = self.arcs.table(*self.arcs.sides(vectors)).squeeze(1)
+        return self._trees(at_least_single(scores), lengths)
 
     def _trees(self, scores: Tensor, lengths: Tensor) -> ProjectiveTree | SpanningTree:
         kind = ProjectiveTree if self.structure == "projective" else SpanningTree
@@ -168,7 +196,7 @@ class TreeDecoder(Decoder):
             return None
         x, y = self.relations.sides(vectors)  # (B, N+1, R) each
         chosen = x.gather(1, heads.unsqueeze(-1).expand(-1, -1, x.shape[-1]))  # (B, N, R)
-        return self.relations.pairs(chosen, y[:, 1:]).float().log_softmax(-1)
+        return at_least_single(self.relations.pairs(chosen, y[:, 1:])).log_softmax(-1)
 
     def loss(self, memories: Mapping[str, Memory], target: Trees, *, truth: Any = None) -> Loss:
         """−log p of the trees and their relations; the count is of words."""
@@ -262,6 +290,16 @@ class TreeDecoder(Decoder):
                 answer = replace(answer, trace=replace(answer.trace, structures=structures))
             shown.append(answer)
         return shown
+
+
+def _biaffine(score: str, what: str, j: str, mark: str, output: str) -> list[str]:
+    """How heads p and words j go together (`Biaffine`): sides u and v of their own for each mark."""
+    head, word = f"u_{mark}p", f"v_{mark}{j}"
+    return [
+        f"{head} = leaky(W_u{mark} a_p + b_u{mark})",
+        f"{word} = leaky(W_v{mark} a_{j} + b_v{mark})",
+        f"{score} = {head}·B_{output} {word} + g_{output}·{head} + d_{output}·{word} + b_{output}     — {what}",
+    ]
 
 
 def _named(column: Any, relations: Sequence[int]) -> list[str]:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.encoders.encoder import Encoder
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
+from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
 from regard.parts import Mistakes, Plan, nearest, register
@@ -37,7 +37,10 @@ def _position_parts(lengths: Tensor, longest: int) -> tuple[Tensor, Tensor]:
     return (1 - share) * inside, (2 * share - 1) * inside
 
 
-POSITION = "l_jd = (1 − j/n) − (d/D)(1 − 2j/n)"
+def position_line(weight: str, index: str, length: str) -> str:
+    """The equation of `position_encoding`."""
+    place = f"{index}/{length}"
+    return f"{weight} = 1 − {place} − (1 − 2{place}) η     — η = (1/D, 2/D, …, 1), D features"
 
 
 @register("encoder", "bag")
@@ -58,18 +61,30 @@ class BagEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        same = f", those of the keys of {options.like}" if options.like else ""
-        if options.position:
-            return [f"u = Σ_j l_j ⊙ e(x_j)   {POSITION}   {embedding_note(options)}{same}"]
-        return [f"u = Σ_j e(x_j)   {embedding_note(options)}{same}"]
+        weight = "λ_j ⊙ " if options.position else ""
+        return [
+            "j = 1 … S",
+            "h_j = E_x[w_j]",
+            *([position_line("λ_j", "j", "S")] if options.position else []),
+            f"h = Σ_j {weight}h_j     — the summary",
+            f"— {embedding_note(options)}",
+        ]
+
+    @classmethod
+    def borrowed(cls, options: Any) -> Mapping[str, str]:
+        return {} if options.like is None else {"E_x": options.like}
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_dropout(options, mistakes)
+        refuse_unread(options, ["position"], plan, mistakes, summary=True)
         other = options.like
         if other is None:
             return
         stories = [story for story, encoder in plan.encoder.items() if encoder.type == "story"]
         if other not in stories:
+            if other in plan.encoder and plan.inputs[other].type == "story":
+                return  # its own encoder is the mistake
             mistakes.add(f"no story is named {other!r}.", "like", fix=nearest(other, stories))
             return
         there = plan.encoder[other]
@@ -121,11 +136,11 @@ class BagEncoder(Encoder):
         rows, longest = tokens.ids.shape
         table = self.embedding.weight
         if self.position:
-            weights = torch.stack(_position_parts(tokens.lengths, longest))  # (2, B, L)
+            weights = torch.stack(_position_parts(tokens.lengths, longest)).to(table.dtype)  # (2, B, L)
         else:
             weights = tokens.mask.unsqueeze(0).to(table.dtype)
         counts = weights.new_zeros(len(weights), rows, len(table)).scatter_add(
-            2, tokens.ids.expand(len(weights), -1, -1), weights.to(table.dtype)
+            2, tokens.ids.expand(len(weights), -1, -1), weights
         )
         parts = counts @ table  # (1 or 2, B, D)
         if not self.position:

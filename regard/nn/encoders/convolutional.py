@@ -11,9 +11,18 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.mean import masked_mean
-from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
+from regard.nn.encoders.text import (
+    TextEncoder,
+    build_word_embedding,
+    embedding_note,
+    parents_lines,
+    word_vector,
+)
 from regard.nn.memory import Memory
 from regard.parts import Count, Mistakes, Plan, Size, register
+
+POSITIONS = 512
+"""Positions that have a learned vector of their own."""
 
 
 @register("encoder", "convolutional")
@@ -60,10 +69,15 @@ class ConvolutionalEncoder(TextEncoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
+        reach = options.width // 2
+        near = "Σ_{δ: 1 ≤ j + δ ≤ S} C_lδ h_{l−1,j+δ}"
         return [
-            "h⁰_j = W e(x_j) + b + p_j   hˡ_j = hˡ⁻¹_j + tanh(Σ_k C_k hˡ⁻¹_{j+k} + c)",
-            f"{options.layers} layers of {options.size} units, width {options.width}, {embedding_note(options)}; "
-            "summary mean of h",
+            f"j = 1 … S, l = 1 … {options.layers}, δ = {0 - reach} … {reach}".replace("-", "−"),
+            f"h_0j = W_x {word_vector(options)} + b_x + P_x[min(j, {POSITIONS})]",
+            f"h_lj = h_{{l−1,j}} + tanh({near} + b_l)",
+            f"h_j = h_{options.layers}j",
+            "h = Σ_j h_j / S     — the summary",
+            f"— {options.size} units a layer, {embedding_note(options)}",
             *parents_lines(options),
         ]
 
@@ -75,7 +89,7 @@ class ConvolutionalEncoder(TextEncoder):
         width: int = 3,
         layers: int = 2,
         dropout: float = 0.0,
-        positions: int = 512,
+        positions: int = POSITIONS,
     ) -> None:
         super().__init__()
         if width % 2 == 0:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from regard import parts
 from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan
 
 
@@ -40,8 +41,18 @@ class Encoder(nn.Module):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        """What it computes, as `regard describe` prints it."""
+        """What it computes, as `regard describe` prints it: the lines that end in what `symbols` names."""
         raise NotImplementedError
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        """How its lines write the memory: h_j, j = 1 … S, and the summary h, unless it says otherwise."""
+        return MemorySymbols()
+
+    @classmethod
+    def borrowed(cls, options: Any) -> Mapping[str, str]:
+        """{symbol: input}: the symbols of its lines that are the embedding of another input."""
+        return {}
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -65,6 +76,14 @@ class Encoder(nn.Module):
     def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
         """Share weights with the other encoders of the model, where the options say so."""
 
+    def position_names(self, collated: Any) -> list[list[str]] | None:
+        """For each row the readable names of its positions; None where they are the pieces of the column itself."""
+        return None
+
+    def self_looks(self, collated: Any) -> dict[str, Tensor]:
+        """Where the positions of its input looked at each other, (B, heads, S, S) by layer; nothing for most."""
+        return {}
+
     def forward(self, collated: Any) -> Memory:
         raise NotImplementedError
 
@@ -80,8 +99,44 @@ def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
     return ParentedEncoder.around(encoder, parents)
 
 
+def positions_read(plan: Plan, options: Any) -> bool:
+    """Whether some decoder reads the positions of what the encoder with these options leaves."""
+    return _read(plan, options, "reads_positions")
+
+
+def summary_read(plan: Plan, options: Any) -> bool:
+    """Whether some decoder reads the summary of what the encoder with these options leaves."""
+    return _read(plan, options, "reads_summaries")
+
+
+def _read(plan: Plan, options: Any, what: str) -> bool:
+    mine = [name for name in plan.encoder if owner_of(plan, name) is options]
+    return any(
+        name in getattr(decoder.part, what)(decoder, output, plan)
+        for output, decoder in plan.decoder.items()
+        for name in mine
+    )
+
+
+def refuse_unread(
+    options: Any, names: Sequence[str], plan: Plan, mistakes: Mistakes, *, summary: bool = False
+) -> None:
+    """Refuse options about the positions, or the summary, of a memory of which no decoder reads them."""
+    if summary_read(plan, options) if summary else positions_read(plan, options):
+        return
+    what, remedy = ("summary", "") if summary else ("positions", "add an attention over this input, or ")
+    for name in names:
+        if name in options.model_fields_set and getattr(options, name) is not None:
+            leave = f"leave {name} out."
+            mistakes.add(
+                f"{name} has no effect: no decoder reads the {what} of this input.",
+                name,
+                fix=(remedy + leave)[0].upper() + (remedy + leave)[1:],
+            )
+
+
 def owner_of(plan: Plan, name: str) -> Any:
     """The options of the encoder that reads an input, be it its own or another's."""
     options = plan.encoder[name]
     other = options.part.owner(options)
-    return options if other is None else plan.encoder[other]
+    return options if other is None else plan.encoder.get(other, options)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import within_reach
 from regard.nn.cells import Cell, GRUCell, make_cell
-from regard.nn.fused.reach import within_reach
+from regard.nn.cells.cell import carried_by
+from regard.nn.encoders import graphed
 from regard.nn.packing import Packing
 from regard.nn.recurrence import run_cells
 from regard.parts import Options
@@ -16,12 +19,76 @@ from regard.parts import Options
 First = Literal["learned", "zero"]
 
 
+@dataclass(frozen=True)
+class LayerSymbols:
+    """How a recurrent layer is written: `→h_j = gru_→(→h_{j−1}, x_j)`, and likewise from the other end.
+
+    cell      the options of its cell
+    inputs    what it reads
+    letter    of its states, and `carried` of what the cell carries beside them
+    at        indices before that of the position
+    mark      below the cell, before its direction
+    first     the positions before the first and behind the last, where the first states stand
+    """
+
+    cell: Any
+    both: bool = True
+    inputs: str = "x_j"
+    letter: str = "h"
+    carried: str = "m"
+    at: tuple[str, ...] = ()
+    index: str = "j"
+    mark: str = ""
+    first: tuple[str, str] = ("0", "S+1")
+
+    def state(self, place: str, arrow: str = "") -> str:
+        """The state at a place: →h_j, →h_{l,j−1}."""
+        items = (*self.at, place)
+        below = "".join(items) if all(len(item) == 1 for item in items) else f"{{{','.join(items)}}}"
+        return f"{arrow}{self.letter}_{below}"
+
+    def steps(self) -> list[str]:
+        """The recurrence, a line for each direction."""
+        step, j = self.cell.part.written_step, self.index
+        if not self.both:
+            now, back = self.state(j), self.state(f"{j}−1")
+            return [step(self.cell, self.mark or "x", now, back, self.inputs, self.carried)]
+        return [
+            step(
+                self.cell,
+                self.mark + arrow,
+                self.state(j, arrow),
+                self.state(from_, arrow),
+                self.inputs,
+                self.carried,
+            )
+            for arrow, from_ in (("→", f"{j}−1"), ("←", f"{j}+1"))
+        ]
+
+    def functions(self) -> list[str]:
+        """The cell, once for both directions."""
+        lines: list[str] = self.cell.part.equations(
+            self.cell, self.mark + "d" if self.both else self.mark or "x"
+        )
+        return lines
+
+    def first_states(self, first: First, size: int) -> tuple[str, list[str]]:
+        """A note about the first states where they are learned, or else their lines."""
+        arrows = ("→", "←") if self.both else ("",)
+        states = [self.state(place, arrow) for arrow, place in zip(arrows, self.first, strict=False)]
+        if first == "learned":
+            return f"     — {' and '.join(states)} learned", []
+        if self.cell.part.carries:
+            states += [carried_by(state, self.carried) for state in states]
+        return "", [f"{state} = 0_{size}" for state in states]
+
+
 class RecurrentLayer(nn.Module):
     """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
     The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
-    they are run by torch's kernels (cuDNN on CUDA), for a GRU on the CPU by our own, and cell by cell where torch does
-    not have the cell. All give the same numbers.
+    they are run by our own kernels on CUDA, and for a GRU on the CPU; otherwise by torch's, and cell by cell where
+    torch does not have the cell. All give the same numbers.
     """
 
     def __init__(
@@ -47,6 +114,8 @@ class RecurrentLayer(nn.Module):
         cell = self.cell(0)
         if isinstance(cell, GRUCell) and within_reach(inputs, cell.weight_hh):
             return self.by_kernels(inputs, packing)
+        if graphed.knows(self, inputs):
+            return graphed.run(self, inputs, packing)
         return (self.by_cells if cell.torch_recurrence() is None else self.by_torch)(inputs, packing)
 
     def by_torch(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
@@ -58,7 +127,7 @@ class RecurrentLayer(nn.Module):
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 
     def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        from regard.nn.fused.recurrence import PackedGRU
+        from regard.kernels.cpu.recurrence import PackedGRU
 
         weights = zip(*(cast(Cell, cell).torch_weights() for cell in self.cells), strict=True)
         weight_ih, weight_hh, bias_ih, bias_hh = weights

@@ -7,10 +7,16 @@ from typing import Any
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import TokenVectors
-from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
+from regard.nn.embedding import TokenVectors, check_dropout
+from regard.nn.encoders.text import (
+    TextEncoder,
+    build_word_embedding,
+    embedding_note,
+    parents_lines,
+    word_vector,
+)
 from regard.nn.memory import Memory
-from regard.parts import register
+from regard.parts import Mistakes, Plan, register
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
@@ -37,14 +43,29 @@ class MeanEncoder(TextEncoder):
         return cls(build_word_embedding(options, column, read_files=read_files), scaled=options.scaled)
 
     @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        check_dropout(options, mistakes)
+
+    @classmethod
     def width(cls, options: Any) -> int | None:
         characters = 0 if options.characters is None else options.characters.size
         return int(options.embedding + characters)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        scale = "√D " if options.scaled else ""
-        return [f"h_j = {scale}e(x_j); summary mean of h; {embedding_note(options)}", *parents_lines(options)]
+        scale = f"√{cls.width(options)} " if options.scaled else ""
+        return [
+            "j = 1 … S",
+            f"h_j = {scale}{word_vector(options)}",
+            "h = Σ_j h_j / S     — the summary",
+            f"— {embedding_note(options)}",
+            *parents_lines(options, cls.written_gain(options)),
+        ]
+
+    @classmethod
+    def written_gain(cls, options: Any) -> int:
+        return 1 if options.scaled else cls.width(options) or 1
 
     def __init__(self, embedding: TokenVectors, *, scaled: bool = False) -> None:
         super().__init__()

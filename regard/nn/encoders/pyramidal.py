@@ -12,7 +12,7 @@ from regard.data.perceived import Series
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell
 from regard.nn.encoders.encoder import Encoder
-from regard.nn.encoders.layer import First, RecurrentLayer
+from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.parts import Count, Dropout, Mistakes, Options, Plan, Size, register
@@ -83,21 +83,38 @@ class PyramidalEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        cell, plain = options.cell.type, options.layers - options.reductions
-        lines = []
-        if plain:
-            lines.append(
-                f"h_j = [→h_j; ←h_j]   →h_j = {cell}(→h_{{j−1}}, x_j)   ←h_j = {cell}(←h_{{j+1}}, x_j)   h_0 learned"
-            )
-        if options.reductions:
-            below = "h" if plain else "x"
-            lines.append(f"above: h_j of the pairs [{below}_2j; {below}_2j+1], {options.reductions} times")
-        dropout = f", dropout {options.dropout} between them" if options.dropout else ""
+        last, plain = options.layers, options.layers - options.reductions
+        layer = LayerSymbols(
+            options.cell, inputs="x_lm", at=("l",), index="m", mark="l", first=("0", "S_l+1")
+        )
+        steps, (note, _) = layer.steps(), layer.first_states("learned", options.size)
+        dropout = f", dropout {options.dropout} between layers" if options.dropout else ""
+        halved = (
+            f" a layer above the {plain} lowest has half as many positions, rounded up;"
+            if plain < last
+            else ""
+        )
+        lines = [
+            f"j = 1 … S, l = 1 … {last}, m = 1 … S_l, d ∈ {{→, ←}}     — S = S_{last}",
+            "x_lm = x_m     for l = 1     — x_m: frame m"
+            if plain
+            else "x_lm = [x_{2m−1}; x_{2m}]     for l = 1",
+        ]
+        if plain > 1:
+            lines.append(f"x_lm = h_{{l−1,m}}     for l = 2 … {plain}")
+        if plain < last and last > 1:
+            lines.append(f"x_lm = [h_{{l−1,2m−1}}; h_{{l−1,2m}}]     for l > {max(plain, 1)}")
+        if plain < last:
+            lines.append(f"h_lm = 0_{2 * options.size}     for m > S_l")
         return [
             *lines,
-            *options.cell.part.equations(options.cell, "h", "x"),
-            f"{options.layers} layers of {options.size} units in each direction{dropout}; "
-            f"S = T / {2**options.reductions}; summary [→h_S; ←h_1]",
+            steps[0] + note,
+            *steps[1:],
+            "h_lm = [→h_lm; ←h_lm]",
+            f"h_j = h_{last}j",
+            f"h = [→h_{last}S; ←h_{{{last},1}}]     — the summary",
+            *layer.functions(),
+            f"—{halved} {options.size} units in each direction{dropout}",
         ]
 
     def __init__(
@@ -153,7 +170,7 @@ class PyramidalEncoder(Encoder):
         mask = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
         return Memory(states, mask, summary, layout="frames")
 
-    def positions(self, series: Series) -> list[list[str]]:
+    def position_names(self, series: Series) -> list[list[str]]:
         """For every memory position of each row the time at which it begins, or its first frame counted from 0."""
         step = 2**self.reductions
         longest = -(-series.values.shape[1] // step)

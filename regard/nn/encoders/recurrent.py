@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from torch import nn
@@ -9,12 +10,20 @@ from torch import nn
 from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell
-from regard.nn.embedding import TokenVectors
-from regard.nn.encoders.layer import First, RecurrentLayer
-from regard.nn.encoders.text import TextEncoder, build_word_embedding, embedding_note, parents_lines
+from regard.nn.embedding import TokenVectors, check_dropout
+from regard.nn.encoders.encoder import positions_read, refuse_unread
+from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
+from regard.nn.encoders.text import (
+    TextEncoder,
+    build_word_embedding,
+    embedding_note,
+    parents_lines,
+    word_vector,
+)
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.parts import Count, Options, Size, register
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Count, Mistakes, Options, Plan, Size, register
 
 Values = Literal["states", "embeddings"]
 
@@ -68,26 +77,42 @@ class RecurrentEncoder(TextEncoder):
         )
 
     @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        refuse_unread(options, ["values"], plan, mistakes)
+        if options.layers == 1:
+            check_dropout(options, mistakes)
+        if options.residual and options.layers == 2 and not positions_read(plan, options):
+            mistakes.add(
+                "residual has no effect: of two layers it changes the positions alone, which no decoder reads.",
+                "residual",
+                fix="Leave residual out, or add layers.",
+            )
+        if options.residual and options.layers == 1:
+            mistakes.add(
+                "residual adds a layer's input to its output from the second layer on, and there is one.",
+                "residual",
+                fix="Add layers, or leave residual out.",
+            )
+
+    @classmethod
     def width(cls, options: Any) -> int | None:
         return int(options.size * (2 if options.bidirectional else 1))
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        first = "learned" if options.first == "learned" else "0"
-        layers = f"{options.layers} layers, " if options.layers > 1 else ""
-        residual = "residual, " if options.residual else ""
+        states = _several_layers(options) if options.layers > 1 else _one_layer(options)
         both = " in each direction" if options.bidirectional else ""
-        if options.bidirectional:
-            states = "h_j = [→h_j; ←h_j]   →h_j = {0}(→h_{{j−1}}, e(x_j))   ←h_j = {0}(←h_{{j+1}}, e(x_j))"
-            summary = "summary [→h_S; ←h_1]"
-        else:
-            states, summary = "h_j = {0}(h_{{j−1}}, e(x_j))", "summary h_S"
         return [
-            states.format(options.cell.type) + f"   h_0 {first}",
-            *options.cell.part.equations(options.cell, "h", "x"),
-            f"{layers}{residual}{options.size} units{both}, {embedding_note(options)}; {summary}",
+            *states,
+            f"— {options.size} units{both}, {embedding_note(options)}",
             *parents_lines(options),
         ]
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        written = super().symbols(options)
+        return written if options.values == "states" else replace(written, keys="κ_j")
 
     def __init__(
         self,
@@ -133,3 +158,49 @@ class RecurrentEncoder(TextEncoder):
         if self.values == "states":
             return Memory(packing.unpack(values), tokens.mask, summary)
         return Memory(packing.unpack(embedded), tokens.mask, summary, keys=packing.unpack(values))
+
+
+def _one_layer(options: Any) -> list[str]:
+    keys, both = options.values == "embeddings", options.bidirectional
+    memory = "κ" if keys else "h"
+    layer = LayerSymbols(options.cell, both, letter="h" if both else memory)
+    note, zeros = layer.first_states(options.first, options.size)
+    steps = layer.steps()
+    return [
+        "j = 1 … S" + (", d ∈ {→, ←}" if both else ""),
+        f"x_j = {word_vector(options)}",
+        steps[0] + note,
+        *steps[1:],
+        *zeros,
+        *([f"{memory}_j = [→h_j; ←h_j]"] if both else []),
+        *(["h_j = x_j     — what a look reads; κ_j: the keys"] if keys else []),
+        ("h = [→h_S; ←h_1]" if both else f"h = {memory}_S") + "     — the summary",
+        *layer.functions(),
+    ]
+
+
+def _several_layers(options: Any) -> list[str]:
+    keys, both, last = options.values == "embeddings", options.bidirectional, options.layers
+    # where a layer adds its input, its output is not the state it goes on with
+    apart = options.residual and not both
+    mark, letter = ("l→", "→h") if apart else ("l", "h")
+    layer = LayerSymbols(options.cell, both, inputs="h_{l−1,j}", at=("l",), letter=letter, mark=mark)
+    note, zeros = layer.first_states(options.first, options.size)
+    steps = layer.steps()
+    output = "[→h_{0}; ←h_{0}]" if both else "→h_{0}"
+    outputs = [f"h_lj = {output.format('lj')}"] if both else []
+    if options.residual:
+        outputs = [f"h_1j = {output.format('1j')}", f"h_lj = {output.format('lj')} + h_{{l−1,j}}"]
+    summary = f"[→h_{last}S; ←h_{{{last},1}}]" if both else f"{letter}_{last}S"
+    return [
+        f"j = 1 … S, l = 1 … {last}" + (", d ∈ {→, ←}" if both else ""),
+        f"h_0j = {word_vector(options)}",
+        steps[0] + note,
+        *steps[1:],
+        *zeros,
+        *outputs,
+        f"{'κ' if keys else 'h'}_j = h_{last}j",
+        *(["h_j = h_0j     — what a look reads; κ_j: the keys"] if keys else []),
+        f"h = {summary}     — the summary",
+        *layer.functions(),
+    ]

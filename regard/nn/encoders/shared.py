@@ -26,7 +26,7 @@ class SharedEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        return [f"read by the encoder of {options.of}, the same weights"]
+        return [f"j = 1 … S     — read as {options.of} is, by the same equations and weights"]
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -38,8 +38,8 @@ class SharedEncoder(Encoder):
                 fix=nearest(options.of, owners),
             )
             return
-        mine, theirs = (getattr(plan.inputs[one], "shared", None) for one in (name, options.of))
-        if hasattr(plan.inputs[name], "shared") and options.of != mine and name != theirs:
+        mine, theirs = (getattr(plan.inputs[one], "shared", None) or one for one in (name, options.of))
+        if hasattr(plan.inputs[name], "shared") and mine != theirs:
             mistakes.add(
                 f"one encoder reads {options.of} and {name}, whose vocabularies are two.",
                 "of",

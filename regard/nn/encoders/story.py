@@ -10,14 +10,16 @@ from torch import Tensor, nn
 
 from regard.data.batch import Sentences, Tokens
 from regard.errors import RegardError
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.encoders.bag import POSITION, BagEncoder
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
+from regard.nn.encoders.bag import BagEncoder, position_line
 from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.layer import LayerSymbols
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
-from regard.parts import Count, Dropout, Mistakes, Plan, register
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Count, Dropout, Mistakes, Plan, find, register
 
 WORD_GAIN = 3.0
 """A word in common then scores about 9 · l², enough for a softmax over some tens of sentences to choose by it."""
@@ -96,6 +98,7 @@ class StoryEncoder(Encoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_dropout(options, mistakes)
         if (options.tie == "adjacent") != (options.hops is not None):
             mistakes.add(
                 "hops and tie: adjacent belong together: a table for each hop is what adjacent means.",
@@ -123,20 +126,39 @@ class StoryEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        if options.sentence == "recurrent":
-            sentence = (
-                "a(x) = [→h_n; ←h_1] of a gru over the words e(x_j); c likewise, with weights of its own"
-            )
-        elif options.position:
-            sentence = f"a(x) = Σ_j l_j ⊙ e_A(x_j)   c(x) = Σ_j l_j ⊙ e_C(x_j)   {POSITION}"
-        else:
-            sentence = "a(x) = Σ_j e_A(x_j)   c(x) = Σ_j e_C(x_j)"
         noise = f", in training {options.time_noise:.0%} of the ages moved" if options.time_noise else ""
-        tied = f"; a_{{k+1}} = c_k, k = 1 … {options.hops}" if options.tie == "adjacent" else ""
-        return [
-            f"m_i = a(x_i) + T_A[S − i]   c_i = c(x_i) + T_C[S − i]   {sentence}",
-            f"{embedding_note(options)}, {options.ages} ages{noise}{tied}",
-        ]
+        hops, adjacent = options.hops or 1, options.tie == "adjacent"
+        tables = f"l = 1 … {hops + 1}" if adjacent else "l ∈ {A, C}"
+        age = f"T_l[min(S − j, {options.ages - 1})]"
+        recurrent = options.sentence == "recurrent"
+        both = ", d ∈ {→, ←}" if recurrent else ""
+        lines = [f"j = 1 … S, m = 1 … N_j, {tables}{both}     — w_jm: word m of sentence j"]
+        if recurrent:
+            lines += _read_sentences(options, age)
+        else:
+            weight = "λ_jm ⊙ " if options.position else ""
+            lines += [position_line("λ_jm", "m", "N_j")] if options.position else []
+            lines.append(f"a_lj = Σ_m {weight}E_l[w_jm] + {age}     — S − j: the age of sentence j")
+        read = (
+            [
+                "κ_lj = a_lj     — the keys of hop l",
+                "h_lj = a_{l+1,j}     — what hop l reads",
+                f"h = Σ_j a_{{{hops + 1},j}} / S     — the summary",
+            ]
+            if adjacent
+            else [
+                "κ_j = a_Aj     — the keys",
+                "h_j = a_Cj     — what a look reads",
+                "h = Σ_j h_j / S     — the summary",
+            ]
+        )
+        return [*lines, *read, f"— {embedding_note(options)}{noise}"]
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        if options.tie == "adjacent":
+            return MemorySymbols("h_kj", keys="κ_kj", embedding="E_1")
+        return MemorySymbols(keys="κ_j", embedding="E_A")
 
     def __init__(
         self,
@@ -186,3 +208,18 @@ class StoryEncoder(Encoder):
             pauses = torch.rand(mask.shape, device=mask.device) < self.time_noise
             ages = ages + pauses.flip(1).cumsum(1).flip(1)
         return ages.clamp(max=self.ages.shape[1] - 1)[mask]
+
+
+def _read_sentences(options: Any, age: str) -> list[str]:
+    """The sentences a_lj read word by word, by the cell of every table l."""
+    layer = LayerSymbols(
+        find("cell", "gru").Options(), inputs="E_l[w_jm]", letter="b", at=("l", "j"), index="m", mark="l"
+    )
+    return [
+        *layer.steps(),
+        "→b_lj0 = b_l→     — learned",
+        "←b_{l,j,N_j+1} = b_l←",
+        f"a_lj = [→b_{{l,j,N_j}}; ←b_lj1] + {age}     — S − j: the age of sentence j",
+        *layer.functions(),
+        f"— {options.embedding // 2} units in each direction",
+    ]

@@ -8,9 +8,10 @@ from pydantic import model_validator
 
 from regard import parts
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.encoders.encoder import Encoder, owner_of
+from regard.nn.encoders.encoder import Encoder, owner_of, refuse_unread
 from regard.nn.parents import Parents
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
+from regard.nn.symbols import MemorySymbols
 from regard.parts import Count, Dropout, Mistakes, Plan, Size
 
 
@@ -18,7 +19,9 @@ class CharactersOptions(parts.Settings):
     """Words read by their characters too, so that unknown ones differ: a vector beside the word's own."""
 
     type: Literal["convolutional", "recurrent"] = "convolutional"
+    """The largest of what a convolution sees of each place, or the last states of an LSTM from both ends."""
     size: Size = 64
+    """Features of the vector made from the characters."""
     embedding: Size = 32
     """Of a character."""
     width: Count = 3
@@ -54,9 +57,20 @@ class TextEncoder(Encoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if options.characters is not None:
             _check_characters(name, plan, mistakes)
+        refuse_unread(options, ["parents"], plan, mistakes)
         if options.parents is not None:
             readers = [other for other in plan.encoder if owner_of(plan, other) is options]
             Parents.check(options.parents, readers, plan, mistakes.at("parents"))
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        gain = cls.written_gain(options)
+        return MemorySymbols(gain=gain) if options.parents is None else MemorySymbols("g_j", gain=2 * gain)
+
+    @classmethod
+    def written_gain(cls, options: Any) -> int:
+        """The square of what the values before parents are to be multiplied with (`MemorySymbols`)."""
+        return 1
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
@@ -103,22 +117,27 @@ def build_word_embedding(options: Any, column: Any, *, read_files: bool) -> Embe
     return SpelledEmbedding(words, spelling, dropout=words.dropout.p)
 
 
+def word_vector(options: Any) -> str:
+    """The vector of the unit at position j, as it is written."""
+    return "E_x[w_j]" if options.characters is None else "[E_x[w_j]; χ_j]"
+
+
 def embedding_note(options: Any) -> str:
-    """What is read of each unit of a text, and what of it is dropped."""
+    """The sizes of what is read of each unit of a text, and what of it is dropped."""
     vectors = f" from {options.vectors}" if options.vectors else ""
+    dropout = f", dropout {options.dropout}" if options.dropout else ""
     characters = getattr(options, "characters", None)
     spelled = ""
     if characters is not None:
         way = (
-            f"convolution of width {characters.width}"
+            f"a convolution of width {characters.width}"
             if characters.type == "convolutional"
-            else "bidirectional LSTM"
+            else "a bidirectional LSTM"
         )
-        spelled = f" beside {characters.size} from its characters ({way})"
-    dropout = f", dropout {options.dropout}" if options.dropout else ""
-    return f"e(x_j) of {options.embedding}{vectors}{spelled}{dropout}"
+        spelled = f", χ_j of {characters.size} from the characters by {way}"
+    return f"vectors of {options.embedding}{vectors}{spelled}{dropout}"
 
 
-def parents_lines(options: Any) -> list[str]:
-    """What the soft parents of a memory are; nothing where it has none."""
-    return [] if options.parents is None else Parents.board(options.parents)
+def parents_lines(options: Any, gain: int = 1) -> list[str]:
+    """What the soft parents of a memory are; nothing where it has none. gain: see `MemorySymbols`."""
+    return [] if options.parents is None else Parents.board(options.parents, gain)

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.data.perceived import Films
-from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
-from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.symbols import MemorySymbols, primed
 from regard.parts import Dropout, Mistakes, Options, Plan, Size, one_of, register
 
 Values = Literal["states", "frames"]
+DOT = "\u0307"
+"""Above the symbols of the network that sees changes."""
 
 
 @register("encoder", "video")
@@ -56,6 +60,13 @@ class VideoEncoder(Encoder):
 
         moved = {"frame": "network: {type: vgg, …}"}
 
+        @field_validator("cell", mode="before")
+        @classmethod
+        def _null(cls, value: Any) -> Any:
+            if value == "none":
+                raise ValueError("'none' is not a known cell. Without a cell write  cell: null")
+            return value
+
     reads = ("video",)
 
     @classmethod
@@ -78,6 +89,7 @@ class VideoEncoder(Encoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         options.network.part.check(options.network, plan.inputs[name].sides, mistakes.at("network"))
+        refuse_unread(options, ["values"], plan, mistakes)
         for option in ("size", "bidirectional", "values"):
             if options.cell is None and option in options.model_fields_set:
                 mistakes.add(
@@ -94,28 +106,58 @@ class VideoEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        network, _ = options.network.part.board(options.network)
-        lines = [
-            "v_t = [f(x_t); g(x_t − x_{t−1}, x_{t+1} − x_t)]   f, g: convolutional networks of the frame and its motion"
-            if options.motion == "local"
-            else "v_t = f(x_t)   f: a convolutional network",
-            network,
+        both = options.bidirectional and options.cell is not None
+        dropout = [f"— dropout {options.dropout}"] if options.dropout else []
+        return [
+            "j = 1 … S, ζ = 1 … K"
+            + (", d ∈ {→, ←}" if both else "")
+            + "     — S frames, K places of a frame",
+            *cls._seen_lines(options),
+            *cls._state_lines(options),
+            *dropout,
         ]
-        if options.cell is None:
-            return [*lines, "h_t = v_t; summary mean of h"]
-        both = options.bidirectional
-        states = "h_t = {0}(h_{{t−1}}, v_t)"
-        if both:
-            states = "h_t = [→h_t; ←h_t]   →h_t = {0}(→h_{{t−1}}, v_t)   ←h_t = {0}(←h_{{t+1}}, v_t)"
-        read = "" if options.values == "states" else "; a look reads v_t, with h_t as its key"
+
+    @classmethod
+    def _seen_lines(cls, options: Any) -> list[str]:
+        """From the pixels to what is seen of a frame, v_j."""
+        network, local = options.network.part, options.motion == "local"
+        seen = network.board(options.network, "x_j", "j", "f_j" if local else "v_j")
+        lines = [network.pixel_line(options.network, "j"), *seen]
+        if not local:
+            return lines
+        shared = ("ẋ_j", "j", "l", "ζ", "K", "norm", "squash")
+        motion = primed(network.board(options.network, "ẋ_j", "j", "f_j"), 1, shared, sign=DOT)
         return [
             *lines,
-            states.format(options.cell.type) + "   h_0 learned",
-            *options.cell.part.equations(options.cell, "h", "v"),
-            f"{options.size or 128} units"
-            + (" in each direction; summary [→h_T; ←h_1]" if both else "; summary h_T")
-            + read,
+            "ẋ_j = [x_j − x_{j−1}; x_{j+1} − x_j]     — how the frame changes, seen by a network of its own",
+            "x_0 = x_1     — what has no neighbor does not change",
+            "x_{S+1} = x_S",
+            *(line for line in motion if line not in lines),
+            f"v_j = [f_j; f{DOT}_j]",
         ]
+
+    @classmethod
+    def _state_lines(cls, options: Any) -> list[str]:
+        if options.cell is None:
+            return ["h_j = v_j", "h = Σ_j h_j / S     — the summary"]
+        both, keys = options.bidirectional, options.values == "frames"
+        memory = "κ" if keys else "h"
+        layer = LayerSymbols(options.cell, both, inputs="v_j", letter="h" if both else memory)
+        steps, (note, _) = layer.steps(), layer.first_states("learned", options.size or 128)
+        return [
+            steps[0] + note,
+            *steps[1:],
+            *([f"{memory}_j = [→h_j; ←h_j]"] if both else []),
+            *(["h_j = v_j     — what a look reads; κ_j: the keys"] if keys else []),
+            ("h = [→h_S; ←h_1]" if both else f"h = {memory}_S") + "     — the summary",
+            *layer.functions(),
+            f"— {options.size or 128} units" + (" in each direction" if both else ""),
+        ]
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        keys = options.cell is not None and options.values == "frames"
+        return MemorySymbols(keys="κ_j" if keys else "")
 
     mean: Tensor
     std: Tensor
@@ -161,7 +203,7 @@ class VideoEncoder(Encoder):
             return Memory(packing.unpack(states), mask, summary, layout="frames")
         return Memory(packing.unpack(seen), mask, summary, keys=packing.unpack(states), layout="frames")
 
-    def positions(self, films: Films) -> list[list[str]]:
+    def position_names(self, films: Films) -> list[list[str]]:
         """The names of the frames of each row, counted from 1."""
         return [[f"frame {place}" for place in range(1, count + 1)] for count in films.lengths.tolist()]
 

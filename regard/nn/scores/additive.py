@@ -30,8 +30,8 @@ class Additive(AttentionScore):
         self.vector = nn.Parameter(torch.empty(self.size).uniform_(-1, 1) / math.sqrt(self.size))
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
-        return f"v·tanh(U {query} + W {key})"
+    def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
+        return f"v_{mark}·tanh(U_{mark} {query} + W_{mark} {key})"
 
     def keys(self, keys: Tensor) -> Tensor:
         projected: Tensor = self.key(keys)

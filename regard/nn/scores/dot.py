@@ -28,7 +28,7 @@ class Dot(AttentionScore):
             )
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
+    def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
         return f"{query}·{key}"
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:

@@ -19,8 +19,8 @@ class General(AttentionScore):
         self.key = nn.Linear(key_size, query_size, bias=False)
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
-        return f"{query}·W {key}"
+    def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
+        return f"{query}·W_{mark} {key}"
 
     def keys(self, keys: Tensor) -> Tensor:
         projected: Tensor = self.key(keys)

@@ -22,8 +22,8 @@ class Linear(AttentionScore):
         self.vector = nn.Parameter(torch.empty(query_size + key_size).uniform_(-bound, bound))
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
-        return f"w·[{query}; {key}]"
+    def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
+        return f"w_{mark}·[{query}; {key}]"
 
     def keys(self, keys: Tensor) -> Tensor:
         return keys @ self.vector[self.query_size :, None]  # (B, S, 1)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.scores.additive import Additive
+from regard.nn.symbols import LookSymbols
 from regard.parts import Count, register
 
 
@@ -42,8 +43,16 @@ class Location(Additive):
         self.place = nn.Linear(filters, self.size, bias=False)
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
-        return f"v·tanh(U {query} + W {key} + V f_tj)   f_t = F * α_{{t−1}}"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        mark, j, t, reach = look.mark, look.index, look.step, options.reach
+        near, letter, ι = look.sub("f", t, j), look.letters[1] + look.prime, f"ι{look.prime}"
+        there = f"1 ≤ {j} + {ι} ≤ {look.memory.length}"
+        return [
+            f"{ι} = −{reach} … {reach}",
+            f"{near} = Σ_{{{ι}: {there}}} {letter}_{{{t}−1,{j}+{ι}}} F_{mark}{ι}     — where the step before looked",
+            f"{look.energy} = v_{mark}·tanh(U_{mark} {look.query} + W_{mark} {look.key} + V_{mark} {near})",
+            f"{letter}_0{j} = [{j} = 1]",
+        ]
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         if previous is None:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from regard.nn.scores.dot import Dot
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -18,5 +19,10 @@ class ScaledDot(Dot):
         self.scale = 1 / math.sqrt(key_size)
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
-        return f"{query}·{key} / √D"
+    def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
+        return f"{query}·{key} / √D_{mark}"
+
+    @classmethod
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        (line,) = super().equations(options, look)
+        return [f"{line}     — D_{look.mark} features"]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 
 AnyScore = Annotated[Any, one_of("score")]
@@ -39,9 +40,14 @@ class AttentionScore(nn.Module):
         return cls(query_size, key_size, **dict(options))
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
-        """What is computed, of a query and a key that are written so."""
+    def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
+        """What is computed, of a query and a key that are written so; its weights have the mark below them."""
         raise NotImplementedError
+
+    @classmethod
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        """The line of the energies; a score that needs more than query and key writes more."""
+        return [f"{look.energy} = {cls.equation(options, look.query, look.key, look.mark)}"]
 
     def keys(self, keys: Tensor) -> Tensor:
         """What is computed once per sequence: (B, S, D) → (B, S, A)."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.nn.fused.reach import within_reach
+from regard.kernels.availability import within_reach
 
 
 def normalisers(logits: Tensor) -> Tensor:
     """log Σ exp of the logits (B, K, V) → (B, K)."""
     if within_reach(logits):
-        from regard.nn.fused import best
+        from regard.kernels.cpu import best
 
         return best.normalisers(logits)
     return logits.logsumexp(-1)
@@ -20,7 +20,7 @@ def normalisers(logits: Tensor) -> Tensor:
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
     if within_reach(logits):
-        from regard.nn.fused import best
+        from regard.kernels.cpu import best
 
         return best.top(logits, count)
     found = logits.topk(count, -1)

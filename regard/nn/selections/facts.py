@@ -14,6 +14,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.nn.selections.selection import NOTHING, Given, Selection
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 from regard.structures import LinearChain
 
@@ -29,8 +30,14 @@ class Facts(Selection):
     needs = frozenset({"transitions"})
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "α_kj = p(z_k = j)   p(z_1 … z_K) ∝ exp(Σ_k e_k[z_k] + Σ_k θ_k[z_k, z_{k+1}])"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        k, length = look.step, look.memory.length
+        energy, follows = f"{look.letters[0]}_{{{k},z_{k}}}", f"θ_{k}(z_{k}, z_{{{k}+1}})"
+        return [
+            f"z ∈ {{1 … {length}}}^{look.count}     — z_{k}: the position that look {k} chooses",
+            f"ψ(z) = Σ_{k} {energy} + Σ_{{{k}<{look.count}}} {follows}",
+            f"{look.weight} = Σ_{{z: z_{k} = {look.index}}} exp(ψ(z)) / Σ_z exp(ψ(z))     — by forward-backward",
+        ]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         if given.transitions is None:

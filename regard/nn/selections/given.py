@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.nn.selections.selection import NOTHING, Given, Selection, by_query
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -21,8 +22,10 @@ class GivenHeads(Selection):
     unguided = "the heads are given already"
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "p(r → j) = 1 for the head that the data give, else 0"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        head = look.sub("τ", look.step)
+        given = f"{head}: the head of {look.step} in the tree that comes with the data"
+        return [f"{look.weight} = [{look.index} = {head}]     — {given}"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         if given.heads is None:

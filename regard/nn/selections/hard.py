@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError
 from regard.nn.packing import Packing
 from regard.nn.selections.softmax import Softmax
+from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative, register
 
 Read = Literal["mode", "expectation"]
@@ -87,18 +88,30 @@ class Hard(Softmax):
         return cls(read=options.read, drawing=drawing)
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "α_t = softmax(e_t)   z_t ~ α_t"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        lines = super().equations(options, look)
+        if options.read == "mode":
+            chosen = f"{look.sub('z', look.step)} = argmax_{look.index}({look.weight})"
+            lines.append(f"{chosen}     — in training drawn from {look.weights}")
+        return lines
 
     @classmethod
-    def read_equation(cls, options: Any) -> str:
-        return f"c_t = h_z, written with the {options.read}"
+    def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        if options.read == "expectation":
+            return super().read_equations(options, look)
+        letter = look.memory.values.removesuffix(f"_{look.index}")
+        return [f"{look.context} = {letter}_{{{look.sub('z', look.step)}}}"]
 
     @classmethod
-    def loss_terms(cls, options: Any, *, lasting: bool) -> str:
-        behind = "…" if lasting else ""
-        draws = f"   + {options.reward:g} · Σ_t (−log p(y_t{behind} | z) − b) log α_tz"
-        return f"{draws}   − {options.entropy:g} · Σ_t H(α_t)"
+    def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:
+        t, chosen = look.step, look.sub("z", look.step)
+        words = f"the words from {t} on cost" if lasting else f"word {t} costs"
+        drawn = f"{look.letters[1]}{look.prime}_{{{t},{chosen}}}"
+        return [
+            f"— in training + {options.reward:g} Σ_{t} (C_{t} − b) log({drawn}) where {chosen} is drawn, "
+            f"C_{t} − b: what {words}, beyond the average",
+            f"— in training − {options.entropy:g} Σ_{t} H({look.weights}), H the entropy",
+        ]
 
     @classmethod
     def algorithm(cls, options: Any) -> list[str]:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.selections.selection import NOTHING, Given, Selection, masked_softmax
+from regard.nn.symbols import LookSymbols
 from regard.parts import Count, register
 
 Center = Literal["predicted", "monotonic"]
@@ -54,11 +55,20 @@ class Local(Selection):
         return cls(query_size, window=options.window, center=options.center)
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        near = f"α_t = softmax(e_t) within {options.window} of p_t"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        j, center, mark, D = look.index, look.sub("p", look.step), look.mark, options.window
+        near = f"softmax_{{{j}: |{j} − {center}| ≤ {D}}}({look.energy})"
         if options.center == "monotonic":
-            return f"{near}, p_t = t"
-        return f"{near}, p_t = S·σ(v·tanh(W {query})), times exp(−(j − p_t)² / 2(D/2)²), D = {options.window}"
+            return [
+                f"{center} = min({look.step}, {look.memory.length})",
+                f"{look.weights} = {near}",
+            ]
+        inside = look.sub("β", look.step)
+        return [
+            f"{center} = 1 + {look.memory.length} σ(r_{mark}·tanh(C_{mark} {look.query}))",
+            f"{inside} = {near}",
+            f"{look.weight} = {look.sub('β', look.step, j)} exp(−2 (({j} − {center}) / {D})²)",
+        ]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         lengths = mask.sum(-1)[:, None, None]

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.nn.selections.selection import NOTHING, Given, Selection, by_query, rows_at
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -21,8 +22,8 @@ class Oracle(Selection):
     unguided = "the oracle is the truth already"
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "α_t = the true alignment"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        return [f"— {look.weight}: the true alignment"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         if given.truth is None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.nn.selections.selection import NOTHING, Given, Selection
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 from regard.structures import ProjectiveTree, SpanningTree
 
@@ -25,8 +26,8 @@ class Projective(Selection):
     trees: type[ProjectiveTree] | type[SpanningTree] = ProjectiveTree
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "p(r → j) = E[head(j) = r], p(tree) ∝ exp Σ_j s_head(j),j over projective trees (Eisner)"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        return tree_equations("projective", "by Eisner's algorithm", look)
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         lengths = mask.sum(-1) - 1  # the root symbol is no word
@@ -35,6 +36,16 @@ class Projective(Selection):
     def best_heads(self, scores: Tensor, weights: Tensor, lengths: Tensor) -> Tensor:
         tree = self.trees(by_head(scores.detach()), lengths=lengths)
         return tree.heads(tree.mode)
+
+
+def tree_equations(trees: str, how: str, look: LookSymbols) -> list[str]:
+    """The marginals of all trees of a kind: `step` counts the words, `index` their heads, 0 being the root symbol."""
+    word, head, energy = look.step, look.index, look.letters[0]
+    return [
+        f"τ ∈ {trees}({look.memory.length})     — every such tree with one root; τ_{word}: the head of {word}",
+        f"φ(τ) = Σ_{word} {energy}_{{{word},τ_{word}}}",
+        f"{look.weight} = Σ_{{τ: τ_{word} = {head}}} exp(φ(τ)) / Σ_τ exp(φ(τ))     — {how}",
+    ]
 
 
 def by_head(scores: Tensor) -> Tensor:

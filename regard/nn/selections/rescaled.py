@@ -10,6 +10,7 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.nn.selections.rescaling import rescale
 from regard.nn.selections.selection import Selection
+from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative
 
 
@@ -34,9 +35,11 @@ class Rescaled(Selection):
         self.normalize = normalize
 
     @classmethod
-    def read_equation(cls, options: Any) -> str:
-        read = super().read_equation(options)
-        return f"{read} / γ_t, γ_t = Σ_j α_tj / {options.normalize:g}" if options.normalize else read
+    def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        read, total = super().read_equations(options, look), look.sub("γ", look.step)
+        if not options.normalize:
+            return read
+        return [f"{read[0]} / {total}", f"{total} = Σ_{look.index} {look.weight} / {options.normalize:g}"]
 
     def reading(self, weights: Tensor) -> Tensor:
         return rescale(weights, self.normalize) if self.normalize else weights

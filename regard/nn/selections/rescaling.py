@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.structures.kernels.batching import once
+from regard.kernels.batching import once
 
 SMALLEST = 1e-20
 """A sum below it counts as nothing: its inverse, and that times a gradient, are finite in single precision."""

@@ -14,11 +14,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard import kernels
 from regard.errors import RegardError
+from regard.nn.precision import at_least_single
 from regard.nn.selections.rescaled import Rescaled
-from regard.nn.selections.selection import NOTHING, Given
+from regard.nn.selections.selection import NOTHING, Given, by_query
+from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative, register
-from regard.structures import Segmentation, kernels
+from regard.structures import Segmentation
 from regard.trace import Segments, Trace
 
 
@@ -46,24 +49,33 @@ class Segmental(Rescaled):
         self.transitions = nn.Parameter(torch.zeros(2, 2))
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "p(z_t) ∝ exp(Σ_j e_tj z_tj + Σ_j b[z_tj, z_t,j+1]), z_tj ∈ {0, 1}   α_tj = p(z_tj = 1)"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        j, length, score = look.index, look.memory.length, look.sub("ψ", look.step)
+        z = f"z{look.prime}"
+        pairs = f"Σ_{{{j}<{length}}} b_{look.mark}[{z}_{j}, {z}_{{{j}+1}}]"
+        inside = f"Σ_{{{z}: {z}_{j} = 1}} exp({score}({z}))"
+        return [
+            f"{z} ∈ {{0, 1}}^{length}     — {z}_{j}: whether position {j} is inside a segment",
+            f"{score}({z}) = Σ_{j} {look.energy} {z}_{j} + {pairs}",
+            f"{look.weight} = {inside} / Σ_{z} exp({score}({z}))     — by forward-backward",
+        ]
 
     @classmethod
-    def loss_terms(cls, options: Any, *, lasting: bool) -> str:
-        return f"   + {options.decay:g} · ‖b‖²" if options.decay else ""
+    def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:
+        squares = " + ".join(f"b_{look.mark}[{one}, {other}]²" for one in (0, 1) for other in (0, 1))
+        penalty = f"penalty{look.prime} = {options.decay:g} ({squares})     — added at every update"
+        return [penalty] if options.decay else []
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         B, T, S = scores.shape
-        scores = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+        scores = at_least_single(scores)
         if S < 2 or not kernels.available("segments", scores):
             return self.structure(scores, mask).marginals
-        inside = torch.where(mask.unsqueeze(1), scores, -torch.inf)  # (B, T, S)
-        extents = _extents(mask)
+        inside = torch.where(by_query(mask), scores, -torch.inf)  # (B, T, S)
         return kernels.segment_marginals(
             inside.reshape(B * T, S),
             self.transitions.to(scores.dtype).expand(B * T, 2, 2),
-            extents if T == 1 else extents.repeat_interleave(T),
+            _extents(mask).expand(B, T).reshape(B * T),
         ).view(B, T, S)
 
     def structure(self, scores: Tensor, mask: Tensor) -> Segmentation:
@@ -71,8 +83,8 @@ class Segmental(Rescaled):
         return Segmentation(
             scores,
             self.transitions.to(scores.dtype),
-            lengths=_extents(mask).unsqueeze(1).expand(scores.shape[:2]),
-            mask=mask.unsqueeze(1),
+            lengths=_extents(mask).expand(scores.shape[:2]),
+            mask=by_query(mask),
         )
 
     def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> Segments:
@@ -90,5 +102,5 @@ class Segmental(Rescaled):
 
 
 def _extents(mask: Tensor) -> Tensor:
-    """(B,) one more than the last position that exists: places missing before it are outside every segment."""
-    return (mask * torch.arange(1, mask.shape[1] + 1, device=mask.device)).amax(1)
+    """(B, 1 or T) one more than the last position that exists: places missing before it are outside every segment."""
+    return (by_query(mask) * torch.arange(1, mask.shape[-1] + 1, device=mask.device)).amax(-1)

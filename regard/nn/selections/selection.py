@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 from regard.trace import Trace, TracedStructure
 
@@ -49,7 +50,7 @@ NOTHING = Given()
 class Selection(nn.Module):
     """scores (B, T, S), mask (B, S) or (B, T, S) → weights (B, T, S), zero where the mask is False and never NaN.
 
-    A new selection derives from this class and writes `forward` and `equation`. What it declares is read by the spec,
+    A new selection derives from this class and writes `forward` and `equations`. What it declares is read by the spec,
     which refuses a decoder that cannot give it what it needs:
 
     joint    over what it is one choice: nothing (each position by itself), the positions of one query, or the queries
@@ -75,19 +76,22 @@ class Selection(nn.Module):
         return cls(**dict(options))
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        """What is computed of the scores e_t."""
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        """The weights, from the energies."""
         raise NotImplementedError
 
     @classmethod
-    def read_equation(cls, options: Any) -> str:
-        """What is read with the weights α_t."""
-        return "c_t = Σ_j α_tj h_j"
+    def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        """What is read with the weights."""
+        return [f"{look.context} = Σ_{look.index} {look.weight} {look.memory.values}"]
 
     @classmethod
-    def loss_terms(cls, options: Any, *, lasting: bool) -> str:
-        """What the selection adds to a loss, as it is written behind the likelihood; nothing for most."""
-        return ""
+    def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:
+        """What the selection adds to a loss, as lines below it; none for most.
+
+        lasting   whether what is read enters the recurrence
+        """
+        return []
 
     @classmethod
     def algorithm(cls, options: Any) -> list[str]:

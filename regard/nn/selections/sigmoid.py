@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -20,8 +21,8 @@ class Sigmoid(Rescaled):
     unguided = "independent weights satisfy it by looking everywhere"
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "α_tj = σ(e_tj)"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        return [f"{look.weight} = {look.only}σ({look.energy})"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         return torch.sigmoid(scores) * by_query(mask)

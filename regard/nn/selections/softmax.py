@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.nn.selections.selection import NOTHING, Given, Selection, by_query, masked_softmax
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -15,8 +16,8 @@ class Softmax(Selection):
     """exp e_s / Σ exp e_s' over the positions that exist."""
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "α_t = softmax(e_t)"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        return [f"{look.weights} = softmax_{look.below}({look.energy})"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         return masked_softmax(scores, by_query(mask))

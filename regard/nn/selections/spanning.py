@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.nn.selections.projective import Projective
+from regard.nn.selections.projective import Projective, tree_equations
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 from regard.structures import SpanningTree
 
@@ -16,5 +17,5 @@ class Spanning(Projective):
     trees = SpanningTree
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "p(r → j) = E[head(j) = r], p(tree) ∝ exp Σ_j s_head(j),j over all trees (matrix-tree)"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        return tree_equations("spanning", "by the matrix-tree theorem", look)

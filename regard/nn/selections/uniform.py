@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.nn.selections.selection import NOTHING, Given, Selection, by_query
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -19,8 +20,9 @@ class Uniform(Selection):
     unguided = "a uniform selection has nothing to learn"
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return "α_tj = 1/S"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        share = f"{look.only}/ {look.memory.length}" if look.where else f"1 / {look.memory.length}"
+        return [f"{look.weight} = {share}"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         mask = by_query(mask)

@@ -62,7 +62,9 @@ class FilmsWorld(World):
     train: RowCount = 4_000
     """Number of films."""
     dev: RowCount = 300
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     events: int = 2
     """Most shots of a film; films with one, two, … are equally many."""
     others: int = 0

@@ -29,7 +29,9 @@ class FormulasWorld(World):
     train: RowCount = 10_000
     """Number of rows; no formula occurs twice, in one split or in two."""
     dev: RowCount = 300
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     height: int = 32
     """Height of the image, in pixels; a formula that does not fit is drawn anew."""
     width: int = 128

@@ -1,7 +1,7 @@
 """English sentences with their tags and dependency trees, ambiguous in the way English is."""
 
 from regard.worlds.grammar.grammar import Grammar
-from regard.worlds.grammar.sentence import Node, Sentence
+from regard.worlds.grammar.sentence import Node, ParsedSentence
 from regard.worlds.grammar.world import GrammarWorld
 
-__all__ = ["Grammar", "GrammarWorld", "Node", "Sentence"]
+__all__ = ["Grammar", "GrammarWorld", "Node", "ParsedSentence"]

@@ -23,9 +23,9 @@ from regard.worlds.grammar.lexicon import (
     SUBJECTS,
     SUBORDINATORS,
     VERBS,
-    Verb,
+    EnglishVerb,
 )
-from regard.worlds.grammar.sentence import Node, Sentence
+from regard.worlds.grammar.sentence import Node, ParsedSentence
 from regard.worlds.grammar.verbs import be, inflect
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Grammar:
         self.generator = seed if isinstance(seed, Random) else Random(seed)
         self.crossing = crossing
 
-    def sentence(self) -> Sentence:
+    def sentence(self) -> ParsedSentence:
         root = self.clause(depth=0)
         if self.crossing and self.chance(self.crossing):
             self._extrapose(root)
@@ -207,7 +207,7 @@ class Grammar:
         root.before[:0] = [subject, Node(be(subject, past=self.chance(0.4)), "AUX", "cop")]
         return root
 
-    def _complete(self, root: Node, verb: Verb, depth: int, *, passive: bool) -> None:
+    def _complete(self, root: Node, verb: EnglishVerb, depth: int, *, passive: bool) -> None:
         """Objects and what else the frame asks for, then phrases and adverbs."""
         if passive:
             if self.chance(0.5):
@@ -237,7 +237,7 @@ class Grammar:
         self._complete(inner, verb, depth + 1, passive=False)
         return inner
 
-    def _add_objects(self, root: Node, verb: Verb, depth: int) -> None:
+    def _add_objects(self, root: Node, verb: EnglishVerb, depth: int) -> None:
         if verb.frame == "intransitive":
             if "motion" in verb.traits and self.chance(0.25):
                 root.after.append(Node(self.one_of(DIRECTIONS), "ADV", "advmod"))
@@ -261,7 +261,7 @@ class Grammar:
             preposition, kind = self.one_of((("in", "container"), ("on", "furniture")))
             self._add_phrase(root, preposition, self.noun_phrase((kind,), depth=depth), "obl")
 
-    def _object(self, verb: Verb, depth: int, *, bare: bool) -> Node:
+    def _object(self, verb: EnglishVerb, depth: int, *, bare: bool) -> Node:
         living = set(verb.objects) & {"person", "animal"}
         if living and verb.frame == "transitive" and self.chance(0.15):
             return Node(self.one_of(OBJECTS), "PRON", "obj")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Noun:
+class EnglishNoun:
     """kind: what it denotes; `looks` beside it for those that show something (a picture of, a book about)."""
 
     singular: str
@@ -19,7 +19,7 @@ class Noun:
 
 
 @dataclass(frozen=True)
-class Verb:
+class EnglishVerb:
     """frame: what it asks for; objects: kinds of noun it takes; traits: kinds of phrase it can be modified by."""
 
     base: str
@@ -42,12 +42,12 @@ def _plural(word: str) -> str:
     return word[:-1] + "ies" if word.endswith("y") and word[-2] not in "aeiou" else word + "s"
 
 
-def _nouns(kinds: str, entries: str) -> list[Noun]:
+def _nouns(kinds: str, entries: str) -> list[EnglishNoun]:
     """`mouse/mice`, or the singular alone where the plural is regular."""
     found = []
     for entry in entries.split():
         singular, _, plural = entry.partition("/")
-        found.append(Noun(singular, plural or _plural(singular), frozenset(kinds.split())))
+        found.append(EnglishNoun(singular, plural or _plural(singular), frozenset(kinds.split())))
     return found
 
 
@@ -56,7 +56,7 @@ _DOUBLED = frozenset(
 )
 
 
-def _verb(entry: str, frame: str, objects: str, traits: str) -> Verb:
+def _verb(entry: str, frame: str, objects: str, traits: str) -> EnglishVerb:
     """`base/past/participle+particle`; past and participle are written where they are not regular or not the same."""
     forms, _, particle = entry.partition("+")
     base, *irregular = forms.split("/")
@@ -64,7 +64,7 @@ def _verb(entry: str, frame: str, objects: str, traits: str) -> Verb:
     silent = base.endswith("e") and not base.endswith("ee")
     regular = base[:-1] + "ied" if _plural(base).endswith("ies") else (base + "d" if silent else stem + "ed")
     past, participle = (*irregular, *irregular[-1:], regular, regular)[:2]
-    return Verb(
+    return EnglishVerb(
         base,
         _plural(base),
         past,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ParsedSentence:
     """Words with their tags and their tree.
 
     heads[i] is the number of the word that word i hangs from, counted from 1, and 0 for the root; relations[i]
@@ -52,7 +52,7 @@ class Node:
         """The words still open on the right, nearest first: the last dependent's, then this one."""
         return [*(self.after[-1].right_edge() if self.after else []), self]
 
-    def sentence(self) -> Sentence:
+    def sentence(self) -> ParsedSentence:
         """The words in order; a `late` phrase comes last, before the final punctuation, and its arc may cross."""
         placed, late = _walk(self)
         end = len(placed) - 1 if placed[-1].tag == "PUNCT" else len(placed)
@@ -66,7 +66,7 @@ class Node:
             for node in placed
             for child in (*node.before, *node.after, *node.late)
         }
-        return Sentence(
+        return ParsedSentence(
             tuple(node.word for node in placed),
             tuple(node.tag for node in placed),
             tuple(head.get(id(node), 0) for node in placed),

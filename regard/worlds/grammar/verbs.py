@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from random import Random
 
-from regard.worlds.grammar.lexicon import EARLY_ADVERBS, Verb
+from regard.worlds.grammar.lexicon import EARLY_ADVERBS, EnglishVerb
 from regard.worlds.grammar.sentence import Node
 
 TENSES = {"past": 38, "present": 24, "progressive": 10, "perfect": 8, "modal": 12, "negative": 8}
 MODALS = ("will", "can", "must", "may")
 
 
-def inflect(verb: Verb, subject: Node, generator: Random, *, passive: bool = False) -> Node:
+def inflect(verb: EnglishVerb, subject: Node, generator: Random, *, passive: bool = False) -> Node:
     """The verb with subject and auxiliaries before it: "the dog has chased", "they do not sleep", "it was seen"."""
     tense = generator.choices(list(TENSES), list(TENSES.values()))[0]
     auxiliaries: list[Node]

@@ -24,7 +24,9 @@ class GrammarWorld(World):
     train: RowCount = 5_000
     """Number of sentences; none occurs twice, in one split or in two."""
     dev: RowCount = 500
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     max_words: int = 25
     """Longest sentence, counting the full stop."""
     crossing: float = 0.0

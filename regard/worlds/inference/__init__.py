@@ -1,7 +1,7 @@
 """Pairs of sentences of which one follows from the other, contradicts it, or neither."""
 
-from regard.worlds.inference.meaning import Event, Meaning, Thing, relation
+from regard.worlds.inference.meaning import Entity, Meaning, Situation, relation
 from regard.worlds.inference.wording import say
 from regard.worlds.inference.world import InferenceWorld
 
-__all__ = ["Event", "InferenceWorld", "Meaning", "Thing", "relation", "say"]
+__all__ = ["Entity", "InferenceWorld", "Meaning", "Situation", "relation", "say"]

@@ -11,15 +11,15 @@ from dataclasses import replace
 from random import Random
 
 from regard.worlds.inference.lexicon import MANNERS, OPPOSITE
-from regard.worlds.inference.meaning import Event, Meaning, Thing, things
+from regard.worlds.inference.meaning import Entity, Meaning, Situation, things
 
 HYPERNYM = 0.12
 
 
-def on_things(meaning: Meaning, change: Callable[[Thing], Thing]) -> Meaning:
+def on_things(meaning: Meaning, change: Callable[[Entity], Entity]) -> Meaning:
     """The meaning with every thing changed, clothes included."""
 
-    def changed(thing: Thing | None) -> Thing | None:
+    def changed(thing: Entity | None) -> Entity | None:
         if thing is None:
             return None
         found = change(thing)
@@ -47,7 +47,7 @@ class Edits:
         if len(meaning) > 1 and chance(0.3):
             meaning = (self.generator.choice(meaning),)
 
-        def smaller(thing: Thing) -> Thing:
+        def smaller(thing: Entity) -> Entity:
             traits = [trait for trait in thing.traits if chance(0.65)]
             self.generator.shuffle(traits)
             owner = "" if chance(0.3) else thing.owner
@@ -57,7 +57,7 @@ class Edits:
 
         return tuple(self._shrink_event(event) for event in on_things(meaning, smaller))
 
-    def _shrink_event(self, event: Event) -> Event:
+    def _shrink_event(self, event: Situation) -> Situation:
         chance = self._chance
         if event.never:
             # What never happened did not happen quickly either.
@@ -77,7 +77,7 @@ class Edits:
         """Some nouns become the word for their kind, where the premise has one thing of that kind only."""
         kinds = [thing.kind for thing in things(premise)]
 
-        def wider(thing: Thing) -> Thing:
+        def wider(thing: Entity) -> Entity:
             alone = kinds.count(thing.kind) == 1
             return replace(thing, shown=thing.kind) if alone and self._chance(HYPERNYM) else thing
 
@@ -99,7 +99,7 @@ class Edits:
         """Something hangs elsewhere."""
         return self.generator.choice(self.moves)(meaning)
 
-    def _two(self, meaning: Meaning, fits: Callable[[Thing, Thing], bool]) -> tuple[Thing, Thing] | None:
+    def _two(self, meaning: Meaning, fits: Callable[[Entity, Entity], bool]) -> tuple[Entity, Entity] | None:
         """Two things of which the first may give to the second."""
         known = [thing for thing in things(meaning) if thing.kind != "place"]
         pairs = [
@@ -115,7 +115,7 @@ class Edits:
         given = self.generator.choice(giver.traits)
         back = self.generator.choice(taker.traits) if taker.traits and self._chance(0.5) else ""
 
-        def moved(thing: Thing) -> Thing:
+        def moved(thing: Entity) -> Entity:
             lost, won = (given, back) if thing.noun == giver.noun else (back, given)
             if thing.noun not in (giver.noun, taker.noun):
                 return thing
@@ -198,5 +198,5 @@ class Edits:
         return self.generator.random() < share
 
 
-def _frame(event: Event) -> tuple[bool, bool]:
+def _frame(event: Situation) -> tuple[bool, bool]:
     return event.patient is None, event.patient is not None and event.patient.kind == "object"

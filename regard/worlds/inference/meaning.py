@@ -20,13 +20,13 @@ from regard.worlds.inference.lexicon import KIND_OF, OPPOSITE
 
 
 @dataclass(frozen=True)
-class Thing:
+class Entity:
     """A person, an animal or an object; `shown` is the word for it where that is not its noun."""
 
     noun: str
     owner: str = ""
     traits: tuple[str, ...] = ()
-    wears: Thing | None = None
+    wears: Entity | None = None
     shown: str = ""
 
     @property
@@ -35,24 +35,24 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Event:
+class Situation:
     """agent or patient may be left out; `passive` and `early` (the manner before the verb) are wording alone."""
 
     verb: str
-    agent: Thing | None
-    patient: Thing | None = None
+    agent: Entity | None
+    patient: Entity | None = None
     manner: str = ""
-    place: Thing | None = None
+    place: Entity | None = None
     never: bool = False
     passive: bool = False
     early: bool = False
 
 
-Meaning = tuple[Event, ...]
+Meaning = tuple[Situation, ...]
 """One or two events that both happened."""
 
 
-def things(meaning: Meaning) -> Iterator[Thing]:
+def things(meaning: Meaning) -> Iterator[Entity]:
     """Everything spoken of, clothes after those who wear them."""
     for event in meaning:
         for thing in (event.agent, event.patient, event.place):
@@ -86,14 +86,14 @@ def _qualities(meaning: Meaning) -> set[tuple[str, str, str]]:
     return found
 
 
-def _follows(event: Event, given: Event) -> bool:
+def _follows(event: Situation, given: Situation) -> bool:
     """Whether an event (or that it never was) follows from a given one."""
     if event.never != given.never:
         return False
     return _covers(given, event) if event.never else _covers(event, given)
 
 
-def _exclude(event: Event, given: Event) -> bool:
+def _exclude(event: Situation, given: Situation) -> bool:
     """Whether no situation has both."""
     if event.never != given.never:
         return _covers(event, given) if event.never else _covers(given, event)
@@ -103,7 +103,7 @@ def _exclude(event: Event, given: Event) -> bool:
     return any(mine is not None and _noun(mine) == _noun(theirs) for mine, theirs in pairs)
 
 
-def _covers(wide: Event, narrow: Event) -> bool:
+def _covers(wide: Situation, narrow: Situation) -> bool:
     """Whether every event that is as `narrow` says is also as `wide` says."""
     return (
         wide.verb == narrow.verb
@@ -114,5 +114,5 @@ def _covers(wide: Event, narrow: Event) -> bool:
     )
 
 
-def _noun(thing: Thing | None) -> str:
+def _noun(thing: Entity | None) -> str:
     return "" if thing is None else thing.noun

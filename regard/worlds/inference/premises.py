@@ -18,7 +18,7 @@ from regard.worlds.inference.lexicon import (
     THINGS,
     TRAITS,
 )
-from regard.worlds.inference.meaning import Event, Meaning, Thing
+from regard.worlds.inference.meaning import Entity, Meaning, Situation
 
 FRAMES = {"living": 4, "thing": 3, "alone": 2}
 NEVER, PASSIVE, MANNER, PLACE, WEARS, OWNED = 0.12, 0.3, 0.3, 0.15, 0.15, 0.6
@@ -38,7 +38,7 @@ class Premises:
         first = self._event()
         return (first, self._event()) if self._chance(self.joined) else (first,)
 
-    def _event(self) -> Event:
+    def _event(self) -> Situation:
         frame = self.generator.choices(list(FRAMES), list(FRAMES.values()))[0]
         pairs = {"living": ABOUT_LIVING, "thing": ABOUT_THINGS, "alone": ALONE}[frame]
         # Neither a verb nor its opposite comes twice.
@@ -49,24 +49,24 @@ class Premises:
             patient = self._thing((*PEOPLE, *ANIMALS) if frame == "living" else THINGS)
         agent = self._thing(PEOPLE if frame == "thing" else (*PEOPLE, *ANIMALS))
         never = self._chance(NEVER)
-        return Event(
+        return Situation(
             self.generator.choice(pair),
             agent,
             patient,
             manner=self._unused(MANNERS) if not never and self._chance(MANNER) else "",
-            place=Thing(self._unused(PLACES)) if not never and self._chance(PLACE) else None,
+            place=Entity(self._unused(PLACES)) if not never and self._chance(PLACE) else None,
             never=never,
             passive=patient is not None and self._chance(PASSIVE),
             early=self._chance(0.5),
         )
 
-    def _thing(self, nouns: Sequence[str]) -> Thing:
+    def _thing(self, nouns: Sequence[str]) -> Entity:
         noun = self._unused(nouns)
         count = self.generator.choices(range(len(TRAIT_COUNTS)), TRAIT_COUNTS)[0]
         traits = tuple(self._unused(TRAITS) for _ in range(count))
-        wears = Thing(self._unused(CLOTHES)) if noun in PEOPLE and self._chance(WEARS) else None
+        wears = Entity(self._unused(CLOTHES)) if noun in PEOPLE and self._chance(WEARS) else None
         owned = self._chance(OWNED) and any(owner not in self.used for owner in OWNERS)
-        return Thing(noun, self._unused(OWNERS) if owned else "", traits, wears)
+        return Entity(noun, self._unused(OWNERS) if owned else "", traits, wears)
 
     def _unused(self, words: Sequence[str]) -> str:
         word = self.generator.choice([word for word in words if word not in self.used])

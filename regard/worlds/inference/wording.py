@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from regard.worlds.grammar.sentence import Node, Sentence
-from regard.worlds.inference.meaning import Event, Meaning, Thing
+from regard.worlds.grammar.sentence import Node, ParsedSentence
+from regard.worlds.inference.meaning import Entity, Meaning, Situation
 
 
-def say(meaning: Meaning) -> Sentence:
+def say(meaning: Meaning) -> ParsedSentence:
     """her old dog chased the fox and my king slept"""
     root = _clause(meaning[0], "root")
     for event in meaning[1:]:
@@ -16,7 +16,7 @@ def say(meaning: Meaning) -> Sentence:
     return root.sentence()
 
 
-def _clause(event: Event, relation: str) -> Node:
+def _clause(event: Situation, relation: str) -> Node:
     verb = Node(event.verb, "VERB", relation)
     subject = event.patient if event.passive else event.agent
     if subject is None:
@@ -39,7 +39,7 @@ def _clause(event: Event, relation: str) -> Node:
     return verb
 
 
-def _phrase(thing: Thing, relation: str, preposition: str = "") -> Node:
+def _phrase(thing: Entity, relation: str, preposition: str = "") -> Node:
     noun = Node(thing.shown or thing.noun, "NOUN", relation)
     if preposition:
         noun.before.append(Node(preposition, "ADP", "case"))

@@ -11,7 +11,7 @@ from pydantic import model_validator
 from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import RegardError
 from regard.parts import register
-from regard.worlds.grammar.sentence import Sentence
+from regard.worlds.grammar.sentence import ParsedSentence
 from regard.worlds.inference.edits import Edits
 from regard.worlds.inference.meaning import Meaning, relation
 from regard.worlds.inference.premises import Premises
@@ -37,7 +37,9 @@ class InferenceWorld(World):
     train: RowCount = 12_000
     """Number of pairs; none occurs twice, in one split or in two."""
     dev: RowCount = 500
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     joined: float = 0.35
     """Share of premises that join two events with "and"."""
     max_words: int = 18
@@ -104,7 +106,7 @@ def draw_pair(label: str, premises: Premises, edits: Edits) -> tuple[Meaning, Me
         return premise, edits.generalise(hypothesis, premise)
 
 
-def _shows(premise: Sentence, hypothesis: Sentence) -> bool:
+def _shows(premise: ParsedSentence, hypothesis: ParsedSentence) -> bool:
     """Whether the hypothesis has a word of the premise with a head that this word does not have there."""
     known = _pairs(premise)
     return any(
@@ -112,6 +114,6 @@ def _shows(premise: Sentence, hypothesis: Sentence) -> bool:
     )
 
 
-def _pairs(sentence: Sentence) -> set[tuple[str, str]]:
+def _pairs(sentence: ParsedSentence) -> set[tuple[str, str]]:
     words = ("", *sentence.words)
     return {(word, words[head]) for word, head in zip(sentence.words, sentence.heads, strict=True)}

@@ -29,7 +29,9 @@ class RoomsWorld(World):
     train: RowCount = 10_000
     """Number of stories; none occurs twice, in one split or in two."""
     dev: RowCount = 500
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     people: int = 5
     """Number of people, 5 to 8; two to four of them meet in a story."""
     rooms: int = 6

@@ -15,7 +15,7 @@ ASKED = {"size": "how large is the {}", "colour": "what colour is the {}", "shap
 
 
 @dataclass(frozen=True)
-class Question:
+class SceneQuestion:
     """about: the things one has to look at; none where the answer is that there are none.
 
     apart: one after the other, because it matters which is which, or whether they are the same.
@@ -33,7 +33,7 @@ class Question:
         )
 
 
-def ask(scene: Scene, pixels: int, generator: Random) -> Question:
+def ask(scene: Scene, pixels: int, generator: Random) -> SceneQuestion:
     """A question of a random kind, of those that this scene allows.
 
     what colour is the large star        also its size and its shape
@@ -67,29 +67,29 @@ def _description(scene: Scene, thing: Thing, generator: Random, *, hidden: str =
     return None
 
 
-def _attribute(scene: Scene, pixels: int, generator: Random) -> Question | None:
+def _attribute(scene: Scene, pixels: int, generator: Random) -> SceneQuestion | None:
     thing, wanted = generator.choice(scene), generator.choice(ATTRIBUTES)
     description = _description(scene, thing, generator, hidden=wanted)
     if description is None:
         return None
-    return Question(ASKED[wanted].format(description), getattr(thing, wanted), (thing,))
+    return SceneQuestion(ASKED[wanted].format(description), getattr(thing, wanted), (thing,))
 
 
-def _count(scene: Scene, pixels: int, generator: Random) -> Question:
+def _count(scene: Scene, pixels: int, generator: Random) -> SceneQuestion:
     present = generator.random() < 0.75
     shape = generator.choice(scene).shape if present else generator.choice(SHAPES)
     plural = f"{shape}es" if shape == "cross" else f"{shape}s"
     about = [thing for thing in scene if thing.shape == shape]
     looked = tuple(about[:1] + about[1:][::-1])  # first the leftmost, then the rightmost: are these two?
-    return Question(f"how many {plural} are there", str(len(about)), looked, apart=True)
+    return SceneQuestion(f"how many {plural} are there", str(len(about)), looked, apart=True)
 
 
-def _existence(scene: Scene, pixels: int, generator: Random) -> Question | None:
+def _existence(scene: Scene, pixels: int, generator: Random) -> SceneQuestion | None:
     """Of what is not there, its colour or its shape is, where that can be: each alone gives nothing away."""
     thing = generator.choice(scene)
     if generator.random() < 0.5:
         about = tuple(_named(scene, ("colour", "shape"), thing))
-        return Question(f"is there a {thing.colour} {thing.shape}", "yes", about)
+        return SceneQuestion(f"is there a {thing.colour} {thing.shape}", "yes", about)
     colour, shape = thing.colour, thing.shape
     if generator.random() < 0.5:
         colour = generator.choice(list(COLOURS))
@@ -97,10 +97,10 @@ def _existence(scene: Scene, pixels: int, generator: Random) -> Question | None:
         shape = generator.choice(SHAPES)
     if any(other.colour == colour and other.shape == shape for other in scene):
         return None
-    return Question(f"is there a {colour} {shape}", "no", ())
+    return SceneQuestion(f"is there a {colour} {shape}", "no", ())
 
 
-def _relation(scene: Scene, pixels: int, generator: Random) -> Question | None:
+def _relation(scene: Scene, pixels: int, generator: Random) -> SceneQuestion | None:
     if len(scene) < 2:
         return None
     first, second = generator.sample(scene, 2)
@@ -117,11 +117,11 @@ def _relation(scene: Scene, pixels: int, generator: Random) -> Question | None:
         is_above = first.y < second.y
         word = "above" if is_above == true else "below"
     text = f"is the {texts[0]} {word} the {texts[1]}"
-    return Question(text, "yes" if true else "no", (first, second), apart=True)
+    return SceneQuestion(text, "yes" if true else "no", (first, second), apart=True)
 
 
 # attributes are three kinds of questions in one
-KINDS: tuple[Callable[[Scene, int, Random], Question | None], ...] = (
+KINDS: tuple[Callable[[Scene, int, Random], SceneQuestion | None], ...] = (
     _attribute,
     _attribute,
     _count,

@@ -37,7 +37,9 @@ class ScenesWorld(World):
     train: RowCount = 10_000
     """Number of rows; no scene occurs twice, in one split or in two."""
     dev: RowCount = 500
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     crowded: RowCount = 500
     """Rows of a further split whose scenes hold four things or more; only where `most` allows them."""
     most: int = 5
@@ -55,6 +57,15 @@ class ScenesWorld(World):
     def _can_be_drawn(self) -> Self:
         if not 1 <= self.most <= 5:
             raise RegardError(f"most is {self.most}, expected 1 to 5 things.")
+        if self.most < CROWDED and "crowded" in self.model_fields_set and self.crowded:
+            raise RegardError(
+                f"crowded scenes hold {CROWDED} things or more, and most is {self.most}.",
+                fix="Leave crowded out, or raise most.",
+            )
+        if self.relations and self.task == "shape":
+            raise RegardError(
+                "relations are said in captions, and task: shape has none.", fix="Leave relations out."
+            )
         if not 24 <= self.pixels <= 512:
             raise RegardError(
                 f"pixels is {self.pixels}, expected 24 to 512: smaller shapes cannot be told apart."

@@ -28,7 +28,9 @@ class TonesWorld(World):
     train: RowCount = 3000
     """Number of utterances."""
     dev: RowCount = 200
+    """Rows of the split `dev`."""
     test: RowCount = 300
+    """Rows of the split `test`."""
     lexicon: int = len(LEXICON)
     """How many of the words are used."""
     words: int = 4

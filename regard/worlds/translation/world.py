@@ -23,7 +23,9 @@ class TranslationWorld(World):
     train: RowCount = 20_000
     """Number of pairs; no English sentence occurs twice, in one split or in two."""
     dev: RowCount = 500
+    """Rows of the split `dev`."""
     test: RowCount = 1_000
+    """Rows of the split `test`."""
     long: RowCount = 500
     """Pairs of a further split: sentences of the same grammar, longer than any other, up to half again as long."""
     max_words: int = 20

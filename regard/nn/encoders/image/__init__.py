@@ -5,7 +5,7 @@ from regard.nn.encoders.image.lenet import LeNet
 from regard.nn.encoders.image.network import AnyNetwork, Canvas, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition
 from regard.nn.encoders.image.resnet import ResidualNetwork
-from regard.nn.encoders.image.rows import Rows
+from regard.nn.encoders.image.rows import RowReader
 from regard.nn.encoders.image.timm import Backbone
 from regard.nn.encoders.image.vgg import VGG
 from regard.nn.encoders.image.vgg16 import VGG16
@@ -21,6 +21,6 @@ __all__ = [
     "LeNet",
     "PictureNetwork",
     "ResidualNetwork",
-    "Rows",
+    "RowReader",
     "make_network",
 ]

@@ -8,18 +8,22 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.perceived import Pictures
-from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.encoder import Encoder, refuse_unread, summary_read
 from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
-from regard.nn.encoders.image.rows import Rows
+from regard.nn.encoders.image.rows import RowReader
 from regard.nn.memory import Memory
 from regard.parts import Dropout, Mistakes, Plan, register
 
 POSITIONS = {
-    "none": "",
-    "coordinates": "   h_s ← [h_s; x_s; y_s], where it is in the image",
-    "learned": "   h_s ← h_s + r[row of s] + c[column of s]",
+    "none": ("G[j]", ""),
+    "coordinates": (
+        "[G[j]; λ_j]",
+        "     — λ_j: the middle of place j, −1 … 1 from left to right and from top to bottom",
+    ),
+    "learned": ("G[j] + R_x[ρ_j] + C_x[χ_j]", "     — ρ_j, χ_j: the row and the column of place j"),
 }
+"""What stands at a place of the memory, and what its symbols are."""
 
 
 @register("encoder", "image")
@@ -27,7 +31,7 @@ class ImageEncoder(Encoder):
     """Pictures → Memory with layout grid: values h_s, s = row · columns + column, and the network's summary.
 
     position   whether a value knows where it is (`GridPosition`)
-    rows       whether it knows what stands to its left and right (`Rows`)
+    rows       whether it knows what stands to its left and right (`RowReader`)
     dropout    of the values' features
     """
 
@@ -66,6 +70,18 @@ class ImageEncoder(Encoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        positions = ["rows"] if options.position == "none" else ["position", "rows"]
+        refuse_unread(options, positions, plan, mistakes)
+        connected = getattr(options.network, "connected", None) is not None
+        if not connected:
+            refuse_unread(options, ["dropout"], plan, mistakes)
+        elif not summary_read(plan, options):
+            mistakes.add(
+                "connected summarizes the image, and no decoder reads the summary of this input.",
+                "network",
+                "connected",
+                fix="Leave connected out.",
+            )
         sides = plan.inputs[name].sides
         options.network.part.check(options.network, sides, mistakes.at("network"))
 
@@ -79,9 +95,17 @@ class ImageEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        network, features = options.network.part.board(options.network)
-        rows = "   h_rc ← [→g_rc; ←g_rc], g along the columns c of each row r" if options.rows else ""
-        return [network, features + POSITIONS[options.position] + rows]
+        network = options.network.part
+        placed, note = POSITIONS[options.position]
+        dropout = [f"— dropout {options.dropout}"] if options.dropout else []
+        return [
+            "j = 1 … S",
+            network.pixel_line(options.network, ""),
+            *network.board(options.network, "x", "", "h"),
+            f"{'v' if options.rows else 'h'}_j = {placed}{note}",
+            *(RowReader.board() if options.rows else []),
+            *dropout,
+        ]
 
     mean: Tensor
     std: Tensor
@@ -97,7 +121,7 @@ class ImageEncoder(Encoder):
         super().__init__()
         self.network = network
         self.position = GridPosition(position, network.grid, network.channels)
-        self.rows = Rows(network.grid, self.position.size) if rows else None
+        self.rows = RowReader(network.grid, self.position.size) if rows else None
         self.dropout = nn.Dropout(dropout)
         self.value_size = self.position.size if self.rows is None else self.rows.size
         self.summary_size = network.summary_size
@@ -119,7 +143,7 @@ class ImageEncoder(Encoder):
         mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
         return Memory(values, mask, summary, layout="grid", shape=self.network.grid)
 
-    def positions(self, pictures: Pictures) -> list[list[str]]:
+    def position_names(self, pictures: Pictures) -> list[list[str]]:
         """The names of the places of each row: "3,5" is row 3, column 5 of the grid, from 0."""
         rows, columns = self.network.grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.nn.encoders.image.network import Canvas, PictureNetwork
+from regard.nn.encoders.image.network import Canvas, PictureNetwork, map_at, whole_grid
 from regard.parts import register
 
 SEEN = (
@@ -77,11 +77,24 @@ class LeNet(PictureNetwork):
     smallest = 16
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
+    def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
+        one, two, three, grid, five = (
+            map_at(*of, at) for of in (("m", "1"), ("m", "2"), ("m", "3"), ("G",), ("m", "5"))
+        )
         return [
-            "LeNet-5: C1 6 @ 5×5 → S2 ÷2 → C3 16 @ 5×5 → S4 ÷2 → C5 120 → F6 84   squash(a) = 1.7159 tanh(⅔ a)",
-            "h = S4, 16 features at each position; summary F6",
+            f"{one} = squash(F_1 ⋆ {seen} + b_1)     — C1: 6 maps, F_1 of 5 × 5",
+            f"{two} = squash(g_2 ⊙ meanpool({one}) + b_2)     — S2",
+            f"{three} = squash(F_3 ⋆ {two} + b_3)     — C3: 16 maps, F_3 of 5 × 5, 0 where Table I connects no maps",
+            f"{grid} = squash(g_4 ⊙ meanpool({three}) + b_4)     — S4, the grid",
+            f"{five} = squash(W_5 {whole_grid(at)} + b_5)     — C5: 120 units",
+            f"{summary} = squash(W_6 {five} + b_6)     — F6: 84 units, the summary",
+            "squash(a) = 1.7159 tanh(2a / 3)",
         ]
+
+    @classmethod
+    def pixel_line(cls, options: Any, at: str) -> str:
+        below = f"_{at}" if at else ""
+        return f"x{below} = 1.175 − 1.275 X{below} / 255     — X{below}: the pixels; white −0.1, black 1.175"
 
     @classmethod
     def width(cls, options: Any) -> int | None:

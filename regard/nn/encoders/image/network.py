@@ -42,9 +42,20 @@ class PictureNetwork(nn.Module):
         return cls(canvas, **dict(options))  # type: ignore[call-arg]
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        """Two lines: what it computes, and what its features and its summary are."""
+    def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
+        """From the map `seen` to the map G of features and the summary.
+
+        at   an index that stands below every map, G too: j of a frame, whose grid has the places ζ = 1 … K; empty for a
+             single image, whose grid has the places j = 1 … S
+        """
         raise NotImplementedError
+
+    @classmethod
+    def pixel_line(cls, options: Any, at: str) -> str:
+        """How the pixels X come to the network as x; `at` as in `board`."""
+        below = f"_{at}" if at else ""
+        mean, std = cls.mean[0], cls.std[0]
+        return f"x{below} = (X{below} / 255 − {mean:g}) / {std:g}     — X{below}: the pixels"
 
     @classmethod
     def check(cls, options: Any, sides: tuple[int, int], mistakes: Mistakes) -> None:
@@ -121,8 +132,46 @@ def summary_of(
     return Mean(channels) if connected is None else Connected(channels, grid, connected, dropout=dropout)
 
 
-def summary_line(connected: int | None) -> str:
-    return "the mean of h" if connected is None else f"relu(W [h_1; …; h_S] + b) of {connected}"
+def map_at(letter: str, *below: str) -> str:
+    """A map with what stands below it: m_3, m_3j, G."""
+    return f"{letter}_{''.join(below)}" if any(below) else letter
+
+
+def whole_grid(at: str) -> str:
+    """All features of the grid as one vector; `at` as in `PictureNetwork.board`."""
+    grid = map_at("G", at)
+    return f"[{grid}[1]; …; {grid}[{'K' if at else 'S'}]]"
+
+
+def summary_line(connected: int | None, at: str, summary: str) -> str:
+    """The summary of the grid G."""
+    if connected is None:
+        place, places = ("ζ", "K") if at else ("j", "S")
+        return f"{summary} = Σ_{place} {map_at('G', at)}[{place}] / {places}     — the summary"
+    return f"{summary} = relu(W_v {whole_grid(at)} + b_v)     — the summary, of {connected} units"
+
+
+NORMS = {
+    "place": (
+        "norm(x, g, b) = g ⊙ (x − mean(x)) / √(mean((x − mean(x))²) + 0.00001) + b",
+        "over the features",
+    ),
+    "batch": (
+        "norm(x, g, b, μ, ω) = g ⊙ (x − μ) / √(ω + 0.00001) + b",
+        "μ, ω of the batch; in use, of training",
+    ),
+}
+
+
+def norm_line(normalize: Normalize) -> str:
+    line, note = NORMS[normalize]
+    return f"{line}     — {note}"
+
+
+def normed(inside: str, below: str, normalize: Normalize) -> str:
+    """`norm(F_l * x, g_l, b_l)`, with what stands below the weights."""
+    letters = ("g", "b") if normalize == "place" else ("g", "b", "μ", "ω")
+    return f"norm({', '.join([inside, *(f'{letter}_{below}' for letter in letters)])})"
 
 
 class StagedOptions(parts.Options):

@@ -13,6 +13,9 @@ from regard.nn.encoders.image.network import (
     StagedNetwork,
     halved,
     halvings,
+    map_at,
+    norm_line,
+    normed,
     summary_line,
     summary_of,
 )
@@ -65,7 +68,7 @@ class First(nn.Module):
         return nn.functional.relu(self.norm(self.layer(nn.functional.pad(pixels, (0, width, 0, height)))))
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """relu(x + F(x)), F two convolutions of 3 × 3; where the number of features changes, x goes through a 1 × 1 one."""
 
     def __init__(self, inputs: int, outputs: int, *, normalize: Normalize = "place") -> None:
@@ -93,13 +96,36 @@ class ResidualNetwork(StagedNetwork):
     least_halvings = 2
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        channels = ", ".join(map(str, options.channels))
+    def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
+        times, kind = halvings(options.stride, max(len(options.channels), 2)), options.normalize
+        first = normed(f"(F_0 * {seen})↓2" if times else f"F_0 * {seen}", "0", kind)
+        lines = [
+            f"{map_at('m', '0', at)} = " + (f"maxpool(relu({first}))" if times > 1 else f"relu({first})")
+        ]
+        below, number, kept = options.channels[0], 0, []
+        for stage, above in enumerate(options.channels[1:]):
+            for block in range(options.blocks):
+                before = map_at("m", str(number), at)
+                if block == 0 and 0 < stage < times - 1:
+                    before = f"maxpool({before})"
+                number += 1
+                lines.append(f"{map_at('m', str(number), at)} = block_{number}({before})")
+                kept += [number] if below == above else []
+                below = above
+        past = normed("F_l0 * x", "l0", kind)
         return [
-            f"a convolution and residual blocks x ← relu(x + F(x)), F two convolutions of 3 × 3; {channels} channels, "
-            f"{options.blocks} blocks a stage",
-            f"h = the last stage: S grid cells of {options.stride} × {options.stride} pixels, "
-            f"{options.channels[-1]} features each; summary {summary_line(options.connected)}",
+            *([f"l = 1 … {number}"] if number else []),
+            *lines,
+            f"{map_at('G', at)} = {map_at('m', str(number), at)}     — the grid: "
+            f"a place for every {options.stride} × {options.stride} pixels",
+            summary_line(options.connected, at, summary),
+            *([f"block_l(x) = relu(past_l(x) + {normed('F_l2 * y', 'l2', kind)})"] if number else []),
+            *([f"    y = relu({normed('F_l1 * x', 'l1', kind)})"] if number else []),
+            *(f"past_{one}(x) = x     — as many features as before" for one in kept),
+            *([f"past_l(x) = {past}"] if number > len(kept) else []),
+            norm_line(kind),
+            f"— {', '.join(map(str, options.channels))} features; F_0 of {'4 × 4' if times else '3 × 3'}, "
+            "F_l1 and F_l2 of 3 × 3, F_l0 of 1 × 1",
         ]
 
     def __init__(
@@ -125,7 +151,7 @@ class ResidualNetwork(StagedNetwork):
             if 0 < stage < times - 1:
                 stages.append(nn.MaxPool2d(2, ceil_mode=True))
             for _ in range(blocks):
-                stages.append(Block(below, above, normalize=normalize))
+                stages.append(ResidualBlock(below, above, normalize=normalize))
                 below = above
         self.stages = nn.Sequential(*stages)
         self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)

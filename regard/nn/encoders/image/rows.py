@@ -5,16 +5,37 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
 from regard.nn.packing import Packing
+from regard.parts import find
 
 
-class Rows(nn.Module):
+class RowReader(nn.Module):
     """h_rc ← [→g_rc; ←g_rc], g two GRUs along the columns c of each row r: (B, S, D) → (B, S, size).
 
     All rows share their weights. A row knows which it is where the values know their place (`GridPosition`); the
     published model begins each row with a state of its own to that end.
     """
+
+    @classmethod
+    def board(cls) -> list[str]:
+        """From v_j to h_j, ρ_j and χ_j being the row and the column of place j."""
+        layer = LayerSymbols(
+            find("cell", "gru").Options(),
+            inputs="v_{(ρ−1) K + χ}",
+            letter="g",
+            at=("ρ",),
+            index="χ",
+            mark="r",
+        )
+        return [
+            "ρ = 1 … U, χ = 1 … K, d ∈ {→, ←}     — the U rows and K columns of the grid",
+            *layer.steps(),
+            "→g_ρ0 = g_→     — learned",
+            "←g_{ρ,K+1} = g_←",
+            "h_j = [→g_{ρ_j,χ_j}; ←g_{ρ_j,χ_j}]     — ρ_j, χ_j: the row and the column of place j",
+            *layer.functions(),
+        ]
 
     def __init__(self, grid: tuple[int, int], channels: int) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import MissingExtra, RegardError
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, summary_line, summary_of
+from regard.nn.encoders.image.network import Canvas, PictureNetwork, map_at, summary_line, summary_of
 from regard.parts import Mistakes, Size, register
 
 
@@ -55,12 +55,18 @@ class Backbone(PictureNetwork):
             )
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
+    def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
         weights = "its published weights" if options.pretrained else "fresh weights"
+        frozen = ", frozen" if options.freeze else ""
         return [
-            f"{options.name} of timm, {weights}{', frozen' if options.freeze else ''}",
-            f"h = its last features; summary {summary_line(options.connected)}",
+            f"— {map_at('G', at)}: the last features that {options.name} of timm finds in {seen}; {weights}{frozen}",
+            summary_line(options.connected, at, summary),
         ]
+
+    @classmethod
+    def pixel_line(cls, options: Any, at: str) -> str:
+        below = f"_{at}" if at else ""
+        return f"— x{below}: the pixels, normalized as {options.name} was trained with"
 
     def __init__(
         self,

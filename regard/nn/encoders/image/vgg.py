@@ -13,11 +13,26 @@ from regard.nn.encoders.image.network import (
     StagedNetwork,
     halved,
     halvings,
+    map_at,
+    norm_line,
+    normed,
     summary_line,
     summary_of,
 )
 from regard.nn.encoders.image.resnet import convolution
 from regard.parts import register
+
+
+def pooling_lines(pooled: Sequence[int], last: int, at: str) -> list[str]:
+    """m_l from M_l, l = 1 … last: those of `pooled` at every second place alone."""
+    here, there = map_at("m", "l", at), map_at("M", "l", at)
+    if list(pooled) == list(range(1, len(pooled) + 1)) and pooled:
+        rest = [f"{here} = {there}     for l > {len(pooled)}"] if len(pooled) < last else []
+        return [f"{here} = maxpool({there})" + (f"     for l ≤ {len(pooled)}" if rest else ""), *rest]
+    return [
+        *(f"{map_at('m', str(one), at)} = maxpool({map_at('M', str(one), at)})" for one in pooled),
+        f"{here} = {there}",
+    ]
 
 
 @register("network", "vgg")
@@ -29,13 +44,22 @@ class VGG(StagedNetwork):
     """
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        channels = ", ".join(map(str, options.channels))
+    def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
+        last = len(options.channels) * options.blocks
+        pooled = [
+            options.blocks * stage for stage in range(1, halvings(options.stride, len(options.channels)) + 1)
+        ]
+        before = f"m_{{l−1{',' + at if at else ''}}}"
         return [
-            f"x ← relu(W * x) with W of 3 × 3; stages of {channels} channels, {options.blocks} each, max pooling "
-            "between",
-            f"h = the last stage: S grid cells of {options.stride} × {options.stride} pixels, "
-            f"{options.channels[-1]} features each; summary {summary_line(options.connected)}",
+            f"l = 1 … {last}",
+            f"{map_at('m', '0', at)} = {seen}",
+            f"{map_at('M', 'l', at)} = relu({normed(f'F_l * {before}', 'l', options.normalize)})",
+            *pooling_lines(pooled, last, at),
+            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — the grid: "
+            f"a place for every {options.stride} × {options.stride} pixels",
+            summary_line(options.connected, at, summary),
+            norm_line(options.normalize),
+            f"— {options.blocks} convolutions of 3 × 3 of each of {', '.join(map(str, options.channels))} features",
         ]
 
     def __init__(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from torch import Tensor, nn
 
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved
+from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved, map_at
+from regard.nn.encoders.image.vgg import pooling_lines
 from regard.parts import register
 
 STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
@@ -26,10 +28,20 @@ class VGG16(PictureNetwork):
     smallest = 32
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
+    def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
+        ends = list(accumulate(map(len, STAGES)))
+        before, last = f"m_{{l−1{',' + at if at else ''}}}", ends[-1]
+        pooled = map_at("P", at)
         return [
-            "VGG-16: relu(W * x) with W of 3 × 3: 2 × 64, 2 × 128, 3 × 256, 3 × 512, 3 × 512, max pooling between",
-            "h = conv5_3, 512 features at each grid cell of 16 × 16 pixels; summary fc7 of 4096",
+            f"l = 1 … {last}",
+            f"{map_at('m', '0', at)} = {seen}",
+            f"{map_at('M', 'l', at)} = relu(F_l * {before} + b_l)",
+            *pooling_lines(ends[:-1], last, at),
+            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — conv5_3: a place for every 16 × 16 pixels",
+            f"{pooled} = maxpool({map_at('G', at)})",
+            f"{map_at('r', '6', at)} = relu(W_6 [{pooled}[1]; …; {pooled}[Q]] + b_f)     — Q places",
+            f"{summary} = relu(W_7 {map_at('r', '6', at)} + b_v)     — fc7, the summary",
+            "— VGG-16: convolutions of 3 × 3; 2 of 64 features, 2 of 128, 3 of 256, 3 of 512, 3 of 512; fc of 4096",
         ]
 
     @classmethod

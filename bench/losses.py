@@ -1,0 +1,107 @@
+"""Hold the losses of 30 updates of every zoo system, from one seed, against those that are kept here.
+
+    python bench/losses.py                       all systems, against bench/losses.json
+    python bench/losses.py --only g2p caption    some of them
+    python bench/losses.py --keep                write the losses down anew, where a change of the numbers is meant
+
+A change of the code that is not meant to change what is computed must leave these losses as they are. Worlds are small
+(300 rows), batches have 8 rows, and the arithmetic runs on one thread of a CPU. Exits 1 where a loss differs by more
+than 1e-5 of its size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard import zoo
+from regard.data import Batch, Batches
+from regard.experiment import Experiment
+
+KEPT = Path(__file__).parent / "losses.json"
+UPDATES, ROWS, TOLERANCE = 30, 8, 1e-5
+SIZES = {"world": {"train": 300, "dev": 60, "test": 60}, "package": {"train": 300}}
+CHAOTIC = {"nli-parent": 1e-3}
+"""Where rounding grows within 30 updates: a sum in another order is enough."""
+
+
+def losses(name: str) -> list[float]:
+    """The loss before each of the updates."""
+    spec = zoo.find(name)
+    kind = "world" if spec.data.world else "package"
+    sizes = [f"data.{kind}.{split}={count}" for split, count in SIZES[kind].items()]
+    training = [f"training.batch_rows={ROWS}", "training.batch_tokens=null", f"training.steps={UPDATES}"]
+    with tempfile.TemporaryDirectory() as folder:
+        experiment = Experiment.start(
+            name, run=Path(folder) / name, overrides=[*sizes, *training, "training.epochs=null"], quiet=True
+        )
+        found = list(updated(experiment))
+        experiment.close()
+    return found
+
+
+def updated(experiment: Experiment) -> Iterator[float]:
+    network = experiment.model.network.train()
+    batches = Batches(experiment.dataset("train"), rows=ROWS, seed=1, window=1, workers=0)
+    torch.manual_seed(5)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+    for batch in repeated(batches):
+        optimizer.zero_grad()
+        total: Any = sum(loss.weight * loss.mean for loss in network(batch).values())
+        penalty = network.penalty()
+        total = total if penalty is None else total + penalty
+        total.backward()
+        optimizer.step()
+        yield float(total.detach())
+
+
+def repeated(batches: Batches) -> Iterator[Batch]:
+    """So many batches, the first ones again after the last."""
+    count = 0
+    while count < UPDATES:
+        for batch in batches:
+            yield batch
+            count += 1
+            if count == UPDATES:
+                return
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--only", nargs="*", default=[], help="systems; default: all of the zoo")
+    parser.add_argument("--keep", action="store_true", help="write the losses down anew")
+    parser.add_argument("--json", type=Path, help="write what was found")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
+    found: dict[str, list[float]] = {}
+    missed = []
+    for name in options.only or zoo.names():
+        found[name] = losses(name)
+        if name not in kept:
+            print(f"{name:28} {found[name][0]:8.4f} → {found[name][-1]:8.4f}  not kept yet")
+            continue
+        apart = max(abs(a - b) / max(1.0, abs(a)) for a, b in zip(kept[name], found[name], strict=True))
+        fits = apart <= CHAOTIC.get(name, TOLERANCE)
+        missed += [] if fits else [name]
+        print(
+            f"{name:28} {found[name][0]:8.4f} → {found[name][-1]:8.4f}  {apart:.1e}  {'' if fits else 'DIFFERS'}"
+        )
+    if options.keep:
+        KEPT.write_text(json.dumps(kept | found, indent=0) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps({"losses": found, "missed": missed}, indent=1), encoding="utf-8")
+    if missed and not options.keep:
+        print(f"differ: {', '.join(missed)}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Which kernels exist for which tensor: the caller falls back on the plain code for the others."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+_ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
+_ON_CUDA = frozenset({"chain", "segments", "projective"})
+_WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile is kept in registers
+
+
+@cache
+def installed(module: str) -> bool:
+    return find_spec(module) is not None
+
+
+def available(name: str, tensor: Tensor) -> bool:
+    """Whether the kernel `name` of a structure takes this tensor, the potential with the most axes (edges,
+    transitions, arcs).
+
+    name   "chain" or "projective" (log_partition and marginals), "segments" (marginals), "chain_mode" or
+           "projective_mode"
+    """
+    if tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
+        return False
+    if tensor.device.type == "cpu":
+        return name in _ON_CPU and installed("numba")
+    if tensor.device.type == "cuda":
+        fits = name != "chain" or tensor.shape[-1] <= _WIDEST_CHAIN_ON_CUDA
+        return fits and name in _ON_CUDA and installed("triton")
+    return False
+
+
+def within_reach(*tensors: Tensor) -> bool:
+    """Whether the kernels of recurrences take these tensors: all on the CPU, of one precision (single or double), and
+    neither autocast nor a compiler at work.
+    """
+    kinds = {(tensor.device.type, tensor.dtype) for tensor in tensors}
+    return (
+        kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
+        and installed("numba")
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.compiler.is_compiling()
+    )

@@ -1,0 +1,51 @@
+"""What the autograd functions of all kernels share: a signature looked up once, a guard, and a rule for vmap."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+Forward = TypeVar("Forward", bound=Callable[..., Any])
+
+
+def signed(forward: Forward) -> Forward:
+    """Keep the signature of a `forward`: torch looks it up at every call, which costs more than a small kernel."""
+    forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
+    return forward
+
+
+def once(backward: Forward) -> Forward:
+    """Mark a backward pass that has no derivative; asked for none, it is spared the guard."""
+    guarded = once_differentiable(backward)
+
+    @wraps(backward)
+    def either(ctx: Any, *gradients: Tensor | None) -> Any:
+        return (guarded if torch.is_grad_enabled() else backward)(ctx, *gradients)
+
+    return either  # type: ignore[return-value]
+
+
+def join_batch(
+    function: Callable[..., Any], size: int, in_dims: Sequence[int | None], arguments: Sequence[Any]
+) -> tuple[Any, Any]:
+    """The rule of `torch.func.vmap`: the mapped axis joins the batch.
+
+    For an autograd.Function whose tensors, in and out, all begin with the batch axis.
+    """
+    joined = []
+    for argument, dim in zip(arguments, in_dims, strict=True):
+        if isinstance(argument, Tensor):
+            front = argument.expand(size, *argument.shape) if dim is None else argument.movedim(dim, 0)
+            joined.append(front.flatten(0, 1))
+        else:
+            joined.append(argument)
+    results = function(*joined)
+    if isinstance(results, Tensor):
+        return results.unflatten(0, (size, -1)), 0
+    return tuple(result.unflatten(0, (size, -1)) for result in results), (0,) * len(results)

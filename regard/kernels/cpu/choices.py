@@ -1,0 +1,93 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
+"""From the energies of one query to the weights of its positions, and back: sigmoid and segments.
+
+    sigmoid    p_s = σ(e_s)        segments   p_s = p(z_s = 1), a chain of two labels (see `segments`)
+
+A position that does not exist is outside: its energy is −inf, and its weight 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from regard.kernels.cpu.compilation import part
+from regard.kernels.cpu.mathematics import larger, logistic
+from regard.kernels.cpu.segments import Room, RoomBack, change_of, inside_of
+
+Array = Any
+SOFTMAX, SIGMOID, SEGMENTS = 0, 1, 2
+SMALLEST = 1e-20  # as in `regard.nn.rescaling`
+
+
+class Choice(NamedTuple):
+    """How energies become weights.
+
+    kind         SOFTMAX, SIGMOID or SEGMENTS
+    normalize    λ, what the weights of the reading sum to; 0: they are the weights as they are
+    between      (1, 4) the transitions b00 b01 b10 b11 of segments
+    """
+
+    kind: int
+    normalize: float
+    between: Array
+
+
+@part
+def extent_of(exists: Array) -> int:
+    """One more than the last position that exists."""
+    for s in range(len(exists) - 1, -1, -1):
+        if exists[s]:
+            return s + 1
+    return 0
+
+
+@part
+def choose(
+    energies: Array, exists: Array, choice: Choice, room: Room, pairs: Array, weights: Array, place: int
+) -> float:
+    """Energies (1, S), which are changed where nothing exists → weights[place] (S), zero there, and for segments the
+    marginals of pairs into pairs[place]; returns what a reading scales the weights by.
+    """
+    positions = len(exists)
+    for s in range(positions):
+        if not exists[s]:
+            energies[0, s] = -np.inf
+    if choice.kind != SEGMENTS:
+        for s in range(positions):
+            weights[place, s] = logistic(energies[0, s]) if exists[s] else 0.0
+    elif positions > 0:
+        inside_of(
+            energies, choice.between, 0, extent_of(exists), room.init, room.edges, room.best, room.prefixes,
+            room.sums, pairs, weights, place,
+        )  # fmt: skip
+    total = 0.0
+    for s in range(positions):
+        total += weights[place, s]
+    return factor_of(total, choice.normalize)
+
+
+@part
+def factor_of(total: float, normalize: float) -> float:
+    return 1.0 if normalize == 0 else normalize / larger(total, SMALLEST)
+
+
+@part
+def choose_back(
+    exists: Array, choice: Choice, weights: Array, pairs: Array, place: int, d_weights: Array, room: RoomBack,
+    d_energies: Array, d_between: Array, row: int,
+) -> None:  # fmt: skip
+    """From what weights[place] receives, d_weights (1, S), to what the energies do, d_energies (1, S); d_between[row]
+    (4) is added to.
+    """
+    positions = len(exists)
+    if choice.kind != SEGMENTS:
+        for s in range(positions):
+            weight = weights[place, s]
+            d_energies[0, s] = d_weights[0, s] * weight * (1 - weight)
+    elif positions > 0:
+        change_of(
+            d_weights, 0, weights, pairs, place, extent_of(exists), room.states, room.gains, room.moved,
+            room.change, room.before, room.mean, d_energies, d_between, row,
+        )  # fmt: skip

@@ -1,0 +1,233 @@
+# mypy: disable-error-code="call-arg"
+"""Energies: how well a query agrees with each position of one row, and back.
+
+    additive   e_s = v · tanh(q + k_s)        general   e_s = q · k_s
+
+tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the keys' exponentials are made once, so an energy costs a
+product and half a division, two positions sharing one: 1/x = y/(xy) and 1/y = x/(xy). The way back computes the u's
+again. Where |q| or |k| is so large that the products could overflow, u comes from tanh itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.kernels.cpu.choices import SOFTMAX, Choice
+from regard.kernels.cpu.compilation import reduction
+from regard.kernels.cpu.exponential import exponential
+from regard.kernels.cpu.mathematics import hyperbolic, larger
+
+Array = Any
+LARGEST = 11.0  # (e^{2·11} e^{2·11})² is within single precision
+
+
+class Memories(NamedTuple):
+    """What B rows may look at, as the kernels want it.
+
+    keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B) says whether a key is too large for that
+    values   (B, S, D)
+    vector   (A) the additive score's; of no width for the general one, q · k
+    places   (B, S) the positions that exist, in order, then nothing of interest; `counts` (B) how many they are
+    exists   (B, S) whether a position does
+    choice   how energies become weights; None for a softmax
+    """
+
+    keys: Array
+    grown: Array
+    extreme: Array
+    values: Array
+    vector: Array
+    places: Array
+    counts: Array
+    exists: Array
+    choice: Choice | None
+
+    def select(self, rows: Array) -> Memories:
+        """Those of some rows."""
+        chosen = {name: getattr(self, name)[rows] for name in self._fields[:-1] if name != "vector"}
+        return self._replace(**chosen)
+
+
+def memories(keys: Tensor, values: Tensor, mask: Tensor, vector: Tensor, choice: Choice) -> Memories:
+    keys = keys.detach().contiguous()
+    extreme = (keys.abs() > LARGEST).flatten(1).any(1)
+    grown = torch.exp(2 * keys.clamp(-LARGEST, LARGEST)) if len(vector) else keys
+    return Memories(
+        keys.numpy(),
+        grown.numpy(),
+        extreme.numpy(),
+        values.detach().contiguous().numpy(),
+        vector.detach().contiguous().numpy(),
+        (~mask).to(torch.uint8).sort(dim=1, stable=True).indices.contiguous().numpy(),
+        mask.sum(1).numpy(),
+        mask.contiguous().numpy(),
+        None if choice.kind == SOFTMAX else choice,
+    )
+
+
+# Rows are functions of their own, so that the compiler sees that their numbers lie side by side.
+
+
+@reduction
+def _grow(query: Array, out: Array) -> Any:
+    """e^{2q}; whether some q is too large for it: then e^{2q} is not to be looked at. NaN is not, and stays NaN."""
+    largest = query.dtype.type(0)
+    for a in range(len(query)):
+        largest = larger(largest, abs(query[a]))
+        out[a] = exponential(query[a] + query[a])
+    return largest > LARGEST
+
+
+@reduction
+def _slow_shares(query: Array, key: Array, out: Array) -> None:
+    half = query.dtype.type(0.5)
+    for a in range(len(query)):
+        out[a] = half - half * hyperbolic(query[a] + key[a])
+
+
+@reduction
+def _shares(query: Array, key: Array, out: Array) -> None:
+    one = query.dtype.type(1)
+    for a in range(len(query)):
+        out[a] = one / (one + query[a] * key[a])
+
+
+@reduction
+def dot(first: Array, second: Array) -> Any:
+    total = first.dtype.type(0)
+    for a in range(len(first)):
+        total += first[a] * second[a]
+    return total
+
+
+@reduction
+def _two_energies(query: Array, key: Array, other: Array, vector: Array) -> Any:
+    """v · u of two positions."""
+    one, total, second = query.dtype.type(1), query.dtype.type(0), query.dtype.type(0)
+    for a in range(len(query)):
+        x, y = one + query[a] * key[a], one + query[a] * other[a]
+        part = vector[a] / (x * y)
+        total += part * y
+        second += part * x
+    return total, second
+
+
+@reduction
+def add(total: Array, factor: Any, other: Array) -> None:
+    for a in range(len(total)):
+        total[a] += factor * other[a]
+
+
+@reduction
+def add_two(total: Array, factor: Any, one: Array, second: Any, other: Array) -> None:
+    for a in range(len(total)):
+        total[a] += factor * one[a] + second * other[a]
+
+
+@reduction
+def _spread(
+    d_energy: Any, shares: Array, vector: Array, d_query: Array, d_key: Array, d_vector: Array
+) -> None:
+    """With y = de · u (1 − u): dq gathers y, dk gets 4 v y, dv gathers de · u; factors 4 v and −2 come at the end."""
+    four = shares.dtype.type(4)
+    for a in range(len(shares)):
+        weighted = d_energy * shares[a]
+        change = weighted - weighted * shares[a]
+        d_query[a] += change
+        d_vector[a] += weighted
+        d_key[a] += four * vector[a] * change
+
+
+@reduction
+def _spread_two(
+    d_energy: Any, d_second: Any, query: Array, key: Array, other: Array, vector: Array,
+    d_query: Array, d_key: Array, d_other: Array, d_vector: Array,
+) -> None:  # fmt: skip
+    """As `_spread`, for two positions, and with their shares."""
+    one, four = query.dtype.type(1), query.dtype.type(4)
+    for a in range(len(query)):
+        x, y = one + query[a] * key[a], one + query[a] * other[a]
+        inverse = one / (x * y)
+        share, share_of_other = inverse * y, inverse * x
+        weighted, weighted_other = d_energy * share, d_second * share_of_other
+        change = weighted - weighted * share
+        change_of_other = weighted_other - weighted_other * share_of_other
+        d_query[a] += change + change_of_other
+        d_vector[a] += weighted + weighted_other
+        d_key[a] += four * vector[a] * change
+        d_other[a] += four * vector[a] * change_of_other
+
+
+@reduction
+def compare(query: Array, memories: Memories, row: int, scratch: Array, found: Array) -> None:
+    """For each position half of what its energy lacks: v · u, as e = Σ v − 2 v · u; or −½ q · k."""
+    places, count, vector = memories.places[row], memories.counts[row], memories.vector
+    found[:] = 0
+    if len(vector) == 0:
+        half = query.dtype.type(-0.5)
+        for j in range(count):
+            found[places[j]] = half * dot(query, memories.keys[row, places[j]])
+        return
+    grown, shares = scratch[0], scratch[1]
+    slow = _grow(query, grown) or memories.extreme[row]
+    keys = memories.grown[row]
+    j = 0
+    while j + 1 < count and not slow:
+        one, other = places[j], places[j + 1]
+        found[one], found[other] = _two_energies(grown, keys[one], keys[other], vector)
+        j += 2
+    while j < count:
+        place = places[j]
+        if slow:
+            _slow_shares(query, memories.keys[row, place], shares)
+        else:
+            _shares(grown, keys[place], shares)
+        found[place] = dot(vector, shares)
+        j += 1
+
+
+@reduction
+def _sum_of(choice: Choice | None, local: Array, count: int) -> Any:
+    """Σ de, which is 0 behind a softmax."""
+    total = local.dtype.type(0)
+    if choice is None:
+        return total
+    for j in range(count):
+        total += local[j]
+    return total
+
+
+@reduction
+def compare_back(
+    query: Array, memories: Memories, row: int, scratch: Array, local: Array,
+    d_query: Array, d_keys: Array, d_vector: Array,
+) -> None:  # fmt: skip
+    """de/dq = 4 v u (1 − u);  dv = Σ de (1 − 2u), of which Σ de is 0 behind a softmax."""
+    grown, shares, gathered = scratch[0], scratch[1], scratch[2]
+    slow = _grow(query, grown) or memories.extreme[row]
+    places, count, vector = memories.places[row], memories.counts[row], memories.vector
+    keys = memories.grown[row]
+    gathered[:] = 0
+    j = 0
+    while j + 1 < count and not slow:
+        one, other = places[j], places[j + 1]
+        _spread_two(
+            local[j], local[j + 1], grown, keys[one], keys[other], vector,
+            d_query, d_keys[one], d_keys[other], gathered,
+        )  # fmt: skip
+        j += 2
+    while j < count:
+        place = places[j]
+        if slow:
+            _slow_shares(query, memories.keys[row, place], shares)
+        else:
+            _shares(grown, keys[place], shares)
+        _spread(local[j], shares, vector, d_query, d_keys[place], gathered)
+        j += 1
+    four, total = query.dtype.type(4), _sum_of(memories.choice, local, count)
+    for a in range(len(query)):
+        d_query[a] *= four * vector[a]
+        d_vector[a] += total - 2 * gathered[a]

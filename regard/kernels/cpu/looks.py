@@ -1,0 +1,244 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
+"""Attention, one query of one row: score, select and read, and back.
+
+e = energies(q, k),  α = softmax(e),  c = Σ_s α_s h_s, or c = h_s of one position alone;  selections other than a
+softmax are in `choices`
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from regard.kernels.cpu.choices import SMALLEST, Choice, choose, choose_back, factor_of
+from regard.kernels.cpu.compilation import kernel, part, reduction
+from regard.kernels.cpu.energies import Memories, add, add_two, compare, compare_back, dot
+from regard.kernels.cpu.exponential import exponential
+from regard.kernels.cpu.mathematics import larger, smaller
+from regard.kernels.cpu.segments import Room, RoomBack
+
+Array = Any
+
+
+class Alone(NamedTuple):
+    """Which of N queries read one position alone, and which one: that of the largest α_s / wait_s.
+
+    wanted   (N) whether a query does
+    waits    (N, S) exponential waiting times draw a position by its weight, ones take the most probable one; of no
+             width where no query wants it
+    chosen   (N) the position that was read, to be written; −1 where all of them were
+    """
+
+    wanted: Array
+    waits: Array
+    chosen: Array
+
+
+@reduction
+def _scale(row: Array, factor: float) -> None:
+    for a in range(len(row)):
+        row[a] *= factor
+
+
+@reduction
+def _settle(vector: Array, compared: Array, energies: Array) -> None:
+    """The energies themselves, which a softmax need not know."""
+    two, total = compared.dtype.type(2), compared.dtype.type(0)
+    for a in range(len(vector)):
+        total += vector[a]
+    for s in range(len(energies)):
+        energies[s] = total - two * compared[s]
+
+
+@reduction
+def look(
+    query: Array, memories: Memories, row: int, alone: bool, waits: Array, scratch: Array, energies: Array,
+    room: Room, context: Array, all_weights: Array, pairs: Array, place: int,
+) -> int:  # fmt: skip
+    """query (A) of memory number `row` → context (D), all_weights[place] (S) and, for segments, pairs[place] (4(S−1)).
+
+    Returns the position that is read alone, where one is, by the waits (S); −1 where all of them are.
+    scratch (2, A) and energies (1, S) are to work in, and so is the room of segments.
+    """
+    places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
+    compare(query, memories, row, scratch, weights)
+    factor = _weigh(memories.choice, memories, row, energies, room, pairs, all_weights, place)
+    context[:] = 0
+    if alone and count > 0:
+        chosen: int = _first(places, count, weights, waits)
+        # 1, or NaN where the weight is
+        add(context, weights[chosen] * 0 + 1, memories.values[row, chosen])
+        return chosen
+    for j in range(0, count - 1, 2):
+        one, other = places[j], places[j + 1]
+        add_two(context, weights[one], memories.values[row, one], weights[other], memories.values[row, other])
+    if count % 2:
+        one = places[count - 1]
+        add(context, weights[one], memories.values[row, one])
+    if factor != 1.0:
+        _scale(context, factor)
+    return -1
+
+
+@part
+def _weigh(
+    choice: Choice | None, memories: Memories, row: int, energies: Array, room: Room, pairs: Array,
+    all_weights: Array, place: int,
+) -> float:  # fmt: skip
+    """What `compare` left becomes weights; returns what a reading scales them by. The choice is an argument of its own,
+    so that a kernel is compiled without the way not taken.
+    """
+    if choice is None:
+        _select(memories.places[row], memories.counts[row], all_weights[place])
+        return 1.0
+    _settle(memories.vector, all_weights[place], energies[0])
+    return choose(energies, memories.exists[row], choice, room, pairs, all_weights, place)
+
+
+@reduction
+def _first(places: Array, count: int, weights: Array, waits: Array) -> int:
+    """The position of the largest α / wait, the first of equals."""
+    best: int = places[0]
+    for j in range(1, count):
+        place = places[j]
+        if weights[place] * waits[best] > weights[best] * waits[place]:
+            best = place
+    return best
+
+
+@reduction
+def _select(places: Array, count: int, weights: Array) -> None:
+    """v · u becomes softmax(−2 v · u): Σ v is the same for every position, so the softmax does not see it."""
+    if count == 0:
+        return
+    two = weights.dtype.type(2)
+    lowest = weights[places[0]]
+    for j in range(count):
+        lowest = smaller(lowest, weights[places[j]])
+    total = weights.dtype.type(0)
+    for j in range(count):
+        grown = exponential(two * (lowest - weights[places[j]]))
+        weights[places[j]] = grown
+        total += grown
+    for j in range(count):
+        weights[places[j]] /= total
+
+
+@reduction
+def _select_back(
+    d_context: Array,
+    d_weights: Array,
+    weights: Array,
+    memories: Memories,
+    row: int,
+    alone: bool,
+    local: Array,
+) -> None:
+    """dα_s = dc · h_s + d_weights_s;  de = α ⊙ (dα − Σ α dα), by the places that exist.
+
+    A position read alone owes its reading to no weight: there dα_s = d_weights_s.
+    """
+    places, count = memories.places[row], memories.counts[row]
+    mean = weights.dtype.type(0)
+    for j in range(count):
+        place = places[j]
+        local[j] = d_weights[place]
+        if not alone:
+            local[j] += dot(d_context, memories.values[row, place])
+        mean += weights[place] * local[j]
+    for j in range(count):
+        local[j] = weights[places[j]] * (local[j] - mean)
+
+
+@reduction
+def _choose_back(
+    choice: Choice, d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int,
+    memories: Memories, row: int, rows: Array, room: RoomBack, d_between: Array,
+) -> None:  # fmt: skip
+    """As `_select_back`, for the other choices; d_context becomes what the plain sum Σ p h receives."""
+    places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
+    local, received = rows[0], rows[1]
+    mean, total = 0.0, 0.0
+    received[:] = 0
+    for j in range(count):
+        s = places[j]
+        received[s] = dot(d_context, memories.values[row, s])
+        mean += received[s] * weights[s]
+        total += weights[s]
+    factor = factor_of(total, choice.normalize)
+    mean = mean / larger(total, SMALLEST) if choice.normalize != 0 else 0.0
+    for s in range(len(received)):
+        received[s] = factor * (received[s] - mean) + d_weights[s]
+    choose_back(
+        memories.exists[row], choice, all_weights, pairs, place, rows[1:2], room, rows[2:3], d_between, row
+    )  # fmt: skip
+    for j in range(count):
+        local[j] = rows[2, places[j]]
+    if factor != 1.0:
+        _scale(d_context, factor)
+
+
+@part
+def _weigh_back(
+    choice: Choice | None, d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int,
+    memories: Memories, row: int, alone: bool, rows: Array, room: RoomBack, d_between: Array,
+) -> None:  # fmt: skip
+    """What the energies receive into rows[0], by the places that exist; see `_weigh`."""
+    if choice is None:
+        _select_back(d_context, d_weights, all_weights[place], memories, row, alone, rows[0])
+    else:
+        _choose_back(
+            choice, d_context, d_weights, all_weights, pairs, place, memories, row, rows, room, d_between
+        )  # fmt: skip
+
+
+@reduction
+def look_back(
+    d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int, query: Array,
+    memories: Memories, row: int, alone: bool, scratch: Array, rows: Array, room: RoomBack,
+    d_query: Array, d_keys: Array, d_vector: Array, d_between: Array,
+) -> None:  # fmt: skip
+    """d_query (A) is written, d_context (D) changed; d_keys (S, A), d_vector (A) and d_between[row] (4) are added to.
+
+    scratch (3, A) and rows (3, S) are to work in, and so is the room of segments.
+    """
+    local = rows[0]
+    _weigh_back(
+        memories.choice, d_context, d_weights, all_weights, pairs, place, memories, row, alone, rows, room, d_between
+    )  # fmt: skip
+    d_query[:] = 0
+    if len(memories.vector) == 0:
+        for j in range(memories.counts[row]):
+            place = memories.places[row, j]
+            add(d_query, local[j], memories.keys[row, place])
+            add(d_keys[place], local[j], query)
+    else:
+        compare_back(query, memories, row, scratch, local, d_query, d_keys, d_vector)
+
+
+@kernel
+def reading_backward(
+    part: int,
+    parts: int,
+    weights: Array,
+    chosen: Array,
+    d_context: Array,
+    column: int,
+    starts: Array,
+    source: Array,
+    d_values: Array,
+) -> None:
+    """d_values (B, S, D) = Σ_t α_t ⊗ dc_t over the packed steps t of each row, once they are all known; where one
+    position was chosen, α_t is 1 there and 0 elsewhere. Rows part, part + parts, … are done."""
+    positions, width = d_values.shape[1], d_values.shape[2]
+    for i in range(part, len(source), parts):
+        row = source[i]
+        for t in range(len(starts) - 1):
+            place = starts[t] + i
+            if place < starts[t + 1]:
+                received = d_context[place, column : column + width]
+                if chosen[place] >= 0:
+                    add(d_values[row, chosen[place]], d_values.dtype.type(1), received)
+                    continue
+                for s in range(positions):
+                    if weights[place, s] != 0:
+                        add(d_values[row, s], weights[place, s], received)

@@ -1,0 +1,151 @@
+"""The innermost loop of a matrix product: a few rows times a panel of sixteen columns, the sums kept in registers.
+
+Written in LLVM's own language, because only there can one say that sixteen sums are a vector; the compiler cuts the
+vector into as many registers as the CPU needs. Four rows and sixteen columns are the tile that keeps two
+multiply-add units of 128 bits busy without copying the rows anywhere first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+WIDTH = 16
+"""Columns of a panel."""
+HEIGHT = 4
+"""Rows of a tile, and steps of the inner loop taken at once."""
+
+_INDEX = ir.IntType(64)
+
+
+class _Writer:
+    """Writes the instructions of one tile: Σ_k rows[r, k] · panel[k] for `count` rows, from k = 0 to the depth."""
+
+    def __init__(self, builder: Any, number: Any, size: int) -> None:
+        self.builder, self.number, self.size = builder, number, size
+        self.wide = ir.VectorType(number, WIDTH)
+
+    def moved(self, address: Any, count: Any, size: int) -> Any:
+        """The address `count` things of `size` bytes further on."""
+        return self.builder.add(address, self.builder.mul(count, ir.Constant(_INDEX, size)))
+
+    def load(self, address: Any, lanes: int) -> Any:
+        pointer = self.builder.inttoptr(address, ir.VectorType(self.number, lanes).as_pointer())
+        loaded = self.builder.load(pointer)
+        loaded.align = self.size
+        return loaded
+
+    def store(self, value: Any, address: Any) -> None:
+        written = self.builder.store(value, self.builder.inttoptr(address, self.wide.as_pointer()))
+        written.align = self.size
+
+    def _repeated(self, vector: Any, lane: int) -> Any:
+        """One number of a short vector, in all places of a wide one."""
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [lane] * WIDTH)
+        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
+
+    def choose(self, condition: Any, addresses: Sequence[Any]) -> list[Any]:
+        """What is there already, or zero."""
+        zero = ir.Constant(self.wide, [0.0] * WIDTH)
+        with self.builder.if_else(condition) as (there, nothing):
+            with there:
+                loaded = [self.load(address, WIDTH) for address in addresses]
+                there_block = self.builder.block
+            with nothing:
+                nothing_block = self.builder.block
+        chosen = [self.builder.phi(self.wide) for _ in addresses]
+        for phi, value in zip(chosen, loaded, strict=True):
+            phi.add_incoming(value, there_block)
+            phi.add_incoming(zero, nothing_block)
+        return chosen
+
+    def accumulate(
+        self, sums: Sequence[Any], rows: Sequence[Any], panel: Any, first: Any, end: Any, step: int
+    ) -> tuple[list[Any], Any]:
+        """Adds the terms k = first, … while k < end, `step` of them in each turn; the sums and the k that is next."""
+        builder, entry = self.builder, self.builder.block
+        head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        k = builder.phi(_INDEX)
+        k.add_incoming(first, entry)
+        running = [builder.phi(self.wide) for _ in sums]
+        for phi, value in zip(running, sums, strict=True):
+            phi.add_incoming(value, entry)
+        builder.cbranch(builder.icmp_signed("<", k, end), body, done)
+        builder.position_at_end(body)
+        factors = [self.load(self.moved(row, k, self.size), step) for row in rows]
+        place, grown = self.moved(panel, k, self.size * WIDTH), list(running)
+        for lane in range(step):
+            columns = self.load(self.moved(place, ir.Constant(_INDEX, lane), self.size * WIDTH), WIDTH)
+            for r, factor in enumerate(factors):
+                term = builder.fmul(self._repeated(factor, lane), columns, flags=["contract"])
+                grown[r] = builder.fadd(grown[r], term, flags=["contract"])
+        k.add_incoming(builder.add(k, ir.Constant(_INDEX, step)), builder.block)
+        for phi, value in zip(running, grown, strict=True):
+            phi.add_incoming(value, builder.block)
+        builder.branch(head)
+        builder.position_at_end(done)
+        return running, k
+
+
+def _make(count: int) -> Any:
+    def tile(
+        typing: Any,
+        rows: Any,
+        place: Any,
+        step: Any,
+        column: Any,
+        panels: Any,
+        panel: Any,
+        out: Any,
+        out_place: Any,
+        out_step: Any,
+        out_column: Any,
+        add: Any,
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            number = context.get_value_type(rows.dtype)
+            size = context.get_abi_sizeof(number)
+            writer = _Writer(builder, number, size)
+
+            def window(array: int, first: int, step: int, column: int) -> list[Any]:
+                """The addresses of `count` rows: number `first`, and each `step` after it, from `column` on."""
+                made = context.make_array(signature.args[array])(context, builder, arguments[array])
+                length = builder.extract_value(made.strides, 0)
+                start = builder.ptrtoint(made.data, _INDEX)
+                start = builder.add(start, builder.mul(arguments[first], length))
+                found = [writer.moved(start, arguments[column], size)]
+                for _ in range(count - 1):
+                    found.append(builder.add(found[-1], builder.mul(arguments[step], length)))
+                return found
+
+            starts, targets = window(0, 1, 2, 3), window(6, 7, 8, 9)
+            packed = context.make_array(signature.args[4])(context, builder, arguments[4])
+            depth = builder.extract_value(packed.shape, 1)
+            whole = builder.and_(depth, ir.Constant(_INDEX, -HEIGHT))
+            offset = builder.mul(arguments[5], builder.extract_value(packed.strides, 0))
+            source = builder.add(builder.ptrtoint(packed.data, _INDEX), offset)
+            sums = writer.choose(arguments[10], targets)
+            sums, k = writer.accumulate(sums, starts, source, ir.Constant(_INDEX, 0), whole, HEIGHT)
+            sums, _ = writer.accumulate(sums, starts, source, k, depth, 1)
+            for value, target in zip(sums, targets, strict=True):
+                writer.store(value, target)
+            return context.get_dummy_value()
+
+        index = types.intp
+        result = types.void(rows, index, index, index, panels, index, out, index, index, index, types.boolean)
+        return result, generate
+
+    tile.__name__ = f"tile_{count}"
+    return intrinsic(tile)
+
+
+tile_1, tile_2, tile_3, tile_4 = (_make(count) for count in range(1, HEIGHT + 1))
+"""tile_n(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add): `n` rows of an array,
+number `place` and each `step` after it, from `column` on, times one of the panels (P, K, WIDTH), into or onto WIDTH
+columns of `n` rows of another. Nothing is checked."""

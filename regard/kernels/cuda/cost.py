@@ -1,0 +1,131 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+"""Cross-entropy of many words over a large vocabulary, and its gradient, a few rows at a time.
+
+    logits = V o + b,   cost = (1 − ε)(log Z − logit_y) + ε (log Z − mean logit),   d logits = p − (1 − ε) 1_y − ε/V
+
+The logits of some rows are computed, turned into their own gradient where they lie, spent on the gradients of rows and
+weights, and forgotten: what is kept is of the size of the inputs. Cost: one product more than a forward pass needs is
+never computed, since the gradient is known at once up to the factor that the backward pass brings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.kernels.cuda.launching import on_device_of, power_of_two
+
+NUMBERS = 5 << 22
+"""Logits in work at a time, at most: 80 megabytes in single precision."""
+WIDE = 1 << 14
+"""Beyond it, half as many: the gradient of the weights takes the room."""
+ROWS = 128
+"""Rows of a tile of a product: chunks are multiples of it where they are that large."""
+BLOCK = 4096
+
+
+@triton.jit
+def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr, SHARE: tl.constexpr,
+                   V: tl.constexpr, WORK: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """logits (N, V), without their bias, become d cost / d logits; cost and −log p(target) of each row."""
+    row = tl.program_id(0).to(tl.int64)
+    logits += row * V
+    target = tl.load(targets + row)
+    kept = tl.full([], KEPT, WORK)
+    share = tl.full([], SHARE, WORK)
+    top = tl.full([BLOCK], float("-inf"), WORK)
+    total = tl.zeros([BLOCK], WORK)
+    summed = tl.zeros([BLOCK], WORK)
+    for first in range(0, V, BLOCK):
+        v = first + tl.arange(0, BLOCK)
+        here = v < V
+        x = tl.load(logits + v, mask=here, other=0.0).to(WORK) + tl.load(bias + v, mask=here, other=0.0).to(
+            WORK
+        )
+        x = tl.where(here, x, float("-inf"))
+        higher = tl.maximum(top, x)
+        safe = tl.where(higher == float("-inf"), 0.0, higher)
+        total = total * tl.exp(top - safe) + tl.exp(x - safe)
+        top = higher
+        summed += tl.where(here, x, 0.0)
+    highest = tl.max(top, 0)
+    safe = tl.where(highest == float("-inf"), 0.0, highest)
+    normaliser = safe + tl.log(tl.sum(total * tl.exp(top - safe), 0))
+    aim = tl.load(logits + target).to(WORK) + tl.load(bias + target).to(WORK)
+    likelihood = normaliser - aim
+    tl.store(likelihoods + row, likelihood)
+    tl.store(costs + row, kept * likelihood + share * (V * normaliser - tl.sum(summed, 0)))
+    tl.debug_barrier()  # the target's logit has been read
+    for first in range(0, V, BLOCK):
+        v = first + tl.arange(0, BLOCK)
+        here = v < V
+        x = tl.load(logits + v, mask=here, other=0.0).to(WORK) + tl.load(bias + v, mask=here, other=0.0).to(
+            WORK
+        )
+        d = tl.exp(x - normaliser) - share - tl.where(v == target, kept, 0.0)
+        tl.store(logits + v, d.to(logits.dtype.element_ty), mask=here)
+
+
+def rows_at_once(count: int, vocabulary: int) -> int:
+    """Chunks of one size, as few as there is room for."""
+    most = max(1, NUMBERS // (vocabulary if vocabulary <= WIDE else 2 * vocabulary))
+    each = -(-count // -(-count // most)) if count else 1
+    wide = -(-each // ROWS) * ROWS
+    return wide if wide <= most else each
+
+
+class ChunkedCost(torch.autograd.Function):
+    """rows (N, O), weight (V, O), bias (V), targets (N), ε → Σ cost, Σ −log p(target).
+
+    Under autocast the products are in its precision, sums and gradients of the weights in theirs.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        (count, _), vocabulary, dtype = rows.shape, len(weight), weight.dtype
+        narrow = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else dtype
+        ctx.dtype = rows.dtype
+        rows, factor = rows.to(narrow).contiguous(), weight.to(narrow)
+        chunk = rows_at_once(count, vocabulary)
+        work = tl.float64 if dtype == torch.float64 else tl.float32
+        block = min(BLOCK, power_of_two(vocabulary, 16))
+        costs, likelihoods = rows.new_empty(2, count, dtype=dtype)
+        d_rows, d_weight = torch.empty_like(rows), torch.empty_like(weight)
+        d_bias = torch.zeros_like(bias)
+        logits = rows.new_empty(chunk, vocabulary)
+        with on_device_of(rows), torch.autocast(rows.device.type, enabled=False):
+            for low in range(0, count, chunk):
+                some = rows[low : low + chunk]
+                slab = logits[: len(some)]
+                torch.mm(some, factor.t(), out=slab)
+                part = slice(low, low + len(some))
+                descend_kernel[(len(some),)](
+                    slab, bias, targets[part], costs[part], likelihoods[part], KEPT=1.0 - smoothing,
+                    SHARE=smoothing / vocabulary, V=vocabulary, WORK=work, BLOCK=block, num_warps=8,
+                )  # fmt: skip
+                torch.mm(slab, factor, out=d_rows[part])
+                d_bias += slab.sum(0, dtype=dtype)
+                if narrow != dtype:
+                    product = (slab.t() @ some).to(dtype)
+                    d_weight = product if low == 0 else d_weight.add_(product)
+                elif low == 0:
+                    torch.mm(slab.t(), some, out=d_weight)
+                else:
+                    d_weight.addmm_(slab.t(), some)
+        ctx.save_for_backward(d_rows, d_weight, d_bias)
+        likelihood = likelihoods.sum()
+        ctx.mark_non_differentiable(likelihood)
+        return costs.sum(), likelihood
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+        d_rows, d_weight, d_bias = ctx.saved_tensors
+        return d_rows.to(ctx.dtype) * gradient, d_weight * gradient, d_bias * gradient, None, None

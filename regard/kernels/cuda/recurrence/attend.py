@@ -1,0 +1,195 @@
+"""A recurrence that attends, as one function with a gradient.
+
+Inputs and results are packed (N positions that exist, at places index = t·B + b of time and row); in between everything
+has the plan's rounded sizes, and what is padding is zero or comes to nothing: no gradient enters there.
+
+What the forward pass leaves in the room is what the backward pass starts from. Where somebody else has used the room
+in the meantime (another model, a second backward pass), the forward pass is run again, from the inputs that were kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.kernels.cuda.launching import on_device_of
+from regard.kernels.cuda.recurrence.back import back
+from regard.kernels.cuda.recurrence.forth import forth
+from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
+from regard.kernels.cuda.recurrence.plan import Plan
+from regard.kernels.cuda.recurrence.room import Room, fill, shapes
+
+
+@dataclass(frozen=True)
+class Given:
+    """What has no gradient.
+
+    index     (N) int64, t·rows + b with the plan's rows
+    masks     (b, S) of each look, False where there is no position
+    drops     (T, b, H) dropout masks, between each two layers
+    """
+
+    plan: Plan
+    index: Tensor
+    masks: tuple[Tensor, ...]
+    drops: tuple[Tensor, ...] = ()
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What has a gradient.
+
+    words        (N, E), the previous words; `summary` (b, R) where one enters every step
+    first        (b, H) of each layer, of an lstm (b, 2H)
+    keys, values (b, S, ·) of each look
+    weights      by the names of `Plan.parameters`
+    """
+
+    words: Tensor
+    summary: Tensor | None
+    first: tuple[Tensor, ...]
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+    weights: Mapping[str, Tensor]
+
+    def flat(self, plan: Plan) -> list[Tensor | None]:
+        weights = [self.weights[name] for name in plan.parameters]
+        return [self.words, self.summary, *self.first, *self.keys, *self.values, *weights]
+
+    @staticmethod
+    def of(flat: tuple[Any, ...], plan: Plan) -> Inputs:
+        words, summary, *rest = flat
+        layers, looks = plan.layers, len(plan.looks)
+        first, rest = rest[:layers], rest[layers:]
+        keys, values, rest = rest[:looks], rest[looks : 2 * looks], rest[2 * looks :]
+        weights = dict(zip(plan.parameters, rest, strict=True))
+        return Inputs(words, summary, tuple(first), tuple(keys), tuple(values), weights)
+
+
+def recur(given: Given, inputs: Inputs) -> tuple[Tensor, Tensor | None, tuple[Tensor, ...]]:
+    """States (N, H) or, after the step, attentional vectors (N, O); contexts (N, ·) where a deep output wants them;
+    weights (N, S) of each look.
+    """
+    found = _Recurrence.apply(given, *inputs.flat(given.plan))
+    looks = len(given.plan.looks)
+    context = found[1 + looks] if len(found) > 1 + looks else None
+    return found[0], context, tuple(found[1 : 1 + looks])
+
+
+class _Recurrence(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, given: Given, *flat: Tensor | None) -> tuple[Tensor, ...]:
+        plan = given.plan
+        inputs = Inputs.of(flat, plan)
+        device = inputs.words.device
+        with on_device_of(inputs.words), unnarrowed(inputs.words):
+            entry = recorded(plan, shapes, Room, device)
+            _forward(entry, given, inputs)
+            room = entry.room
+            said = room["out"] if plan.after else room["states", plan.layers - 1]
+            found = [_packed(said[1:], given.index)]
+            for m, mask in enumerate(given.masks):
+                found.append(_packed(room["weights", m], given.index)[:, : mask.shape[1]])
+            if plan.deep and not plan.after:
+                found.append(_packed(room["context"][1:], given.index))
+        ctx.given, ctx.token = given, object()
+        room.ground.holder = ctx.token
+        ctx.save_for_backward(*flat)
+        ctx.set_materialize_grads(False)
+        return tuple(found)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_said: Tensor | None, *gradients: Tensor | None) -> Any:
+        given: Given = ctx.given
+        inputs = Inputs.of(ctx.saved_tensors, given.plan)
+        device = inputs.words.device
+        with on_device_of(inputs.words), unnarrowed(inputs.words):
+            entry = recorded(given.plan, shapes, Room, device)
+            room = entry.room
+            if room.ground.holder is not ctx.token:
+                _forward(entry, given, inputs)
+            room.ground.holder = None  # the way back writes over what the way forth has left
+            looks = len(given.plan.looks)
+            d_weights, d_context = gradients[:looks], gradients[looks:]
+            _enter(room, given, d_said, d_weights, d_context[0] if d_context else None)
+            outside = tuple(gradient is not None for gradient in d_weights)
+            entry.run(("back", outside), lambda: back(room, outside))
+            return None, *_gradients(room, given, inputs).flat(given.plan)
+
+
+def _packed(padded: Tensor, index: Tensor) -> Tensor:
+    return padded.flatten(0, 1).index_select(0, index)
+
+
+def _forward(entry: Recorded[Room], given: Given, inputs: Inputs) -> None:
+    """Copies everything in and goes through the steps."""
+    room, plan = entry.room, entry.room.plan
+    H, words = plan.size, room["words"].flatten(0, 1)
+    torch._foreach_copy_(room.parameters, list(inputs.weights.values()))
+    if len(given.index) < len(words):
+        words.zero_()
+    words.index_copy_(0, given.index, inputs.words)
+    if len(given.index) < len(words):
+        room.alive.zero_().view(-1).index_fill_(0, given.index, 1)
+    else:
+        room.alive.fill_(1)
+    if inputs.summary is not None:
+        fill(room["summary"], inputs.summary)
+    for layer, first in enumerate(inputs.first):
+        fill(room["states", layer][0], first[:, :H])
+        if plan.cell == "lstm":
+            fill(room["carries", layer][0], first[:, H:])
+    for layer, drop in enumerate(given.drops):
+        fill(room["masks", layer][1:], drop)
+    for m, mask in enumerate(given.masks):
+        fill(room.masks[m], mask)
+        fill(room["keys", m], inputs.keys[m])
+        fill(room["values", m], inputs.values[m])
+    entry.run("forth", lambda: forth(room))
+
+
+def _enter(
+    room: Room,
+    given: Given,
+    d_said: Tensor | None,
+    d_weights: tuple[Tensor | None, ...],
+    d_context: Tensor | None,
+) -> None:
+    """The gradients from outside, among the zeros that the way forth has left for them."""
+    said = room["d_out"] if room.plan.after else room["d_states", room.plan.layers - 1]
+    places = [(said[1:], d_said), (room["d_context"][1:], d_context)]
+    for m, gradient in enumerate(d_weights):
+        if gradient is not None:
+            places.append((room["d_weights", m][..., : gradient.shape[1]], gradient))
+    for padded, gradient in places:
+        if gradient is not None:
+            padded.flatten(0, 1).index_copy_(0, given.index, gradient)
+
+
+def _gradients(room: Room, given: Given, inputs: Inputs) -> Inputs:
+    """Of all inputs, copied out."""
+    plan, rows = room.plan, len(inputs.first[0])
+
+    def first(layer: int) -> Tensor:
+        d_state = room["d_states", layer][0, :rows]
+        if plan.cell != "lstm":
+            return d_state.clone()
+        return torch.cat([d_state, room["d_carry", layer][:rows]], -1)
+
+    def cut(name: str, m: int, like: Tensor) -> Tensor:
+        return room[name, m][:rows, : like.shape[1]].clone()
+
+    return Inputs(
+        words=_packed(room["words"], given.index),
+        summary=None if inputs.summary is None else room["d_summary"][:rows].clone(),
+        first=tuple(first(layer) for layer in range(plan.layers)),
+        keys=tuple(cut("keys", m, keys) for m, keys in enumerate(inputs.keys)),
+        values=tuple(cut("values", m, values) for m, values in enumerate(inputs.values)),
+        weights=room.gradients(),
+    )

@@ -1,0 +1,65 @@
+"""The steps backward.
+
+    before   dZ[t−1] ← cells(ds_t);  dc_t += dZ[t−1] W;  dq_t ← attend;  ds_{t−1} += dZ[t−1] U
+    after    dp_t = do_t (1 − o_t²);  dc_t = dp_t W_c;  dq_t ← attend;  ds_t += dZ[t] U;  dZ[t−1] ← cells(ds_t);
+             do_{t−1} += dZ[t−1] W
+
+`d_states`, `d_context` and `d_out` hold what comes from outside before the first step back. The gradients of weights
+and inputs come after the last (`gathered`).
+"""
+
+from __future__ import annotations
+
+import torch
+
+from regard.kernels.cuda.recurrence.forth import reached
+from regard.kernels.cuda.recurrence.gathered import gather
+from regard.kernels.cuda.recurrence.launches import cell_back, combine_back, look_back
+from regard.kernels.cuda.recurrence.room import Room
+
+
+def back(room: Room, outside: tuple[bool, ...]) -> None:
+    """Everything backward. `outside`: which looks' weights have a gradient of their own."""
+    plan, top = room.plan, room.plan.layers - 1
+    for step in range(plan.steps, 0, -1):
+        if plan.after:
+            combine_back(room, step)
+            combine = room["combine"][:, plan.size : plan.size + plan.context]
+            room["d_context"][step].addmm_(room.z(top, step, plan.combined), combine)
+            for m in range(len(plan.looks)):
+                look_back(room, m, step, step, outside[m])
+            for layer in range(plan.layers):
+                _homewards(room, layer, step)
+        for layer in room.layers_down():
+            cell_back(room, layer, step)
+            if layer:
+                _descend(room, layer, step)
+        d_gates = room.z(0, step - 1, plan.from_input(0))
+        if not plan.after:
+            room["d_context"][step].addmm_(d_gates, room.entering())
+            for m in range(len(plan.looks)):
+                look_back(room, m, step, step - 1, outside[m])
+            for layer in range(plan.layers):
+                _homewards(room, layer, step - 1)
+        elif step > 1:
+            room["d_out"][step - 1].addmm_(d_gates, room.entering())
+    if plan.after:
+        for layer in range(plan.layers):
+            _homewards(room, layer, 0)
+    gather(room)
+
+
+def _homewards(room: Room, layer: int, time: int) -> None:
+    """To the state of a time, from everything that waited for it."""
+    part = reached(room, layer, time)
+    if part.start < part.stop:
+        room["d_states", layer][time].addmm_(room.z(layer, time, part), room["hidden", layer][part])
+
+
+def _descend(room: Room, layer: int, step: int) -> None:
+    """To the layer below, through its dropout where it has one."""
+    d_gates, weight = room.z(layer, step - 1, room.plan.from_input(layer)), room["weight_ih", layer]
+    if room.plan.drops:
+        torch.mm(d_gates, weight, out=room["d_below", layer - 1])
+    else:
+        room["d_states", layer - 1][step].addmm_(d_gates, weight)

@@ -1,0 +1,109 @@
+"""The steps forward.
+
+    before   c_t = attend(q_t);  Z[t−1] += W c_t;  s_t = cells(Z[t−1]);  Z[t] += U s_t, q_{t+1} among it
+    after    Z[t−1] += W o_{t−1};  s_t = cells(Z[t−1]);  Z[t] += U s_t, q_t and p_t among it;
+             c_t = attend(q_t);  p_t += W_c c_t;  o_t = tanh p_t
+
+Every product goes into one slice of the rows of Z (see `plan`), on top of what is there: the biases, the words' share
+(one product for all of them), or the product before it.
+"""
+
+from __future__ import annotations
+
+from regard.kernels.cuda.recurrence.launches import cell_forth, combine_forth, look_forth
+from regard.kernels.cuda.recurrence.room import Room
+
+
+def forth(room: Room) -> None:
+    """Everything forward; the inputs have been copied in (`attend`)."""
+    for layer in range(room.plan.layers):
+        _arrange(room, layer)
+    _words(room)
+    _clear(room)
+    _steps(room)
+
+
+def _arrange(room: Room, layer: int) -> None:
+    """The weights that wait for a state, side by side; biases in all rows of Z."""
+    plan, H = room.plan, room.plan.size
+    hidden, row, lead = room["hidden", layer], room["row", layer], plan.lead(layer)
+    weight, bias, second = room["weight_hh", layer], room["bias_ih", layer], room["bias_hh", layer]
+    row.zero_()
+    if layer == plan.layers - 1:
+        for m, at in enumerate(plan.query_places):
+            if at >= 0:
+                hidden[at : at + plan.looks[m].features].copy_(room["query", m])
+        if plan.after:
+            hidden[plan.combined].copy_(room["combine"][:, :H])
+            row[plan.combined].copy_(room["combine_bias"])
+    if plan.cell == "gru":
+        hidden[lead : lead + H].copy_(weight[2 * H :])
+        hidden[lead + H :].copy_(weight[: 2 * H])
+        row[lead : lead + H].copy_(second[2 * H :])
+        row[lead + H :].copy_(bias)
+        row[lead + H : lead + 3 * H].add_(second[: 2 * H])
+    else:
+        hidden[lead:].copy_(weight)
+        row[lead:].copy_(bias).add_(second)
+    room["z", layer].copy_(row.expand_as(room["z", layer]))
+
+
+def _words(room: Room) -> None:
+    """What is known before the first step: words and summary in the gates, words in p."""
+    plan, E = room.plan, room.plan.words
+    words, weight = room["words"].flatten(0, 1), room["weight_ih", 0]
+    room.gates(0).addmm_(words, weight[:, :E].t())
+    if plan.summary:
+        known = slice(E, E + plan.summary)
+        share = room["shares"].zero_().addmm_(room["summary"], weight[:, known].t())
+        room["z", 0][: plan.steps][..., plan.from_input(0)].add_(share)
+    if plan.after and plan.deep:
+        room.combined().addmm_(words, room["combine"][:, plan.size + plan.context :].t())
+
+
+def _clear(room: Room) -> None:
+    """Gradients from outside are put where zeros are."""
+    for name, tensor in room.tensors.items():
+        if name.startswith(("d_states", "d_carry", "d_below", "d_context", "d_out", "d_weights")):
+            tensor.zero_()
+
+
+def _steps(room: Room) -> None:
+    plan, top = room.plan, room.plan.layers - 1
+    for layer in range(plan.layers):
+        _onwards(room, layer, 0)
+    for step in range(1, plan.steps + 1):
+        if not plan.after:
+            for m in range(len(plan.looks)):
+                look_forth(room, m, step, step - 1)
+        entering = room["out"][step - 1] if plan.after else room["context"][step]
+        for layer in range(plan.layers):
+            below = room.below(layer)[step] if layer else entering
+            if layer or step > 1 or not plan.after:  # nothing is fed back into the first step
+                part = plan.from_input(layer)
+                room.z(layer, step - 1, part).addmm_(below, room.inputs(layer).t())
+            cell_forth(room, layer, step)
+            _onwards(room, layer, step)
+        if plan.after:
+            for m in range(len(plan.looks)):
+                look_forth(room, m, step, step)
+            combine = room["combine"][:, plan.size : plan.size + plan.context]
+            room.z(top, step, plan.combined).addmm_(room["context"][step], combine.t())
+            combine_forth(room, step)
+
+
+def _onwards(room: Room, layer: int, time: int) -> None:
+    """The product of a state with everything that waits for it."""
+    part = reached(room, layer, time)
+    if part.start < part.stop:
+        weight = room["hidden", layer][part]
+        room.z(layer, time, part).addmm_(room["states", layer][time], weight.t())
+
+
+def reached(room: Room, layer: int, time: int) -> slice:
+    """What state h_time leads to: no q and p of a step before the first, no gates of a step after the last."""
+    plan = room.plan
+    whole, lead = plan.from_state(layer), plan.lead(layer)
+    if time == plan.steps:
+        return slice(0, lead if plan.after else 0)
+    return slice(lead, whole.stop) if plan.after and time == 0 else whole

@@ -1,0 +1,169 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+"""The cells after their matrix products, in place: preactivations → gates → their gradients.
+
+    gru    r, z = σ(·), n = tanh(a_n + r ⊙ hn), h' = n + z ⊙ (h − n)
+           dn = dh' (1 − z)(1 − n²),  dhn = dn ⊙ r,  dr = dn ⊙ hn ⊙ r(1 − r),  dz = dh' (h − n) z(1 − z),  dh += dh' z
+    lstm   i, f, o = σ(·), g = tanh(·), c' = f c + i g, h' = o tanh c'
+           dc' += dh' o (1 − tanh² c'),  do = dh' tanh c' · o(1 − o),  di = dc' g i(1 − i),  df = dc' c f(1 − f),
+           dg = dc' i (1 − g²),  dc = dc' f
+    rnn    h' = f(a),  da = dh' f'(a), f' written in h'
+
+z points to rows of width W whose gates begin at AT (see `plan`); several directions at once lie ZD numbers apart in z
+and SD in everything else. With DROPS, what the layer above reads is
+below = h' ⊙ mask, and the gradient that comes from there, d_below, joins dh' as d_below ⊙ mask.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sigmoid(x):
+    return 1.0 / (1.0 + tl.exp(-x))
+
+
+@triton.jit
+def tanh(x):
+    return 1.0 - 2.0 / (tl.exp(2.0 * x) + 1.0)
+
+
+@triton.jit
+def _place(count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr, BLOCK: tl.constexpr):
+    """Of some of the B·H features: themselves, whether they exist, and where their gates begin."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    direction = tl.program_id(1).to(tl.int64)
+    return direction * SD + i, i < count, direction * ZD + (i // H) * W + AT + i % H
+
+
+@triton.jit
+def _leave(h, after, mask, below, i, here, DROPS: tl.constexpr):
+    tl.store(after + i, h, mask=here)
+    if DROPS:
+        tl.store(below + i, h * tl.load(mask + i, mask=here, other=0.0), mask=here)
+
+
+@triton.jit
+def _gradient(d_after, mask, d_below, i, here, DROPS: tl.constexpr):
+    dh = tl.load(d_after + i, mask=here, other=0.0)
+    if DROPS:
+        dh += tl.load(d_below + i, mask=here, other=0.0) * tl.load(mask + i, mask=here, other=0.0)
+    return dh
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def gru_forth(z, before, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+              DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    hn = tl.load(z + at, mask=here, other=0.0)
+    reset = sigmoid(tl.load(z + at + H, mask=here, other=0.0))
+    update = sigmoid(tl.load(z + at + 2 * H, mask=here, other=0.0))
+    new = tanh(tl.load(z + at + 3 * H, mask=here, other=0.0) + reset * hn)
+    h = tl.load(before + i, mask=here, other=0.0)
+    tl.store(z + at + H, reset, mask=here)
+    tl.store(z + at + 2 * H, update, mask=here)
+    tl.store(z + at + 3 * H, new, mask=here)
+    _leave(new + update * (h - new), after, mask, below, i, here, DROPS)
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def gru_back(z, before, d_after, d_before, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+             AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    hn = tl.load(z + at, mask=here, other=0.0)
+    reset = tl.load(z + at + H, mask=here, other=0.0)
+    update = tl.load(z + at + 2 * H, mask=here, other=0.0)
+    new = tl.load(z + at + 3 * H, mask=here, other=0.0)
+    h = tl.load(before + i, mask=here, other=0.0)
+    carried = tl.load(d_before + i, mask=here, other=0.0)
+    dh = _gradient(d_after, mask, d_below, i, here, DROPS)
+    d_new = dh * (1.0 - update) * (1.0 - new * new)
+    tl.store(z + at, d_new * reset, mask=here)
+    tl.store(z + at + H, d_new * hn * reset * (1.0 - reset), mask=here)
+    tl.store(z + at + 2 * H, dh * (h - new) * update * (1.0 - update), mask=here)
+    tl.store(z + at + 3 * H, d_new, mask=here)
+    tl.store(d_before + i, carried + dh * update, mask=here)
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def lstm_forth(z, carry, carried, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+               AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    entry = sigmoid(tl.load(z + at, mask=here, other=0.0))
+    forget = sigmoid(tl.load(z + at + H, mask=here, other=0.0))
+    new = tanh(tl.load(z + at + 2 * H, mask=here, other=0.0))
+    leave = sigmoid(tl.load(z + at + 3 * H, mask=here, other=0.0))
+    c = forget * tl.load(carry + i, mask=here, other=0.0) + entry * new
+    tl.store(z + at, entry, mask=here)
+    tl.store(z + at + H, forget, mask=here)
+    tl.store(z + at + 2 * H, new, mask=here)
+    tl.store(z + at + 3 * H, leave, mask=here)
+    tl.store(carried + i, c, mask=here)
+    _leave(leave * tanh(c), after, mask, below, i, here, DROPS)
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+              AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """d_carry (B, H) holds dc' and then dc."""
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    entry = tl.load(z + at, mask=here, other=0.0)
+    forget = tl.load(z + at + H, mask=here, other=0.0)
+    new = tl.load(z + at + 2 * H, mask=here, other=0.0)
+    leave = tl.load(z + at + 3 * H, mask=here, other=0.0)
+    c = tl.load(carry + i, mask=here, other=0.0)
+    bent = tanh(tl.load(carried + i, mask=here, other=0.0))
+    dh = _gradient(d_after, mask, d_below, i, here, DROPS)
+    dc = tl.load(d_carry + i, mask=here, other=0.0) + dh * leave * (1.0 - bent * bent)
+    tl.store(z + at, dc * new * entry * (1.0 - entry), mask=here)
+    tl.store(z + at + H, dc * c * forget * (1.0 - forget), mask=here)
+    tl.store(z + at + 2 * H, dc * entry * (1.0 - new * new), mask=here)
+    tl.store(z + at + 3 * H, dh * bent * leave * (1.0 - leave), mask=here)
+    tl.store(d_carry + i, dc * forget, mask=here)
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def rnn_forth(z, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+              DROPS: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    h = tl.load(z + at, mask=here, other=0.0)
+    if ACTIVATION == "tanh":
+        h = tanh(h)
+    elif ACTIVATION == "sigmoid":
+        h = sigmoid(h)
+    elif ACTIVATION == "relu":
+        h = tl.where(h < 0, 0.0, h)  # NaN stays
+    _leave(h, after, mask, below, i, here, DROPS)
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def rnn_back(z, after, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+             DROPS: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    h = tl.load(after + i, mask=here, other=0.0)
+    d = _gradient(d_after, mask, d_below, i, here, DROPS)
+    if ACTIVATION == "tanh":
+        d = d * (1.0 - h * h)
+    elif ACTIVATION == "sigmoid":
+        d = d * h * (1.0 - h)
+    elif ACTIVATION == "relu":
+        d = tl.where(h > 0, d, 0.0)
+    tl.store(z + at, d, mask=here)
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def combine_forth(z, out, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+                  BLOCK: tl.constexpr):  # fmt: skip
+    """o = tanh p."""
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    tl.store(out + i, tanh(tl.load(z + at, mask=here, other=0.0)), mask=here)
+
+
+@triton.jit(do_not_specialize=["count", "ZD", "SD"])
+def combine_back(z, out, d_out, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+                 BLOCK: tl.constexpr):  # fmt: skip
+    """dp = do (1 − o²)."""
+    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    o = tl.load(out + i, mask=here, other=0.0)
+    tl.store(z + at, tl.load(d_out + i, mask=here, other=0.0) * (1.0 - o * o), mask=here)

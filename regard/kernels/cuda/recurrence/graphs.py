@@ -1,0 +1,139 @@
+"""Graphs: the steps of a plan recorded once and replayed, so that a thousand launches cost one.
+
+A plan (its sizes are rounded, so that many batches share one) is run kernel by kernel the first time, which compiles
+what must be compiled, and recorded the second time. At most `KEPT` plans are remembered, the least recently used one
+is forgotten; all of a device lie on one ground, and when it must grow, they are recorded anew. One stream at a time
+may use them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, cast
+
+import torch
+from torch import Tensor
+
+from regard.kernels.cuda.recurrence.room import Ground, Named, needed
+
+KEPT = 32
+Furnished = TypeVar("Furnished", bound=Named)
+SPARE = 1.1
+"""How much larger than asked for a ground that must grow is made."""
+
+
+class Recorded(Generic[Furnished]):
+    """One plan: its room, and what has been run or recorded by name."""
+
+    def __init__(self, room: Furnished) -> None:
+        self.room = room
+        self.graphs: dict[Any, torch.cuda.CUDAGraph | None] = {}
+
+    def run(self, name: Any, steps: Callable[[], None]) -> None:
+        flat = self.room.ground.flat
+        if not flat.is_cuda or torch.cuda.is_current_stream_capturing():
+            steps()
+            return
+        name = (name, _precision())
+        if name not in self.graphs:
+            self.graphs[name] = None
+            steps()
+            return
+        graph = self.graphs[name]
+        if graph is None:
+            graph = self.graphs[name] = _record(flat.device, steps)
+        graph.replay()
+
+
+class Graphs:
+    """Those of one device and precision."""
+
+    def __init__(self) -> None:
+        self.ground: Ground | None = None
+        self.plans: OrderedDict[Hashable, Recorded[Any]] = OrderedDict()
+
+    def of(self, plan: Hashable, size: int, device: torch.device, dtype: torch.dtype) -> Recorded[Any] | None:
+        """What is known of a plan that needs so many numbers; None if nothing."""
+        if self.ground is None or len(self.ground.flat) < size:
+            grown = int(size * SPARE) if self.ground is not None else size
+            self.plans.clear()
+            self.ground = None
+            self.ground = Ground(device, dtype, grown)
+        found = self.plans.get(plan)
+        if found is not None:
+            self.plans.move_to_end(plan)
+        return found
+
+    def remember(self, plan: Hashable, found: Recorded[Any]) -> None:
+        self.plans[plan] = found
+        if len(self.plans) > KEPT:
+            self.plans.popitem(last=False)
+
+
+_BY_DEVICE: dict[tuple[str, torch.device, torch.dtype], Graphs] = {}
+_SIDE: dict[torch.device, tuple[torch.cuda.Stream, torch.cuda.CUDAGraph, Tensor]] = {}
+
+
+def recorded(
+    plan: Any,
+    shapes: Callable[[Any], Mapping[str, tuple[int, ...]]],
+    furnish: Callable[[Any, Ground], Furnished],
+    device: torch.device,
+) -> Recorded[Furnished]:
+    """The room of a plan (its tensors as `shapes` says) and its graphs; each kind of plan has a ground of its own."""
+    graphs = _BY_DEVICE.setdefault((type(plan).__name__, device, plan.dtype), Graphs())
+    found = graphs.of(plan, _size(plan, shapes), device, plan.dtype)
+    if found is None:
+        found = Recorded(furnish(plan, cast(Ground, graphs.ground)))
+        graphs.remember(plan, found)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _size(plan: Any, shapes: Callable[[Any], Mapping[str, tuple[int, ...]]]) -> int:
+    return needed(shapes(plan))
+
+
+def unnarrowed(tensor: Tensor) -> AbstractContextManager[Any]:
+    """Autocast off, where it is on: a recurrence keeps the precision of its weights."""
+    kind = tensor.device.type
+    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
+
+
+def forget() -> None:
+    """Gives back all graphs and their memory."""
+    _BY_DEVICE.clear()
+
+
+def _precision() -> str:
+    """Matrix products are recorded as they are computed at the time."""
+    return torch.get_float32_matmul_precision()
+
+
+def _record(device: torch.device, steps: Callable[[], None]) -> torch.cuda.CUDAGraph:
+    """Without the collection of garbage that `torch.cuda.graph` begins with: little is allocated in the steps."""
+    if device not in _SIDE:
+        # A pool lives as long as a graph that uses it: this one, of nothing, is kept.
+        anchor, number = torch.cuda.CUDAGraph(), torch.zeros((), device=device)
+        side = torch.cuda.Stream(device)
+        side.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(side):
+            anchor.capture_begin(capture_error_mode="thread_local")
+            number.zero_()
+            anchor.capture_end()
+        _SIDE[device] = side, anchor, number
+    side, anchor, _ = _SIDE[device]
+    pool = anchor.pool()
+    graph, here = torch.cuda.CUDAGraph(), torch.cuda.current_stream(device)
+    side.wait_stream(here)
+    with torch.cuda.stream(side):
+        graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+        try:
+            steps()
+        finally:
+            graph.capture_end()
+    here.wait_stream(side)
+    return graph

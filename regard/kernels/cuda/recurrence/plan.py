@@ -1,0 +1,154 @@
+"""Plan: what a recurrence with attention computes, and where its numbers stand.
+
+One row of Z_l (T+1, B, W_l) holds what layer l knows of one row of the batch at one time, side by side:
+
+    gru    [ q | p | hn | r | z | n ]        lstm   [ q | p | i | f | g | o ]        rnn   [ q | p | a ]
+
+q and p are the top layer's alone: the queries of additive scores (A in all), and what becomes the attentional vector
+(O, of a decoder that looks after its step). The state's product covers everything up to z, the input's product
+everything from r on (of lstm and rnn: all gates), so that either is one matrix product into one slice; hn is
+U_n h + c_n.
+
+Row j of Z is what state h_j leads to: the gates of step j+1, and q of step j+1 where one looks before the step, q and
+p of step j where one looks after it. First it holds biases and the projected words, then preactivations, then the
+gates themselves, and on the way back their gradients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+
+Cell = Literal["rnn", "gru", "lstm"]
+Select = Literal["softmax", "sigmoid", "segments"]
+GATES: dict[Cell, int] = {"rnn": 1, "gru": 4, "lstm": 4}
+"""Slots of a row: a gru has one more than gates, for hn."""
+
+
+def rounded(size: int, parts: int, least: int) -> int:
+    """The next size that there are buckets for: at most one of `parts` parts more, and a multiple of `least`."""
+    step = max(least, (1 << size.bit_length() >> 1) // parts)
+    return -(-size // step) * step
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one memory is attended to.
+
+    additive   v · tanh(q + k) with A = `features`; otherwise scale · q · k with the state itself as the query
+    mass       what the weights are rescaled to sum to before values are read; 0 leaves them
+    positions  S, rounded; `values` D
+    """
+
+    additive: bool
+    select: Select
+    features: int
+    values: int
+    positions: int
+    scale: float = 1.0
+    mass: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """T steps of B rows (both rounded) through layers of cells of one size H.
+
+    words       E, and `summary` R: sizes of what is known before the recurrence; R 0: no summary enters
+    after       one looks after the step (o_t = tanh(W [s_t; c_t] + …), fed back) instead of before it
+    readout     O, of a decoder that looks after its step
+    deep        whether the words are read out too, beside states and contexts
+    activation  of an rnn
+    drops       whether there are dropout masks between layers
+    """
+
+    cell: Cell
+    size: int
+    layers: int
+    rows: int
+    steps: int
+    looks: tuple[Look, ...]
+    words: int
+    summary: int = 0
+    after: bool = False
+    readout: int = 0
+    deep: bool = False
+    activation: str = "tanh"
+    drops: bool = False
+    dtype: torch.dtype = torch.float32
+
+    @cached_property
+    def queries(self) -> int:
+        """A, of all additive scores together."""
+        return sum(look.features for look in self.looks if look.additive)
+
+    @cached_property
+    def context(self) -> int:
+        return sum(look.values for look in self.looks)
+
+    @cached_property
+    def read(self) -> int:
+        """Size of what enters the first layer beside the words."""
+        return self.readout if self.after else self.context
+
+    @cached_property
+    def parameters(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights, gates in torch's order; layers and looks are numbered."""
+        H, known = self.size, self.words + self.summary
+        gates = {"rnn": 1, "gru": 3, "lstm": 4}[self.cell] * H
+        found: dict[str, tuple[int, ...]] = {}
+        for layer in range(self.layers):
+            found[f"weight_ih{layer}"] = (gates, H if layer else known + self.read)
+            found |= {
+                f"weight_hh{layer}": (gates, H),
+                f"bias_ih{layer}": (gates,),
+                f"bias_hh{layer}": (gates,),
+            }
+        for m, look in enumerate(self.looks):
+            if look.additive:
+                found |= {f"query{m}": (look.features, H), f"vector{m}": (look.features,)}
+            if look.select == "segments":
+                found[f"transitions{m}"] = (2, 2)
+        if self.after:
+            inputs = H + self.context + (self.words if self.deep else 0)
+            found |= {"combine": (self.readout, inputs), "combine_bias": (self.readout,)}
+        return found
+
+    def lead(self, layer: int) -> int:
+        """Where the gates begin."""
+        return self.queries + self.readout if layer == self.layers - 1 else 0
+
+    def width(self, layer: int) -> int:
+        return self.lead(layer) + GATES[self.cell] * self.size
+
+    def from_state(self, layer: int) -> slice:
+        """What the product with the state reaches."""
+        return slice(0, self.width(layer) - (self.size if self.cell == "gru" else 0))
+
+    def from_input(self, layer: int) -> slice:
+        """What the product with the input reaches."""
+        return slice(self.lead(layer) + (self.size if self.cell == "gru" else 0), self.width(layer))
+
+    @cached_property
+    def combined(self) -> slice:
+        """p."""
+        return slice(self.queries, self.queries + self.readout)
+
+    @cached_property
+    def query_places(self) -> tuple[int, ...]:
+        """Where each look's query begins in q; −1 for one whose query is the state."""
+        places, at = [], 0
+        for look in self.looks:
+            places.append(at if look.additive else -1)
+            at += look.features if look.additive else 0
+        return tuple(places)
+
+    @cached_property
+    def context_places(self) -> tuple[int, ...]:
+        places, at = [], 0
+        for look in self.looks:
+            places.append(at)
+            at += look.values
+        return tuple(places)

@@ -1,0 +1,151 @@
+"""Room: the memory a recurrence is computed in, at addresses that stay, so that graphs can be recorded over it.
+
+All plans of one device and precision share one piece (`Ground`): whoever runs writes over what the last one left, and
+`holder` says whose numbers lie there. T+1 rows of time: row 0 is the first state, row t is step t; what belongs to
+steps alone has T rows. The weights are copied in, and their gradients lie side by side, to be copied out at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor
+
+from regard.kernels.cuda.recurrence.plan import Plan
+
+ALIGNED = 64
+"""Every tensor begins at a multiple of so many numbers."""
+
+
+class Ground:
+    """One flat piece of memory, as large as the largest plan so far has needed, with some to spare."""
+
+    def __init__(self, device: torch.device, dtype: torch.dtype, size: int) -> None:
+        self.flat = torch.zeros(size, device=device, dtype=dtype)
+        self.holder: object | None = None
+
+
+def shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
+    """Every tensor of a plan by name; layers and looks are numbered. The gradients of the weights come first."""
+    found: dict[str, tuple[int, ...]] = {f"d_{name}": shape for name, shape in plan.parameters.items()}
+    found |= plan.parameters
+    B, T, H, top = plan.rows, plan.steps, plan.size, plan.layers - 1
+    found |= {"words": (T, B, plan.words), "context": (T + 1, B, plan.context)}
+    found["d_context"] = (T + 1, B, plan.context)
+    if plan.summary:
+        found |= {"summary": (B, plan.summary), "d_summary": (B, plan.summary)}
+        found["shares"] = (B, plan.parameters["weight_ih0"][0])
+    if plan.after:
+        found |= dict.fromkeys(("out", "d_out"), (T + 1, B, plan.readout))
+    for layer in range(plan.layers):
+        hidden = plan.from_state(layer)
+        found[f"z{layer}"] = (T + 1, B, plan.width(layer))
+        found |= dict.fromkeys((f"row{layer}", f"d_row{layer}"), (plan.width(layer),))
+        found |= dict.fromkeys((f"hidden{layer}", f"d_hidden{layer}"), (hidden.stop - hidden.start, H))
+        found |= dict.fromkeys((f"states{layer}", f"d_states{layer}"), (T + 1, B, H))
+        if plan.cell == "lstm":
+            found |= {f"carries{layer}": (T + 1, B, H), f"d_carry{layer}": (B, H)}
+        if plan.drops and layer < top:
+            found |= dict.fromkeys((f"masks{layer}", f"below{layer}"), (T + 1, B, H))
+            found[f"d_below{layer}"] = (B, H)
+    for m, look in enumerate(plan.looks):
+        S = look.positions
+        found |= {f"keys{m}": (B, S, look.features), f"values{m}": (B, S, look.values)}
+        found |= dict.fromkeys((f"weights{m}", f"d_weights{m}", f"d_scores{m}"), (T, B, S))
+        if look.additive:
+            found[f"queries{m}"] = (T, B, look.features)
+        if look.select == "segments":
+            found |= {f"joints{m}": (T, B, S, 4), f"corners{m}": (T, B, 4)}
+    return found
+
+
+def needed(shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """Numbers in all."""
+    return sum(_taken(shape) for shape in shapes.values())
+
+
+def _taken(shape: tuple[int, ...]) -> int:
+    return -(-math.prod(shape) // ALIGNED) * ALIGNED
+
+
+class Named:
+    """Tensors by name, as views of the ground: `room["states", 0]`. The gradients of the `parameters` come first."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        shapes: Mapping[str, tuple[int, ...]],
+        parameters: Mapping[str, tuple[int, ...]],
+    ) -> None:
+        self.ground, self.shapes = ground, parameters
+        self.tensors: dict[str, Tensor] = {}
+        self.places: dict[str, int] = {}
+        at = 0
+        for name, shape in shapes.items():
+            self.tensors[name] = ground.flat[at : at + math.prod(shape)].view(shape)
+            self.places[name] = at
+            at += _taken(shape)
+        self.parameters = [self.tensors[name] for name in parameters]
+        self.cuts = [(name, self.places[f"d_{name}"], math.prod(shape)) for name, shape in parameters.items()]
+
+    def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
+        return self.tensors[key if isinstance(key, str) else f"{key[0]}{key[1]}"]
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Copies of the gradients of all weights, by name."""
+        _, last, size = self.cuts[-1]
+        flat = self.ground.flat[: last + size].clone()
+        return {name: flat[at : at + size].view(self.shapes[name]) for name, at, size in self.cuts}
+
+
+class Room(Named):
+    """The tensors of one plan.
+
+    alive   (T, B) not zero where a step of a row exists
+    masks   (B, S) of each look, not zero where a position exists
+    """
+
+    def __init__(self, plan: Plan, ground: Ground) -> None:
+        super().__init__(ground, shapes(plan), plan.parameters)
+        self.plan, device = plan, ground.flat.device
+        self.alive = torch.zeros(plan.steps, plan.rows, device=device, dtype=torch.int8)
+        self.masks = [
+            torch.zeros(plan.rows, look.positions, device=device, dtype=torch.int8) for look in plan.looks
+        ]
+
+    def z(self, layer: int, time: int, part: slice) -> Tensor:
+        """(B, ·) a slice of the rows of one time."""
+        return self[("z", layer)][time][:, part]
+
+    def gates(self, layer: int) -> Tensor:
+        """(T·B, ·) what the input's product reaches, of all steps."""
+        return self[("z", layer)][: self.plan.steps].flatten(0, 1)[:, self.plan.from_input(layer)]
+
+    def combined(self) -> Tensor:
+        """(T·B, O) p of all steps."""
+        return self[("z", self.plan.layers - 1)][1:].flatten(0, 1)[:, self.plan.combined]
+
+    def below(self, layer: int) -> Tensor:
+        """(T+1, B, H) what layer ≥ 1 reads."""
+        return self[("below" if self.plan.drops else "states", layer - 1)]
+
+    def entering(self) -> Tensor:
+        """(·, read) the weight of what was read, in the first layer."""
+        return self["weight_ih", 0][:, self.plan.words + self.plan.summary :]
+
+    def inputs(self, layer: int) -> Tensor:
+        """The weight of what enters a layer at each step."""
+        return self["weight_ih", layer] if layer else self.entering()
+
+    def layers_down(self) -> Iterator[int]:
+        return iter(range(self.plan.layers - 1, -1, -1))
+
+
+def fill(target: Tensor, source: Tensor) -> None:
+    """The source in the corner of a larger target, zeros elsewhere."""
+    if target.shape != source.shape:
+        target.zero_()
+        target = target[tuple(slice(size) for size in source.shape)]
+    target.copy_(source)

@@ -1,0 +1,105 @@
+"""A recurrent layer over packed sequences as one function with a gradient, both directions side by side.
+
+As in `attend`: what the forward pass leaves in the room is what the backward pass starts from, and it is run again
+where somebody else has used the room in the meantime.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.kernels.cuda.launching import on_device_of
+from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
+from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Where the N packed positions lie for each direction, and where the rows end.
+
+    index   (N) int64 of each direction, t·rows + b with the sweep's rows and the direction's own t
+    last    (b) int64, length·rows + b: the state after a row's last step
+    """
+
+    index: tuple[Tensor, ...]
+    last: Tensor
+
+
+def sweep_over(
+    sweep: Sweep, orders: Orders, inputs: Tensor, first: Tensor, weights: list[Tensor]
+) -> tuple[Tensor, Tensor]:
+    """inputs (N, I), first (D, state), weights (W, U, b, c) of each direction → outputs (N, D·H), last (b, D·H)."""
+    outputs, last = _Sweeping.apply(sweep, orders, inputs, first, *weights)
+    return outputs, last
+
+
+class _Sweeping(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, sweep: Sweep, orders: Orders, inputs: Tensor, first: Tensor, *weights: Tensor
+    ) -> Any:
+        with on_device_of(inputs), unnarrowed(inputs):
+            entry = recorded(sweep, shapes, SweepRoom, inputs.device)
+            _forward(entry, orders, inputs, first, weights)
+            states = entry.room["states"]
+            steps = [states[d, 1:].flatten(0, 1) for d in range(sweep.directions)]
+            outputs = torch.cat(
+                [step.index_select(0, index) for step, index in zip(steps, orders.index, strict=True)], -1
+            )
+            last = states.flatten(1, 2).index_select(1, orders.last)
+            last = last.transpose(0, 1).reshape(len(orders.last), -1)
+        ctx.sweep, ctx.orders, ctx.token = sweep, orders, object()
+        entry.room.ground.holder = ctx.token
+        ctx.save_for_backward(inputs, first, *weights)
+        ctx.set_materialize_grads(False)
+        return outputs, last
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_outputs: Tensor | None, d_last: Tensor | None) -> Any:
+        sweep, orders = ctx.sweep, ctx.orders
+        inputs, first, *weights = ctx.saved_tensors
+        H = sweep.size
+        with on_device_of(inputs), unnarrowed(inputs):
+            entry = recorded(sweep, shapes, SweepRoom, inputs.device)
+            room = entry.room
+            if room.ground.holder is not ctx.token:
+                _forward(entry, orders, inputs, first, tuple(weights))
+            room.ground.holder = None
+            for d, index in enumerate(orders.index):
+                d_states = room["d_states"][d]
+                if d_outputs is not None:
+                    d_states[1:].flatten(0, 1).index_copy_(0, index, d_outputs[:, d * H : (d + 1) * H])
+                if d_last is not None:
+                    d_states.flatten(0, 1).index_add_(0, orders.last, d_last[:, d * H : (d + 1) * H])
+            entry.run("back", lambda: back(room))
+            words = room["words"].flatten(1, 2)
+            d_inputs = words[0].index_select(0, orders.index[0])
+            for d in range(1, sweep.directions):
+                d_inputs += words[d].index_select(0, orders.index[d])
+            d_first = room["d_states"][:, 0].sum(1)
+            if sweep.cell == "lstm":
+                d_first = torch.cat([d_first, room["d_carries"][:, 0].sum(1)], -1)
+            return None, None, d_inputs, d_first, *room.gradients().values()
+
+
+def _forward(
+    entry: Recorded[SweepRoom], orders: Orders, inputs: Tensor, first: Tensor, weights: tuple[Tensor, ...]
+) -> None:
+    room = entry.room
+    sweep, H = room.sweep, room.sweep.size
+    torch._foreach_copy_(room.parameters, list(weights))
+    words = room["words"].flatten(1, 2)
+    if len(inputs) < words.shape[1]:
+        words.zero_()
+    for d, index in enumerate(orders.index):
+        words[d].index_copy_(0, index, inputs)
+    room["states"][:, 0].copy_(first[:, None, :H].expand(-1, sweep.rows, -1))
+    if sweep.cell == "lstm":
+        room["carries"][:, 0].copy_(first[:, None, H:].expand(-1, sweep.rows, -1))
+    entry.run("forth", lambda: forth(room))

@@ -1,0 +1,166 @@
+"""Sweeps: a recurrent layer over whole sequences, in one direction or several side by side, each with its own weights.
+
+    Z = W x + b for all steps at once;   for t = 1 … T:   Z[t−1] += U h_{t−1},   h_t = cell(Z[t−1])
+
+Of D directions, each sees the sequence in an order of its own (the last position of a row first, say): its inputs are
+put in that order before, its outputs taken from there after. One batched product and one kernel a step serve all of
+them. Rows of Z (D, T+1, B, W) are as in `plan`, without q and p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.kernels.cuda.recurrence import gates
+from regard.kernels.cuda.recurrence.launches import BLOCK
+from regard.kernels.cuda.recurrence.plan import GATES, Cell
+from regard.kernels.cuda.recurrence.room import Ground, Named
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """T steps of B rows (both rounded) of I inputs through D cells of size H."""
+
+    cell: Cell
+    size: int
+    directions: int
+    inputs: int
+    rows: int
+    steps: int
+    activation: str = "tanh"
+    dtype: torch.dtype = torch.float32
+
+    @property
+    def width(self) -> int:
+        return GATES[self.cell] * self.size
+
+    @property
+    def extra(self) -> int:
+        """hn of a gru: before what the input reaches, and n behind what the state reaches."""
+        return self.size if self.cell == "gru" else 0
+
+
+def parameters(sweep: Sweep) -> dict[str, tuple[int, ...]]:
+    """Gates in torch's order."""
+    D, H, G = sweep.directions, sweep.size, sweep.width - sweep.extra
+    found: dict[str, tuple[int, ...]] = {}
+    for d in range(D):
+        found |= {f"weight_ih{d}": (G, sweep.inputs), f"weight_hh{d}": (G, H)}
+        found |= {f"bias_ih{d}": (G,), f"bias_hh{d}": (G,)}
+    return found
+
+
+def shapes(sweep: Sweep) -> dict[str, tuple[int, ...]]:
+    D, B, T, H, W = sweep.directions, sweep.rows, sweep.steps, sweep.size, sweep.width
+    found = {f"d_{name}": shape for name, shape in parameters(sweep).items()} | parameters(sweep)
+    found |= {"words": (D, T, B, sweep.inputs), "z": (D, T + 1, B, W), "row": (D, W)}
+    G = W - sweep.extra
+    found |= dict.fromkeys(("hidden", "d_hidden"), (D, G, H))
+    found |= dict.fromkeys(("entry", "d_entry"), (D, G, sweep.inputs))
+    found |= dict.fromkeys(("states", "d_states"), (D, T + 1, B, H))
+    if sweep.cell == "lstm":
+        found |= dict.fromkeys(("carries", "d_carries"), (D, T + 1, B, H))
+    return found
+
+
+class SweepRoom(Named):
+    def __init__(self, sweep: Sweep, ground: Ground) -> None:
+        super().__init__(ground, shapes(sweep), parameters(sweep))
+        self.sweep = sweep
+        self.from_state = slice(0, sweep.width - sweep.extra)
+        self.from_input = slice(sweep.extra, sweep.width)
+
+    def gates(self) -> Tensor:
+        """(D, T·B, ·) what the inputs reach, of all steps."""
+        T, B = self.sweep.steps, self.sweep.rows
+        return self["z"].flatten(1, 2)[:, : T * B, self.from_input]
+
+
+def forth(room: SweepRoom) -> None:
+    """Everything forward: inputs, first states and weights have been copied in."""
+    sweep, H = room.sweep, room.sweep.size
+    z, row, hidden, entry = room["z"], room["row"], room["hidden"], room["entry"]
+    for d in range(sweep.directions):
+        weight, bias, second = room["weight_hh", d], room["bias_ih", d], room["bias_hh", d]
+        entry[d].copy_(room["weight_ih", d])
+        if sweep.cell == "gru":
+            hidden[d, :H].copy_(weight[2 * H :])
+            hidden[d, H:].copy_(weight[: 2 * H])
+            row[d, :H].copy_(second[2 * H :])
+            row[d, H:].copy_(bias)
+            row[d, H : 3 * H].add_(second[: 2 * H])
+        else:
+            hidden[d].copy_(weight)
+            row[d].copy_(bias).add_(second)
+    z.copy_(row[:, None, None].expand_as(z))
+    room.gates().baddbmm_(room["words"].flatten(1, 2), entry.transpose(1, 2))
+    room["d_states"].zero_()
+    if sweep.cell == "lstm":
+        room["d_carries"].zero_()
+    for step in range(1, sweep.steps + 1):
+        z[:, step - 1, :, room.from_state].baddbmm_(room["states"][:, step - 1], hidden.transpose(1, 2))
+        _cell(room, step, forward=True)
+
+
+def back(room: SweepRoom) -> None:
+    """Everything backward: `d_states` holds what comes from outside."""
+    sweep, H = room.sweep, room.sweep.size
+    T, B = sweep.steps, sweep.rows
+    z, d_states, hidden = room["z"], room["d_states"], room["hidden"]
+    for step in range(T, 0, -1):
+        _cell(room, step, forward=False)
+        d_states[:, step - 1].baddbmm_(z[:, step - 1, :, room.from_state], hidden)
+    flat, gates_ = z.flatten(1, 2)[:, : T * B], room.gates()
+    states, words = room["states"].flatten(1, 2)[:, : T * B], room["words"].flatten(1, 2)
+    d_hidden, d_entry = room["d_hidden"], room["d_entry"]
+    torch.bmm(flat[..., room.from_state].transpose(1, 2), states, out=d_hidden)
+    torch.bmm(gates_.transpose(1, 2), words, out=d_entry)
+    torch.bmm(gates_, room["entry"], out=words)
+    torch.sum(flat, 1, out=room["row"])
+    for d in range(sweep.directions):
+        weight, bias, second = room["d_weight_hh", d], room["d_bias_ih", d], room["d_bias_hh", d]
+        row = room["row"][d]
+        room["d_weight_ih", d].copy_(d_entry[d])
+        if sweep.cell == "gru":
+            weight[2 * H :].copy_(d_hidden[d, :H])
+            weight[: 2 * H].copy_(d_hidden[d, H:])
+            bias.copy_(row[H:])
+            second[2 * H :].copy_(row[:H])
+            second[: 2 * H].copy_(row[H : 3 * H])
+        else:
+            weight.copy_(d_hidden[d])
+            bias.copy_(row)
+            second.copy_(row)
+
+
+def _cell(room: SweepRoom, step: int, *, forward: bool) -> None:
+    """One kernel for the cells of all directions: of each, row `step` of the first one's memory is pointed to."""
+    sweep = room.sweep
+    count, apart = sweep.rows * sweep.size, (sweep.steps + 1) * sweep.rows
+    grid = (-(-count // BLOCK), sweep.directions)
+    options: dict[str, Any] = {"H": sweep.size, "W": sweep.width, "AT": 0, "DROPS": False, "BLOCK": BLOCK}
+    options |= {"ZD": apart * sweep.width, "SD": apart * sweep.size}
+    z, states, d_states = room["z"][0, step - 1], room["states"][0], room["d_states"][0]
+    if sweep.cell == "gru" and forward:
+        gates.gru_forth[grid](z, states[step - 1], states[step], None, None, count, **options)
+    elif sweep.cell == "gru":
+        given = (z, states[step - 1], d_states[step], d_states[step - 1])
+        gates.gru_back[grid](*given, None, None, count, **options)
+    elif sweep.cell == "lstm":
+        carries = room["carries"][0]
+        if forward:
+            given = (z, carries[step - 1], carries[step], states[step])
+            gates.lstm_forth[grid](*given, None, None, count, **options)
+        else:
+            given = (z, carries[step - 1], carries[step], room["d_carries"][0, 0])
+            gates.lstm_back[grid](*given, d_states[step], None, None, count, **options)
+    elif forward:
+        options["ACTIVATION"] = sweep.activation
+        gates.rnn_forth[grid](z, states[step], None, None, count, **options)
+    else:
+        options["ACTIVATION"] = sweep.activation
+        gates.rnn_back[grid](z, states[step], d_states[step], None, None, count, **options)

@@ -1,0 +1,65 @@
+"""Segments through fast kernels: the chain of two states whose scores stand at the positions, over a flat batch.
+
+    score(z) = Σ_n scores[n] z_n + Σ_n transitions[z_n, z_{n+1}],  z_n ∈ {0, 1}
+
+- scores: (B, N); N is at least 2
+- transitions: (B, 2, 2), which may be one matrix expanded
+- lengths: (B,) int64, from 0 to N; None: all N
+
+The edges of the chain are put together inside the kernel. Kept for the backward pass are the marginals of position
+and pair, which determine it (see `chain`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.kernels.batching import join_batch, once, signed
+from regard.private import apply
+
+
+def segment_marginals(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> Tensor:
+    """p(z_n = 1), (B, N); zeros beyond the length and where nothing is possible."""
+    inside: Tensor = apply(_Marginals, scores, transitions, lengths)[0]
+    return inside
+
+
+def _backend(tensor: Tensor) -> Any:
+    if tensor.is_cuda:
+        from regard.kernels.cuda import segments as on_cuda
+
+        return on_cuda
+    from regard.kernels.cpu import segments as on_cpu
+
+    return on_cpu
+
+
+class _Marginals(torch.autograd.Function):
+    """The marginals of positions, and those of pairs for the backward pass."""
+
+    @staticmethod
+    @signed
+    def forward(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+        inside, joints = _backend(scores).marginals(scores, transitions, lengths)
+        return inside, joints
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*output, inputs[2])
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, gradient: Tensor | None, *_: Any) -> tuple[Tensor | None, Tensor | None, None]:
+        if gradient is None:
+            return None, None, None
+        inside, joints, lengths = ctx.saved_tensors
+        return *_backend(inside).covariance(inside, joints, lengths, gradient), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        return join_batch(_Marginals.apply, info.batch_size, in_dims, arguments)

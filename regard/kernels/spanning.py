@@ -1,0 +1,161 @@
+"""Spanning trees by the matrix-tree theorem: log-partition and marginals over a flat batch, on any device.
+
+    score(tree) = Σ_m arcs[head(m), m]
+
+arcs, lengths and single_root are those of `projective`; arcs may cross. With W = exp(arcs − the best of each
+column), which moves log Z by what was taken and no probability, Z is the determinant of a matrix L over the words,
+linear in W (Tutte; Koo et al. 2007, Structured prediction models via the matrix-tree theorem):
+
+    any roots     L[m, m] = Σ_{h ≥ 0} W[h, m],   L[h, m] = −W[h, m]
+    single root   L[m, m] = Σ_{h ≥ 1} W[h, m],   L[h, m] = −W[h, m],   then the first row is W[0, ·]
+
+    M[h, m] = W[h, m] · Σ_ij L⁻¹[j, i] ∂L[i, j] / ∂W[h, m]
+
+so the marginals, and through dL⁻¹ = −L⁻¹ dL L⁻¹ their backward pass, come from one inverse, in double precision.
+Where the best heads form cycles the inverse is large and its differences lose digits: such sentences are recognised
+by its size and done without any subtraction (see `cpu/absorption`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.kernels.availability import installed
+from regard.kernels.batched_inverse import full_lengths, laplacian, tangent, weigh
+from regard.kernels.batching import join_batch, signed
+from regard.private import apply
+
+# The largest entry of the inverse at which 53 bits still leave the digits that the caller's type can hold.
+_TRUSTED = {torch.float32: 1e6, torch.float64: 1e4}
+_LARGEST_ON_CUDA = 129  # positions: a matrix of 128 words in double precision is kept in registers
+
+
+def spanning_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
+    """log Σ_tree exp score(tree), (B,); −inf where no tree is possible. Differentiable twice."""
+    value: Tensor = apply(_LogPartition, arcs, lengths, single_root)
+    return value
+
+
+def spanning_marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
+    """p(h is the head of m), (B, N+1, N+1); zeros where no tree is possible."""
+    value: Tensor = apply(_Marginals, arcs, lengths, single_root)[0]
+    return value
+
+
+def doubts(largest: Tensor, dtype: torch.dtype) -> Tensor:
+    """Which inverses are too large for an answer of this type."""
+    return ~(largest < _TRUSTED[dtype])
+
+
+def _carefully(
+    name: str, arcs: Tensor, lengths: Tensor | None, single_root: bool, doubtful: Tensor, *more: Tensor
+) -> Tensor:
+    """The same question for the doubtful part of the batch, answered on the CPU without subtraction."""
+    from regard.kernels.cpu import absorption
+
+    chosen = (part[doubtful].cpu() for part in (arcs, full_lengths(arcs, lengths), *more))
+    answer: Tensor = getattr(absorption, name)(*chosen, single_root)
+    return answer.to(arcs.device, arcs.dtype)
+
+
+def _covariance(
+    arcs: Tensor, lengths: Tensor | None, single_root: bool, doubtful: Tensor | None, gradient: Tensor
+) -> Tensor:
+    """The same as a function of the arcs, where a gradient of this gradient is wanted."""
+    known = full_lengths(arcs, lengths)
+    W, _ = weigh(arcs, known)
+    L = laplacian(W, known, single_root)
+    if doubtful is not None:
+        one = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device)
+        L = torch.where(doubtful[:, None, None], one, L)
+    return tangent(W, torch.linalg.inv_ex(L)[0], single_root, gradient)
+
+
+def _backend(arcs: Tensor) -> Any:
+    if not arcs.is_cuda:
+        from regard.kernels.cpu import matrix_tree
+
+        return matrix_tree
+    if installed("triton") and arcs.shape[-1] <= _LARGEST_ON_CUDA:
+        from regard.kernels.cuda import spanning as on_cuda
+
+        return on_cuda
+    from regard.kernels import batched_inverse
+
+    return batched_inverse
+
+
+def _any_doubts(largest: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """Which of the batch cannot be trusted; None, the usual case, if all can. One number comes back from the device."""
+    doubtful = doubts(largest, dtype)
+    return doubtful if doubtful.any() else None
+
+
+class _LogPartition(torch.autograd.Function):
+    @staticmethod
+    @signed
+    def forward(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
+        value: Tensor
+        value, largest = _backend(arcs).log_partition(arcs, lengths, single_root)
+        doubtful = _any_doubts(largest, arcs.dtype)
+        if doubtful is not None:
+            value[doubtful] = _carefully("log_partition", arcs, lengths, single_root, doubtful)
+        return value
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        arcs, lengths, ctx.single_root = inputs
+        ctx.save_for_backward(arcs, lengths)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        arcs, lengths = ctx.saved_tensors
+        return gradient[:, None, None] * apply(_Marginals, arcs, lengths, ctx.single_root)[0], None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        return join_batch(_LogPartition.apply, info.batch_size, in_dims, arguments)
+
+
+class _Marginals(torch.autograd.Function):
+    """The marginals, and for the backward pass the inverses as the kernel keeps them, and which are doubtful."""
+
+    @staticmethod
+    @signed
+    def forward(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
+        marginals, inverse, largest = _backend(arcs).marginals(arcs, lengths, single_root)
+        doubtful = _any_doubts(largest, arcs.dtype)
+        if doubtful is None:
+            return marginals, inverse, largest.new_empty(arcs.shape[0], 0, dtype=torch.bool)
+        marginals[doubtful] = _carefully("marginals", arcs, lengths, single_root, doubtful)
+        return marginals, torch.where(doubtful[:, None, None], 0.0, inverse), doubtful.unsqueeze(1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        arcs, lengths, ctx.single_root = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(arcs, lengths, *output[1:])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor | None, *_: Any) -> tuple[Tensor | None, None, None]:
+        if gradient is None:
+            return None, None, None
+        arcs, lengths, inverse, flags = ctx.saved_tensors
+        doubtful = flags[:, 0] if flags.shape[1] else None
+        if torch.is_grad_enabled():
+            result = _covariance(arcs, lengths, ctx.single_root, doubtful, gradient)
+        else:
+            result = _backend(arcs).covariance(arcs, lengths, ctx.single_root, inverse, gradient)
+        if doubtful is not None:
+            careful = torch.zeros_like(arcs)
+            careful[doubtful] = _carefully("covariance", arcs, lengths, ctx.single_root, doubtful, gradient)
+            result = torch.where(doubtful[:, None, None], careful, result)
+        return result, None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        return join_batch(_Marginals.apply, info.batch_size, in_dims, arguments)

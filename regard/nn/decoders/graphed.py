@@ -1,0 +1,184 @@
+"""The fast way through a whole output on CUDA, for the decoders it knows: few kernels, recorded as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.kernels.availability import installed
+from regard.nn.attention import Attention
+from regard.nn.cells import GRUCell, LSTMCell, RNNCell
+from regard.nn.decoders.decoder import Truth
+from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.nn.scores import Additive, Dot, General, ScaledDot
+from regard.nn.selections import Segmental, Sigmoid, Softmax
+from regard.private import transforms_active
+
+if TYPE_CHECKING:
+    from regard.kernels.cuda.recurrence import Given, Inputs, Look, Plan
+    from regard.nn.decoders.recurrent import RecurrentDecoder
+
+CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
+SELECTIONS = {Softmax: "softmax", Sigmoid: "sigmoid", Segmental: "segments"}
+LONGEST = 1024
+"""Positions of a memory that a program holds at once."""
+
+
+def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+    """Cells, scores and selections that have kernels, on CUDA, where what is read enters the recurrence."""
+    weight = decoder.stack.cell(0).weight_hh
+    return (
+        weight.is_cuda
+        and installed("triton")
+        and not torch.compiler.is_compiling()
+        and not transforms_active()
+        and has_kernels(decoder, memories)
+    )
+
+
+def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+    """The same, wherever the tensors are."""
+    reading, cells = decoder.reading, [decoder.stack.cell(index) for index in range(len(decoder.stack.cells))]
+    if reading is None or not (decoder.looks_before or decoder.feeds):
+        return False
+    if len(cells) > 1 and decoder.stack.residual:
+        return False
+    if any(type(cell) not in CELLS for cell in cells):
+        return False
+    dtype = cells[0].weight_hh.dtype
+    return dtype in (torch.float32, torch.float64) and all(
+        _attends(reading.attention(name), memories[name]) for name in reading.names
+    )
+
+
+def _attends(attention: Attention, memory: Memory) -> bool:
+    positions = memory.values.shape[1]
+    return (
+        type(attention.score) in (Additive, Dot, ScaledDot, General)
+        and type(attention.select) in SELECTIONS
+        and memory.override is None
+        and (2 if isinstance(attention.select, Segmental) else 1) <= positions <= LONGEST
+    )
+
+
+def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> Plan:
+    """What is to be computed, with sizes rounded so that other batches share it."""
+    from regard.kernels.cuda.recurrence import Plan, rounded
+
+    reading, stack = cast(Reading, decoder.reading), decoder.stack
+    cell = stack.cell(0)
+    memory = memories[reading.names[0]]
+    return Plan(
+        cell=CELLS[type(cell)],  # type: ignore[arg-type]
+        size=stack.size,
+        layers=len(stack.cells),
+        rows=rounded(len(memory.values), 8, 4),
+        steps=rounded(steps, 16, 2),
+        words=decoder.embedding.size,
+        summary=decoder.summary_size,
+        looks=tuple(look_of(reading.attention(name), memories[name]) for name in reading.names),
+        after=decoder.looks_after,
+        readout=decoder.readout_size if decoder.looks_after else 0,
+        deep=decoder.deep,
+        activation=getattr(cell, "activation", "tanh"),
+        drops=drops(decoder),
+        dtype=cell.weight_hh.dtype,
+    )
+
+
+def drops(decoder: RecurrentDecoder) -> bool:
+    return decoder.training and decoder.stack.dropout.p > 0 and len(decoder.stack.cells) > 1
+
+
+def look_of(attention: Attention, memory: Memory) -> Look:
+    from regard.kernels.cuda.recurrence import Look, rounded
+
+    score, select = attention.score, attention.select
+    return Look(
+        additive=isinstance(score, Additive),
+        select=SELECTIONS[type(select)],  # type: ignore[arg-type]
+        features=score.size if isinstance(score, Additive) else attention.query_size,
+        values=attention.value_size,
+        positions=rounded(memory.values.shape[1], 8, 2),
+        scale=score.scale if isinstance(score, Dot) else 1.0,
+        mass=float(getattr(select, "normalize", 0.0)),
+    )
+
+
+def unroll(
+    decoder: RecurrentDecoder,
+    memories: Mapping[str, Memory],
+    previous: Tensor,
+    packing: Packing,
+    *,
+    truth: Truth = None,
+    drawing: Tensor | None = None,
+) -> Unrolled:
+    """As `RecurrentDecoder.unroll`, for a supported decoder."""
+    from regard.kernels.cuda.recurrence import recur
+
+    reading = cast(Reading, decoder.reading)
+    plan = plan_of(decoder, memories, len(packing.starts) - 1)
+    embedded = decoder.embedding(packing.pack(previous))  # (N, E)
+    inputs = inputs_of(decoder, memories, embedded, plan)
+    said, contexts, weights = recur(given_of(decoder, memories, packing, plan), inputs)
+    readouts = said if decoder.looks_after else decoder.readout(said, contexts, embedded)
+    return Unrolled(readouts, dict(zip(reading.names, weights, strict=True)))
+
+
+def given_of(
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], packing: Packing, plan: Plan
+) -> Given:
+    from regard.kernels.cuda.recurrence import Given
+
+    reading = cast(Reading, decoder.reading)
+    masks = []
+    if plan.drops:
+        keep, like = 1 - decoder.stack.dropout.p, decoder.stack.cell(0).weight_hh
+        shape = (len(packing.starts) - 1, len(packing.order), plan.size)
+        masks = [like.new_empty(shape).bernoulli_(keep).div_(keep) for _ in range(plan.layers - 1)]
+    index = packing.places % packing.width * plan.rows + packing.rows()
+    return Given(plan, index, tuple(memories[name].mask for name in reading.names), tuple(masks))
+
+
+def inputs_of(
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], embedded: Tensor, plan: Plan
+) -> Inputs:
+    """Everything that does not wait for a state, and the weights by the plan's names."""
+    from regard.kernels.cuda.recurrence import Inputs
+
+    reading, dtype = cast(Reading, decoder.reading), plan.dtype
+    state = decoder.start(memories)
+    return Inputs(
+        words=embedded.to(dtype),
+        summary=decoder.summary(memories).to(dtype) if plan.summary else None,
+        first=tuple(layer.squeeze(1).to(dtype) for layer in state.layers),
+        keys=tuple(state.constants.keys[name].to(dtype) for name in reading.names),
+        values=tuple(memories[name].values.to(dtype) for name in reading.names),
+        weights=weights_of(decoder, plan),
+    )
+
+
+def weights_of(decoder: RecurrentDecoder, plan: Plan) -> dict[str, Tensor]:
+    reading = cast(Reading, decoder.reading)
+    found: dict[str, Tensor] = {}
+    for layer in range(plan.layers):
+        weights = decoder.stack.cell(layer).torch_weights()
+        names = (f"{name}{layer}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+        found |= dict(zip(names, weights, strict=True))
+    for m, name in enumerate(reading.names):
+        score, select = reading.attention(name).score, reading.attention(name).select
+        if isinstance(score, Additive):
+            found |= {f"query{m}": score.query.weight, f"vector{m}": score.vector}
+        if isinstance(select, Segmental):
+            found[f"transitions{m}"] = select.transitions
+    if plan.after:
+        combine = cast(nn.Linear, decoder.combine)
+        found |= {"combine": combine.weight, "combine_bias": cast(Tensor, combine.bias)}
+    return {name: found[name] for name in plan.parameters}

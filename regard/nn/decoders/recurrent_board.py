@@ -1,0 +1,118 @@
+"""The equations of the recurrent decoder, layer by layer, as its options have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.nn.attention import Attention
+from regard.nn.cells.cell import carried_by
+from regard.nn.decoders.label import guide_term
+from regard.nn.decoders.stepwise import likelihood
+from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
+
+CARRIED = "n"
+"""The letter of what a cell carries beside the state s."""
+
+
+def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+    """From the memories to p(y_t), the probabilities of all words at step t."""
+    looks = _looks(options, memories)
+    summary = side_by_side([memory.summary for memory in memories.values()])
+    context = [side_by_side([look.context for look in looks])] if looks else []
+    current = any(one.state == "current" for one in options.attention)
+    feeds = current and all(one.feed for one in options.attention)
+    word = "E_y[y_{t−1}]"
+    inputs = [word, *([summary] if "every-step" in options.ways else [])]
+    inputs += ["ŝ_{t−1}"] if feeds else context if not current else []
+    steps, output = _steps(options, side_by_side(inputs))
+    found = [
+        "t = 1 … T     — y_0: the sign of the beginning, y_T: that of the end",
+        *_first_states(options, summary),
+        *steps,
+    ]
+    for one, look in zip(options.attention, looks, strict=True):
+        found += Attention.equations(one, look)
+    size = options.embedding if options.tie != "none" else options.size
+    weights = "V_y" if options.tie == "none" else "E_y"
+    if options.deep or current:
+        read = side_by_side([output, *context, *([word] if options.deep else [])])
+        found += [f"ŝ_t = tanh(W_o {read} + b_o)"]
+        found += [f"ŝ_0 = 0_{size}"] if feeds else []
+        output = "ŝ_t"
+    elif size != options.size:
+        weights = "E_y N_y"
+    output = f"({output})" if " " in output else output
+    found.append(f"p(y_t) = softmax({weights} {output} + b_y)")
+    if options.tie == "all":
+        embedding = next(iter(memories.values())).embedding
+        found.append(f"E_y = {embedding}     — one embedding for both sides")
+    return [*found, *_cells(options), _sizes(options)]
+
+
+def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+    """What one row costs, by the word."""
+    looks = _looks(options, memories)
+    costs, notes = likelihood(options.label_smoothing), []
+    for one, look in zip(options.attention, looks, strict=True):
+        if one.guide:
+            costs += f" − {factor(one.guide)}Σ_t {guide_term(look)}"
+            notes.append(f"— {look.sub('a', 't', look.index)}: the true alignment")
+        if one.coverage:
+            costs += f" + {factor(one.coverage)}Σ_{look.index} (1 − Σ_t {look.weight})²"
+        lasting = one.state == "previous" or one.feed
+        notes += one.select.part.loss_lines(one.select, look, lasting=lasting)
+    whole = f"({costs})" if costs.count("Σ_t") > 1 else costs
+    return [f"loss = {whole} / T     — mean over the target tokens", *notes]
+
+
+def _looks(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymbols]:
+    """One for each attention: a second one has primes."""
+    _, output = _steps(options, "")
+    last = f"s_{{{options.layers},t−1}}" if options.layers > 1 else "s_{t−1}"
+    found = []
+    for place, one in enumerate(options.attention):
+        asking = (f"({output})" if " " in output else output) if one.state == "current" else last
+        over = memories[one.over or next(iter(memories))]
+        primes = "′" * place
+        found.append(LookSymbols(asking, over, mark=f"a{primes}", prime=primes))
+    return found
+
+
+def _first_states(options: Any, summary: str) -> list[str]:
+    """s_0, or s_{1,0} and so on of several layers, each beside what its cell carries."""
+    found, learned = [], []
+    for layer in range(1, options.layers + 1):
+        several = options.layers > 1
+        state, mark = (f"s_{{{layer},0}}", str(layer)) if several else ("s_0", "")
+        letters = ["s", CARRIED] if options.cell.part.carries else ["s"]
+        for letter in letters:
+            name = carried_by(state, letter)
+            found.append(f"{name} = tanh(W_{letter}{mark} {summary} + b_{letter}{mark})")
+            learned.append(name)
+    return found if "start" in options.ways else [f"— {', '.join(learned)}: learned"]
+
+
+def _steps(options: Any, inputs: str) -> tuple[list[str], str]:
+    """The recurrence, and what the highest layer gives: with `residual` the sum of all."""
+    step = options.cell.part.written_step
+    if options.layers == 1:
+        return [step(options.cell, "y", "s_t", "s_{t−1}", inputs, CARRIED)], "s_t"
+    found, below, output = [], inputs, ""
+    for layer in range(1, options.layers + 1):
+        state, before = f"s_{layer}t", f"s_{{{layer},t−1}}"
+        found.append(step(options.cell, f"y{layer}", state, before, below, CARRIED))
+        output = f"{output} + {state}" if options.residual and layer > 1 else state
+        below = output
+    return found, output
+
+
+def _cells(options: Any) -> list[str]:
+    marks = ["y"] if options.layers == 1 else [f"y{layer}" for layer in range(1, options.layers + 1)]
+    return [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]
+
+
+def _sizes(options: Any) -> str:
+    dropout = f", dropout {options.dropout}" if options.dropout else ""
+    tied = "; the output has the weights of the embedding" if options.tie != "none" else ""
+    return f"— {options.size} units, vectors of {options.embedding}{dropout}{tied}"

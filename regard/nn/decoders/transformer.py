@@ -1,0 +1,473 @@
+"""The Transformer decoder: every token looks at those before it and at the memories (Vaswani et al. 2017).
+
+    x_t⁰ = √D e(y_{t−1}) + p_t
+    x ← x + attend(x_t; x_1 … x_t)           self-attention, over the output so far
+    x ← x + attend(x_t; h)                   over the positions of all memories together
+    x ← x + feed(x)                          normalized before each step, or after it, as in the encoder
+    p(y_t) = softmax(V x_t + b)
+
+Several memories: each has keys and values of its own, and one softmax goes over the positions of all of them. In a
+search the keys and values of what was written, and of the memories, are kept: a step computes one position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.errors import RegardError
+from regard.nn.decoders.decoder import Source, Truth
+from regard.nn.decoders.objective import Distilled
+from regard.nn.decoders.output import Output
+from regard.nn.decoders.stepwise import StepwiseDecoder, likelihood, previous_tokens
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.encoders.transformer import (
+    NORM_LINE,
+    FeedForward,
+    HeadsSymbols,
+    MultiHead,
+    Norm,
+    Positions,
+    PositionVectors,
+    Residual,
+    around,
+    check_heads,
+    feed,
+    first_line,
+    normed,
+    sizes_line,
+)
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.search import Hypotheses
+from regard.nn.selections import rows_at
+from regard.nn.stepping import Step
+from regard.nn.symbols import MemorySymbols
+from regard.nn.targets import forced
+from regard.nn.tying import check_tie
+from regard.parts import Count, Dropout, Mistakes, Plan, Size, register
+from regard.prediction import Prediction
+from regard.trace import HeadLooks
+
+Prepared = tuple[Tensor, Tensor]
+"""Keys and values, (B, H, S, d) each."""
+
+
+@dataclass(frozen=True)
+class TransformerState:
+    """K hypotheses about each of B sources.
+
+    memory     for each layer the keys and values of all memories, (B, H, S, d)
+    mask       (B, S) their positions that exist
+    override   (B, T, S) imposed looks, where there are any
+    written    for each layer the keys and values of what was written, (B, K, H, t, d)
+    position   how many tokens have been read
+    """
+
+    memory: tuple[Prepared, ...]
+    mask: Tensor
+    override: Tensor | None
+    written: tuple[Prepared, ...]
+    position: int = 0
+
+    def reorder(self, parents: Tensor) -> TransformerState:
+        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
+        index = parents[:, :, None, None, None]
+
+        def follow(tensor: Tensor) -> Tensor:
+            return tensor.gather(1, index.expand(-1, -1, *tensor.shape[2:]))
+
+        return replace(self, written=tuple((follow(keys), follow(values)) for keys, values in self.written))
+
+    def select(self, rows: Tensor) -> TransformerState:
+        """The state of some of the sources, (B') int64."""
+
+        def pick(pairs: tuple[Prepared, ...]) -> tuple[Prepared, ...]:
+            return tuple((keys.index_select(0, rows), values.index_select(0, rows)) for keys, values in pairs)
+
+        override = None if self.override is None else self.override.index_select(0, rows)
+        return replace(
+            self,
+            memory=pick(self.memory),
+            mask=self.mask.index_select(0, rows),
+            override=override,
+            written=pick(self.written),
+        )
+
+
+class MemoryAttention(MultiHead):
+    """Over the positions of several memories at once: keys and values of its own for each of them."""
+
+    def __init__(self, size: int, heads: int, *, sources: Mapping[str, Source], dropout: float = 0.0) -> None:
+        first, *others = sources
+        super().__init__(size, heads, key_size=sources[first].value_size, dropout=dropout)
+        self.names = tuple(sources)
+        self.further = nn.ModuleDict({name: nn.Linear(sources[name].value_size, 2 * size) for name in others})
+
+    def prepare_all(self, memories: Mapping[str, Memory]) -> Prepared:
+        """Keys and values of all memories, their positions one after the other."""
+        keys, values = self.prepare(memories[self.names[0]].values)
+        for name, layer in self.further.items():
+            more = layer(memories[name].values).chunk(2, -1)
+            keys, values = (
+                torch.cat([one, self.split(other)], 2)
+                for one, other in zip((keys, values), more, strict=True)
+            )
+        return keys, values
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, attention over the memories, the feed-forward network, each in a residual connection."""
+
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        hidden: int,
+        norm: Norm,
+        *,
+        sources: Mapping[str, Source],
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.itself = MultiHead(size, heads, dropout=dropout)
+        self.over = MemoryAttention(size, heads, sources=sources, dropout=dropout)
+        self.feed = FeedForward(size, hidden, dropout=dropout)
+        self.first, self.second, self.third = (Residual(size, norm, dropout=dropout) for _ in range(3))
+
+    def forward(self, x: Tensor, prepared: Prepared, mask: Tensor) -> Tensor:
+        """x (B, T, D) of a whole output, mask (B, S)."""
+        seen = self.first.enter(x)
+        x = self.first(x, self.itself(seen, self.itself.prepare(seen), causal=True))
+        x = self.second(x, self.over(self.second.enter(x), prepared, mask[:, None, None]))
+        fed: Tensor = self.third(x, self.feed(self.third.enter(x)))
+        return fed
+
+    def step(
+        self, x: Tensor, written: Prepared, prepared: Prepared, mask: Tensor, imposed: Tensor | None
+    ) -> tuple[Tensor, Prepared, Tensor]:
+        """x (B, K, D) of one position → x after the layer, what was written with it, looks (B, H, K, S)."""
+        B, K, _ = x.shape
+        seen = self.first.enter(x)
+        keys, values = (
+            torch.cat([before, now.reshape(B, K, *now.shape[1:])], 3)
+            for before, now in zip(written, self.itself.prepare(seen.reshape(B * K, 1, -1)), strict=True)
+        )  # (B, K, H, t + 1, d)
+        read = self.itself(seen.reshape(B * K, 1, -1), (keys.flatten(0, 1), values.flatten(0, 1)))
+        x = self.first(x, read.reshape(B, K, -1))
+        asked = self.second.enter(x)
+        looks = self.over.weights(asked, prepared[0], mask[:, None, None])
+        if imposed is not None:
+            rows = imposed.unsqueeze(1)  # (B, 1, K, S), the same for all heads
+            looks = torch.where((rows > 0).any(-1, keepdim=True), rows, looks)
+        found = self.over.output((looks @ prepared[1]).transpose(1, 2).flatten(2))
+        x = self.second(x, found)
+        return self.third(x, self.feed(self.third.enter(x))), (keys, values), looks
+
+
+@register("decoder", "transformer")
+class TransformerDecoder(StepwiseDecoder):
+    """p(y_t | y_<t, x) = softmax(V x_t + b); with `tied`, V is the embedding."""
+
+    class Options(StepwiseDecoder.Options, EmbeddingOptions):
+        """Every token looks at those before it and at the memories (Vaswani 2017)."""
+
+        size: Size = 256
+        """Features of a position."""
+        layers: Count = 3
+        """Layers on top of each other."""
+        heads: Count = 4
+        """Looks of a layer; `size` is divided among them."""
+        hidden: Size | None = None
+        """Of the feed-forward networks; default: four times the size."""
+        positions: Positions = "sinusoidal"
+        """How a position knows where it is: by sines and cosines, or by a learned vector."""
+        norm: Norm = "pre"
+        """Where each step is normalized: before it, or after it as published."""
+        tie: Literal["none", "output", "all"] = "none"
+        """output: the output weights are the target embeddings; all: and the source embeddings too."""
+        label_smoothing: Dropout = 0.0
+        """Share of the target distribution that is spread over the whole vocabulary."""
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> TransformerDecoder:
+        if options.tie == "all":
+            embedding = next(iter(sources.values())).embedding
+        else:
+            embedding = build_embedding(options, column, read_files=read_files)
+        return cls(
+            embedding,
+            sources,
+            size=options.size,
+            layers=options.layers,
+            heads=options.heads,
+            hidden=options.hidden,
+            positions=options.positions,
+            norm=options.norm,
+            tied=options.tie != "none",
+            dropout=options.dropout,
+            smoothing=options.label_smoothing,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_heads(options, mistakes)
+        check_tie(options, name, plan, mistakes)
+        if options.tie != "none" and options.embedding != options.size:
+            mistakes.add(
+                f"tied output weights need embeddings of the decoder's size; received {options.embedding} and "
+                f"{options.size}.",
+                "embedding",
+                fix=f"Set  embedding: {options.size}.",
+            )
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        norm, last = options.norm, options.layers
+        before = norm == "pre"
+        itself = HeadsSymbols(
+            options, "u_ℓt", "u_ℓυ", "t", "υ", "ℓ", "k", letters=("ρ", "β", "n"), mark="y", where="υ ≤ t"
+        )
+        looks = [
+            HeadsSymbols(
+                options,
+                "q_ℓt",
+                memory.values,
+                "t",
+                memory.index,
+                "ℓ",
+                "k",
+                (f"e{prime}", f"α{prime}", "c"),
+                f"a{prime}",
+            )
+            for memory, prime in ((one, "′" * place) for place, one in enumerate(memories.values()))
+        ]
+        state, weights = f"s_{last}t", "V_y" if options.tie == "none" else "E_y"
+        return [
+            f"t = 1 … T, υ = 1 … T, ℓ = 1 … {last}, k = 1 … {options.heads}     — k: the heads",
+            first_line("s_0t", "E_y[y_{t−1}]", options.embedding, options, "s", "t"),
+            f"u_ℓt = {normed('s_{ℓ−1,t}', 'y1ℓ') if before else 's_{ℓ−1,t}'}",
+            *itself.lines(),
+            f"v_ℓt = {around('s_{ℓ−1,t}', itself.together(), 'y1ℓ', norm)}     — from the output so far",
+            f"q_ℓt = {normed('v_ℓt', 'y2ℓ') if before else 'v_ℓt'}",
+            *_over_all(looks),
+            f"z_ℓt = {around('v_ℓt', looks[0].together(), 'y2ℓ', norm)}",
+            f"s_ℓt = {around('z_ℓt', feed('z_ℓt', 'ℓ', 'y3ℓ', norm, 'y'), 'y3ℓ', norm)}",
+            f"p(y_t) = softmax({weights} {f'layernorm({state}, g_y, c_y)' if before else state} + b_y)",
+            *([f"E_y = {next(iter(memories.values())).embedding}"] if options.tie == "all" else []),
+            NORM_LINE,
+            sizes_line(options),
+        ]
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return [f"loss = {likelihood(options.label_smoothing)} / T     — mean over the target tokens"]
+
+    @classmethod
+    def board_algorithm(cls, options: Any) -> list[str]:
+        return ["teacher forcing, back-propagation"]
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        sources: Mapping[str, Source],
+        *,
+        size: int = 256,
+        layers: int = 3,
+        heads: int = 4,
+        hidden: int | None = None,
+        positions: Positions = "sinusoidal",
+        norm: Norm = "pre",
+        tied: bool = False,
+        dropout: float = 0.0,
+        smoothing: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if tied and embedding.size != size:
+            raise RegardError(
+                f"Tied output weights need embeddings of the decoder's size; received {embedding.size} and {size}."
+            )
+        self.embedding, self.names, self.smoothing = embedding, tuple(sources), smoothing
+        self.scale = embedding.size**0.5
+        self.widen = None if embedding.size == size else nn.Linear(embedding.size, size)
+        self.positions = PositionVectors(positions, size)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(
+            DecoderLayer(size, heads, hidden or 4 * size, norm, sources=sources, dropout=dropout)
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(size) if norm == "pre" else None
+        self.output = Output(size, embedding.vocabulary, tied=embedding if tied else None)
+
+    @property
+    def attended(self) -> tuple[str, ...]:
+        return self.names
+
+    def _embed(self, tokens: Tensor, places: Tensor) -> Tensor:
+        x = self.embedding(tokens) * self.scale
+        x = x if self.widen is None else self.widen(x)
+        embedded: Tensor = self.dropout(x + self.positions(places).to(x.dtype))
+        return embedded
+
+    def _finish(self, x: Tensor) -> Tensor:
+        finished: Tensor = x if self.norm is None else self.norm(x)
+        return finished
+
+    def _mask(self, memories: Mapping[str, Memory]) -> Tensor:
+        return torch.cat([memories[name].mask for name in self.names], 1)
+
+    def _layers(self) -> Sequence[Any]:
+        return list(self.layers)
+
+    # Whole outputs.
+
+    def states(self, memories: Mapping[str, Memory], previous: Tensor) -> Tensor:
+        """Teacher forcing: previous tokens (B, T), the first of them BEGIN → (B, T, D)."""
+        x, mask = (
+            self._embed(previous, torch.arange(previous.shape[1], device=previous.device)),
+            self._mask(memories),
+        )
+        for layer in self._layers():
+            x = layer(x, layer.over.prepare_all(memories), mask)
+        return self._finish(x)
+
+    def loss(
+        self,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> Loss:
+        """−log p(target), by tokens; padding costs nothing, in either sense."""
+        previous, following, packing = forced(target)
+        rows, words = packing.pack(self.states(memories, previous)), packing.pack(following)
+        total, likelihood = self.output.loss(rows, words, smoothing=self.smoothing)
+        if distilled is not None:
+            cost = self.output.distilled(rows, distilled.probabilities)
+            total = (1 - distilled.weight) * total + distilled.weight * cost
+        return Loss(total, (target.lengths + 1).sum(), {"likelihood": likelihood})
+
+    @torch.no_grad()
+    def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
+        previous, _, packing = forced(target)
+        return torch.softmax(self.output(packing.pack(self.states(memories, previous))), -1)
+
+    # One step.
+
+    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> TransformerState:
+        mask = self._mask(memories)
+        written = []
+        prepared = tuple(layer.over.prepare_all(memories) for layer in self._layers())
+        for keys, values in prepared:
+            nothing = keys.new_empty(len(mask), 1, keys.shape[1], 0, keys.shape[3])
+            written.append((nothing, values.new_empty(nothing.shape)))
+        return TransformerState(prepared, mask, _imposed(memories, self.names), tuple(written))
+
+    def step(self, tokens: Tensor, state: TransformerState, memories: Mapping[str, Memory]) -> Step:
+        x = self._embed(tokens, torch.full_like(tokens, state.position))  # (B, K, D)
+        imposed = None
+        if state.override is not None:
+            like = x.new_zeros(*tokens.shape, state.mask.shape[1])
+            imposed = rows_at(state.override, state.position, like)
+        written, looks = [], x.new_zeros(0)
+        for layer, before, prepared in zip(self._layers(), state.written, state.memory, strict=True):
+            x, now, looks = layer.step(x, before, prepared, state.mask, imposed)
+            written.append(now)
+        advanced = replace(state, written=tuple(written), position=state.position + 1)
+        logits = self.output(self._finish(x))
+        return Step(logits, advanced, self._by_name(looks.mean(1), memories))  # of the last layer, all heads
+
+    def _by_name(self, looks: Tensor, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
+        """(…, S of all memories) by memory."""
+        widths = [memories[name].mask.shape[1] for name in self.names]
+        return dict(zip(self.names, looks.split(widths, -1), strict=True))
+
+    # Every head, for a trace.
+
+    @torch.no_grad()
+    def with_structures(
+        self,
+        answers: Sequence[Prediction],
+        found: Hypotheses,
+        memories: Callable[[], Mapping[str, Memory]],
+        *,
+        samples: int,
+        seed: int,
+    ) -> list[Prediction]:
+        """The answers, their traces holding the looks of every head while the best of them was written."""
+        previous, _ = previous_tokens(found)
+        layers = self._looks(memories(), previous)
+        shown = []
+        for row, answer in enumerate(answers):
+            if answer.trace is not None:
+                heads = dict(answer.trace.heads)
+                output = answer.trace.output
+                for name, (over, weights) in layers.items():
+                    keys = answer.trace.input[over] if over else ["<s>", *output[:-1]]
+                    table = weights[row, :, : len(output), : len(keys)].float().cpu().numpy()
+                    heads[name] = HeadLooks(over, table, output, keys)
+                answer = replace(answer, trace=replace(answer.trace, heads=heads))
+            shown.append(answer)
+        return shown
+
+    def _looks(self, memories: Mapping[str, Memory], previous: Tensor) -> dict[str, tuple[str, Tensor]]:
+        """{layer: (what is looked at, (B, H, T, S))}; nothing is looked at by name where it is the output itself."""
+        count, mask = previous.shape[1], self._mask(memories)
+        x = self._embed(previous, torch.arange(count, device=previous.device))
+        before = torch.ones(count, count, dtype=torch.bool, device=previous.device).tril()
+        found: dict[str, tuple[str, Tensor]] = {}
+        for number, layer in enumerate(self._layers(), 1):
+            seen = layer.first.enter(x)
+            own = layer.itself.weights(seen, layer.itself.prepare(seen)[0], before)
+            found[f"decoder layer {number} over the output so far"] = ("", own)
+            prepared = layer.over.prepare_all(memories)
+            x = layer.first(x, layer.itself(seen, layer.itself.prepare(seen), causal=True))
+            asked = layer.second.enter(x)
+            looks = layer.over.weights(asked, prepared[0], mask[:, None, None])
+            for name, weights in self._by_name(looks, memories).items():
+                found[f"decoder layer {number} over {name}"] = (name, weights)
+            x = layer.second(x, layer.over(asked, prepared, mask[:, None, None]))
+            x = layer.third(x, layer.feed(layer.third.enter(x)))
+        return found
+
+
+def _over_all(looks: Sequence[HeadsSymbols]) -> list[str]:
+    """One softmax over the positions of all memories, and what is read."""
+    if len(looks) == 1:
+        return looks[0].lines()
+    total = " + ".join(f"Σ_{look.over} exp({look.energy})" for look in looks)
+    reads = " + ".join(f"Σ_{look.over} {look.weight} {look.projected('V', look.key)}" for look in looks)
+    return [
+        *(look.energy_line() for look in looks),
+        f"Z_ℓkt = {total}     — one softmax over the positions of all inputs",
+        *(f"{look.weight} = exp({look.energy}) / Z_ℓkt" for look in looks),
+        f"{looks[0].read} = {reads}",
+    ]
+
+
+def _imposed(memories: Mapping[str, Memory], names: Sequence[str]) -> Tensor | None:
+    """(B, T, S of all memories) the looks that are imposed; None where there are none."""
+    given = {name: memories[name].override for name in names}
+    steps = max((table.shape[1] for table in given.values() if table is not None), default=0)
+    if not steps:
+        return None
+    parts = []
+    for name, table in given.items():
+        mask = memories[name].mask
+        part = memories[name].values.new_zeros(len(mask), steps, mask.shape[1])
+        if table is not None:
+            part[:, : table.shape[1], : table.shape[2]] = table
+        parts.append(part)
+    return torch.cat(parts, -1)

@@ -1,0 +1,74 @@
+"""Private entry points of other packages, in one place: what each is for, the versions it is known to work with, and
+the plain way that is taken where the version is another one or the entry point is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+
+Version = tuple[int, int]
+
+
+def between(version: str, first: Version, last: Version) -> bool:
+    """Whether a version such as "2.13.0+cpu" lies in the range, both ends included."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return found is not None and first <= (int(found[1]), int(found[2])) <= last
+
+
+_TORCH = between(str(torch.__version__), (2, 6), (2, 13))
+
+_transforms_active: Callable[[], bool] | None = (
+    getattr(torch._C, "_are_functorch_transforms_active", None) if _TORCH else None
+)
+
+
+def transforms_active() -> bool:
+    """Whether a transform of `torch.func` is at work; where that cannot be asked, it may be."""
+    return True if _transforms_active is None else _transforms_active()
+
+
+def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
+    """`function.apply`, less the binding of default arguments and the look for transforms, where none is active: they
+    cost more than a small kernel.
+    """
+    if torch.compiler.is_compiling() or _transforms_active is None or _transforms_active():
+        return function.apply(*arguments)
+    return super(torch.autograd.Function, function).apply(*arguments)  # type: ignore[misc]
+
+
+gru_cell: Callable[..., Any] | None = (
+    getattr(torch.ops.aten, "_thnn_fused_gru_cell", None) if _TORCH else None
+)
+"""On CUDA, what follows the matrix products of a GRU: what enters from the input and from the state (n, 3H), and the
+state (n, H) → the next state, and what its backward pass needs. None: write it out."""
+
+lstm_cell: Callable[..., Any] | None = (
+    getattr(torch.ops.aten, "_thnn_fused_lstm_cell", None) if _TORCH else None
+)
+"""The same of an LSTM: (n, 4H) twice, and the carry (n, H) → the output, the next carry, and what the backward pass
+needs."""
+
+
+@cache
+def binaries_known() -> bool:
+    """Whether a compiled kernel of Triton may be launched as such, with all arguments of its function in order."""
+    import triton
+
+    return between(triton.__version__, (3, 4), (3, 7))
+
+
+def forget_accelerator() -> None:
+    """Let Accelerate choose its device and precision anew: it remembers its first answer for the life of the process.
+    Where it cannot be made to forget, it says itself what does not fit.
+    """
+    import accelerate
+    from accelerate.state import AcceleratorState
+
+    reset = getattr(AcceleratorState, "_reset_state", None)
+    if reset is not None and between(accelerate.__version__, (1, 2), (1, 99)):
+        reset(reset_partial_state=True)

@@ -1,0 +1,55 @@
+"""The looks of several heads, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.trace.numbers import Array
+
+
+@dataclass(frozen=True, eq=False)
+class HeadLooks:
+    """What the H heads of one layer looked at. T queries, S positions.
+
+    over      the input whose positions they are; empty where the output looks at itself
+    weights   (H, T, S)
+    queries   the readable pieces the T queries belong to
+    keys      the readable pieces of the S positions
+    """
+
+    over: str
+    weights: Array
+    queries: Sequence[str] = field(default_factory=list)
+    keys: Sequence[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__  # frozen: settled once, here
+        put(self, "weights", np.asarray(self.weights, dtype=np.float64))
+        put(self, "queries", [str(piece) for piece in self.queries])
+        put(self, "keys", [str(piece) for piece in self.keys])
+        expected = (len(self.queries), len(self.keys))
+        if self.weights.ndim != 3 or self.weights.shape[1:] != expected:
+            raise RegardError(
+                f"the looks of several heads have shape {self.weights.shape}, expected (heads, {expected[0]}, "
+                f"{expected[1]}): queries by positions."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "over": self.over,
+            "weights": self.weights.tolist(),
+            "queries": list(self.queries),
+            "keys": list(self.keys),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> HeadLooks:
+        # What has no heads, queries or positions loses its other dimensions in JSON.
+        shape = (len(values["weights"]), len(values["queries"]), len(values["keys"]))
+        weights = values["weights"] if all(shape) else np.zeros(shape)
+        return cls(values["over"], weights, values["queries"], values["keys"])

@@ -1,0 +1,75 @@
+"""Cells, recurrent layers and attentions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from regard.nn.attention import Attention
+from regard.nn.cells import Cell, GRUCell, LSTMCell
+from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.scores import Additive, General, Linear, Location, ScaledDot
+from regard.nn.selections import Local, Segmental
+from tests.describe.notation import Family
+
+Binding = dict[str, Any]
+"""{symbol: its number, tensor or structure}"""
+
+LETTERS = {"W": "weight_ih", "U": "weight_hh", "b": "bias_ih", "c": "bias_hh"}
+
+
+def of_cell(cell: Cell, mark: str) -> Binding:
+    """mark: what stands below the cell, between commas: `→`, `1,→`, `y`."""
+    gates = "rzn" if isinstance(cell, GRUCell) else "ifgo" if isinstance(cell, LSTMCell) else ""
+    found = {}
+    for letter, name in LETTERS.items():
+        weight = getattr(cell, name)
+        for gate, piece in zip(gates or [""], weight.chunk(len(gates) or 1), strict=True):
+            found[f"{letter}_{{{f'{gate},' if gate else ''}{mark}}}"] = piece
+    return found
+
+
+def of_layer(
+    layer: RecurrentLayer,
+    *,
+    letter: str = "h",
+    carried: str = "m",
+    at: str = "",
+    mark: str = "",
+    places: tuple[str, str] = ("0", "S+1"),
+) -> Binding:
+    """at, mark: what stands below the states and the cell before position and direction, each with a comma behind it.
+
+    A layer of one direction has no arrows, and its cell the mark x where it has none.
+    """
+    found, both = {}, len(layer.cells) == 2
+    for number, arrow in enumerate(("→", "←") if both else ("",)):
+        found |= of_cell(layer.cell(number), (mark + arrow).strip(",") or "x")
+        if layer.first.requires_grad or layer.first.abs().sum() > 0:
+            pieces = layer.first[number].split(layer.cell(0).size)
+            for name, piece in zip((letter, carried), pieces, strict=False):
+                found[f"{arrow}{name}_{{{at}{places[number]}}}"] = piece
+    return found
+
+
+def of_attention(attention: Attention, mark: str = "a") -> Binding:
+    score, select, found = attention.score, attention.select, {}
+    if select.learns and isinstance(score, Additive):
+        found |= {"v": score.vector, "U": score.query.weight, "W": score.key.weight}
+    if isinstance(score, Location):
+        found |= {"V": score.place.weight}
+    if isinstance(score, General):
+        found |= {"W": score.key.weight}
+    if isinstance(score, Linear):
+        found |= {"w": score.vector}
+    if isinstance(score, ScaledDot) and select.learns:
+        found |= {"D": torch.tensor(attention.query_size)}
+    if isinstance(select, Segmental):
+        found |= {"b": Family(select.transitions, (0, 0))}
+    if isinstance(select, Local) and not select.monotonic:
+        found |= {"r": select.center.weight[0], "C": select.hidden.weight}
+    named = {f"{letter}_{mark}": weight for letter, weight in found.items()}
+    if isinstance(score, Location):
+        named[f"F_{mark}{mark.replace('a', 'ι')}"] = score.filters
+    return named

@@ -1,0 +1,187 @@
+"""Decoders, and the true outputs and looks that their losses are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from regard.data.batch import BEGIN, END
+from regard.nn.combining import Beside, Gated
+from regard.nn.decoders import (
+    CRFDecoder,
+    DecomposableDecoder,
+    LabelDecoder,
+    MemoryNetworkDecoder,
+    RecurrentDecoder,
+    TagsDecoder,
+    TreeDecoder,
+)
+from regard.nn.decoders.transformer import TransformerDecoder
+from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
+from regard.nn.whereabouts import _places
+from tests.describe.bindings.cells import Binding, of_attention, of_cell
+from tests.describe.bindings.transformers import of_decoder_layers
+from tests.describe.listing import Chosen
+from tests.describe.notation import Family
+
+
+def of_decoder(
+    decoder: Any,
+    options: Any,
+    given: Mapping[str, Memory],
+    symbols: Mapping[str, MemorySymbols],
+    target: Any,
+    truth: Mapping[str, Any],
+) -> Binding:
+    """given, symbols: the memories it reads and how they are written; truth: the true looks by memory, (1, T, S)."""
+    j = next(iter(symbols.values())).index
+    if isinstance(decoder, RecurrentDecoder):
+        return of_recurrent(decoder, options, symbols, target, truth)
+    if isinstance(decoder, TransformerDecoder):
+        return of_words(decoder, options, target) | of_decoder_layers(decoder)
+    if isinstance(decoder, TreeDecoder):
+        return of_tree(decoder, target, j)
+    found: Binding = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
+    if isinstance(decoder, TagsDecoder):
+        return found | {f"y_{j}": target.ids[0] + 1}
+    if isinstance(decoder, CRFDecoder):
+        return found | of_crf(decoder, target)
+    found["y"] = target[0] + 1
+    if isinstance(decoder, LabelDecoder):
+        return found | of_label(decoder, given, symbols, truth)
+    if isinstance(decoder, MemoryNetworkDecoder):
+        return found | of_memory_network(decoder, truth)
+    if isinstance(decoder, DecomposableDecoder):
+        return found | of_decomposable(decoder)
+    raise TypeError(f"{type(decoder).__name__} has no binding")
+
+
+def of_words(m: RecurrentDecoder | TransformerDecoder, options: Any, target: Any) -> Binding:
+    """What is written, by what vectors it is read and by what weights it is chosen."""
+    ids = torch.tensor([BEGIN, *target.ids[0].tolist(), END]) + 1
+    found: Binding = {"T": len(ids) - 1, "y": Family(ids, (0,)), "b_y": m.output.bias}
+    if options.tie != "all":
+        found["E_y"] = m.embedding.weight
+    if options.tie == "none":
+        found["V_y"] = m.output.weight
+    return found
+
+
+def of_recurrent(
+    m: RecurrentDecoder, options: Any, symbols: Mapping[str, MemorySymbols], target: Any, truth: Any
+) -> Binding:
+    found = of_words(m, options, target)
+    if m.combine is not None:
+        found |= {"W_o": m.combine.weight, "b_o": m.combine.bias}
+    if m.narrow is not None:
+        found["N_y"] = m.narrow.weight
+    layers = len(m.stack.cells)
+    letters = "sn" if options.cell.part.carries else "s"
+    marks = [
+        f"{letter}{number if layers > 1 else ''}" for number in range(1, layers + 1) for letter in letters
+    ]
+    for number in range(layers):
+        found |= of_cell(m.stack.cell(number), "y" if layers == 1 else f"y,{number + 1}")
+    for number, mark in enumerate(marks):
+        if m.bridge is not None:
+            found[f"W_{mark}"] = m.bridge.weight.chunk(len(marks))[number]
+            found[f"b_{mark}"] = m.bridge.bias.chunk(len(marks))[number]
+        elif m.first is not None:
+            name = f"{mark[0]}_{{{mark[1:]},0}}" if layers > 1 else f"{mark}_0"
+            found[name] = m.first.chunk(len(marks))[number]
+    names = m.reading.names if m.reading is not None else ()
+    for place, name in enumerate(names):
+        attention, primes = m.reading.attention(name), "′" * place  # type: ignore[union-attr]
+        found |= of_attention(attention, f"a{primes}")
+        oracle = not attention.select.learns and "truth" in attention.select.needs
+        if oracle or m.objective.guide.get(name):
+            letter = "α" if oracle else "a"
+            found[f"{letter}{primes}_t{symbols[name].index}"] = truth[name][0]
+    return found
+
+
+def of_crf(m: CRFDecoder, target: Any) -> Binding:
+    start, moves, end = m.start, m.transitions, m.end
+    if m.allowed is not None:
+        start = start.masked_fill(~m.allowed[-1, :-1], -torch.inf)
+        end = end.masked_fill(~m.allowed[:-1, -1], -torch.inf)
+        moves = moves.masked_fill(~m.allowed[:-1, :-1], -torch.inf)
+    true = Chosen(int(tag) + 1 for tag in target.ids[0])
+    return {"C": len(m.start), "a_y": start, "A_y": moves, "z_y": end, "ŷ": true}
+
+
+def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
+    found: Binding = {"a_0": m.root, "ŷ": Chosen(target.heads[0].tolist())}
+    for mark, output, biaffine in (("y", "y", m.arcs), ("r", "rν", m.relations)):
+        if biaffine is None:
+            continue
+        for letter, side in (("u", biaffine.heads), ("v", biaffine.dependents)):
+            found |= {f"W_{letter}{mark}": side.weight, f"b_{letter}{mark}": side.bias}
+        weight = biaffine.weight if mark == "r" else biaffine.weight[0]
+        found |= {
+            f"B_{output}": weight[..., :-1, :-1],
+            f"g_{output}": weight[..., :-1, -1],
+            f"d_{output}": weight[..., -1, :-1],
+            f"b_{output}": weight[..., -1, -1],
+        }
+    relations = 0 if m.relations is None else len(m.relations.weight)
+    return found | {"N": relations, f"r_{j}": target.relations[0] + 1}
+
+
+def of_label(
+    m: LabelDecoder, given: Mapping[str, Memory], symbols: Mapping[str, MemorySymbols], truth: Any
+) -> Binding:
+    found: Binding = {}
+    if isinstance(m.hidden, Beside):
+        found |= {"W_r": m.hidden.layer.weight, "b_r": m.hidden.layer.bias}
+    if isinstance(m.hidden, Gated):
+        parts: list[Any] = list(m.hidden.parts)
+        for number, part in enumerate(parts):
+            gates = m.hidden.gates
+            found |= {f"W_r{number + 1}": part.weight, f"b_r{number + 1}": part.bias}
+            found[f"U_r{number + 1}"] = gates.weight.chunk(len(parts))[number]
+            found[f"c_r{number + 1}"] = gates.bias.chunk(len(parts))[number]
+    if m.reading is None:
+        return found
+    (name,) = m.reading.names
+    step, j = "k" if m.glimpses > 1 else "", symbols[name].index
+    found |= of_attention(m.reading.attention(name))
+    if m.query is not None:
+        found |= {"q_k": m.query} if step else {"q": m.query[0]}
+    if m.asks is not None:
+        found["Q_yk"] = m.asks.weight.unflatten(0, (m.glimpses, -1))
+        found["b_yk"] = m.asks.bias.unflatten(0, (m.glimpses, -1))
+    if m.where:
+        found[f"ξ_{j}"] = _places(given[name])[0]
+    if m.guide:
+        found[f"a_{step}{j}"] = truth[name][0] if step else truth[name][0, 0]
+    return found
+
+
+def of_memory_network(m: MemoryNetworkDecoder, truth: Any) -> Binding:
+    found = of_attention(m.attention)
+    if m.mix is not None:
+        found |= {"W_r": m.mix.weight, "b_r": m.mix.bias}
+    if m.guide:
+        found["ẑ_k"] = truth[m.story].ids[0] + 1
+    if not m.joint:
+        return found | {"H_y": m.carry.weight}
+    moves: Any = m.transitions
+    for letter, layers in (("P", moves.first), ("G", moves.question), ("R", moves.second)):
+        found[f"{letter}_k"] = torch.stack([layer.weight for layer in layers])
+    found["D_k"] = Family(moves.distances, (1, -moves.reach))
+    found["Q_k"] = m.queries.weight.unflatten(0, (m.hops, -1))
+    if m.fewer:
+        found |= {"C_ℓ": m.costs.weight, "a_ℓ": m.costs.bias}
+    return found
+
+
+def of_decomposable(m: DecomposableDecoder) -> Binding:
+    found: Binding = {"F_y": m.attend[1].weight}
+    for letter, network in (("g", m.compare), ("r", m.hidden)):
+        for number, layer in ((1, network[1]), (2, network[4])):
+            found |= {f"W_{letter}{number}": layer.weight, f"b_{letter}{number}": layer.bias}
+    return found

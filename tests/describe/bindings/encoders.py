@@ -1,0 +1,137 @@
+"""Encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.nn.encoders import (
+    BagEncoder,
+    ConvolutionalEncoder,
+    ImageEncoder,
+    MeanEncoder,
+    ParentedEncoder,
+    PyramidalEncoder,
+    RecurrentEncoder,
+    StoryEncoder,
+    VideoEncoder,
+)
+from regard.nn.encoders.transformer import TransformerEncoder
+from regard.nn.encoders.video import DOT
+from tests.describe.bindings.cells import Binding, of_layer
+from tests.describe.bindings.images import of_image, of_network
+from tests.describe.bindings.transformers import of_feed, of_heads, of_layer_norm, of_start
+from tests.describe.notation import Family
+
+
+def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
+    """given: the input as its column collates it; tree: that of its words, where it comes with the data."""
+    if isinstance(encoder, ParentedEncoder):
+        inner = of_encoder(encoder.encoder, options, given, None)
+        return inner | of_parents(encoder.parents, tree)
+    if isinstance(encoder, ImageEncoder):
+        return of_image(encoder, given)
+    if isinstance(encoder, PyramidalEncoder):
+        return of_pyramid(encoder, given)
+    if isinstance(encoder, VideoEncoder):
+        return of_video(encoder, given)
+    if isinstance(encoder, StoryEncoder):
+        return of_story(encoder, options, given)
+    found: Binding = {"S": given.ids.shape[1], "w_j": given.ids[0] + 1, "E_x": encoder.embedding.weight}
+    if isinstance(encoder, RecurrentEncoder):
+        found |= of_recurrent(encoder)
+    elif isinstance(encoder, ConvolutionalEncoder):
+        layers: Sequence[Any] = list(encoder.layers)
+        found |= {"W_x": encoder.project.weight, "b_x": encoder.project.bias, "P_x": encoder.place}
+        found["C_lδ"] = torch.stack([layer.weight.permute(2, 0, 1) for layer in layers])
+        found["b_l"] = torch.stack([layer.bias for layer in layers])
+    elif isinstance(encoder, TransformerEncoder):
+        found |= of_transformer(encoder)
+    elif isinstance(encoder, BagEncoder):
+        if encoder.position:
+            found["η"] = torch.arange(1, encoder.value_size + 1) / encoder.value_size
+        if options.like is not None:
+            del found["E_x"]
+    elif not isinstance(encoder, MeanEncoder):
+        raise TypeError(f"{type(encoder).__name__} has no binding")
+    return found
+
+
+def of_recurrent(encoder: RecurrentEncoder) -> Binding:
+    layers: Sequence[Any] = list(encoder.layers)
+    both = len(layers[0].cells) == 2
+    if len(layers) == 1:
+        alone = "h" if both or encoder.values == "states" else "κ"
+        return of_layer(layers[0], letter=alone)
+    found: Binding = {}
+    apart = encoder.residual and not both
+    for number, layer in enumerate(layers, start=1):
+        mark = f"{number},→" if apart else f"{number},"
+        letters = {"letter": "→h", "carried": "→m"} if apart else {}
+        found |= of_layer(layer, at=f"{number},", mark=mark, **letters)
+    return found
+
+
+def of_transformer(encoder: TransformerEncoder) -> Binding:
+    found: Binding = of_start(encoder, "x")
+    for number, layer in enumerate(encoder.layers, start=1):
+        found |= of_heads(layer.attention, "", number) | of_feed(layer.feed, "", number)  # type: ignore[arg-type]
+        found |= of_layer_norm(layer.attended.norm, f"a,{number}")  # type: ignore[union-attr, arg-type]
+        found |= of_layer_norm(layer.fed.norm, f"f,{number}")  # type: ignore[union-attr, arg-type]
+    return found | ({} if encoder.norm is None else of_layer_norm(encoder.norm, "z"))
+
+
+def of_parents(parents: Any, tree: Any) -> Binding:
+    found: Binding = {"r_0": parents.root}
+    if parents.reader is None:
+        return found | ({} if tree is None else {"τ_j": tree.heads[0]})
+    found |= of_layer(parents.reader, letter="b", carried="n", mark="b,", places=("−1", "S+1"))
+    score = parents.attention.score
+    found |= {"W_h": score.head.weight, "b_h": score.head.bias, "U_h": score.modifier.weight}
+    found["v_h"] = score.vector if hasattr(score, "vector") else score.alone.weight[0]
+    return found
+
+
+def of_pyramid(encoder: PyramidalEncoder, given: Any) -> Binding:
+    lengths, count = [], given.values.shape[1]
+    for paired in encoder.pairs:
+        count = (count + 1) // 2 if paired else count
+        lengths.append(count)
+    frames = nn.functional.pad(given.values[0], (0, 0, 0, given.values.shape[1] % 2))
+    found: Binding = {"S": count, "S_l": torch.tensor(lengths), "x": Family(frames, (1,))}
+    for number, layer in enumerate(encoder.layers, start=1):
+        places = ("0", f"S_{number}+1")
+        found |= of_layer(layer, at=f"{number},", mark=f"{number},", places=places)  # type: ignore[arg-type]
+    return found
+
+
+def of_story(encoder: StoryEncoder, options: Any, given: Any) -> Binding:
+    ids = given.ids[0]
+    found: Binding = {"S": len(ids), "N_j": (ids != 0).sum(-1), "w_jm": ids + 1}
+    tables: Sequence[Any] = list(encoder.tables)
+    labels = "AC" if options.tie == "layers" else [str(number + 1) for number in range(len(tables))]
+    for label, table, ages in zip(labels, tables, encoder.ages, strict=True):
+        found |= {f"E_{label}": table.embedding.weight, f"T_{label}": Family(ages, (0,))}
+        if isinstance(table, RecurrentEncoder):
+            layer = of_layer(table.layers[0], letter="b", mark=f"{label},", places=("", ""))  # type: ignore[arg-type]
+            named = {f"{arrow}b_{{}}": f"b_{{{label},{arrow}}}" for arrow in "→←"}
+            found |= {named.get(name, name): weight for name, weight in layer.items()}
+        elif table.position:
+            found["η"] = torch.arange(1, encoder.value_size + 1) / encoder.value_size
+    return found
+
+
+def of_video(encoder: VideoEncoder, given: Any) -> Binding:
+    rows, columns = encoder.frames.grid
+    found: Binding = {"S": given.frames.shape[1], "K": rows * columns, "X_j": given.frames[0]}
+    found |= of_network(encoder.frames)
+    if encoder.motion is not None:
+        motion = of_network(encoder.motion)
+        found |= {f"{name[0]}{DOT}{name[1:]}": weight for name, weight in motion.items()}
+    if encoder.layer is not None:
+        alone = len(encoder.layer.cells) == 1 and encoder.values == "frames"
+        found |= of_layer(encoder.layer, letter="κ" if alone else "h")
+    return found

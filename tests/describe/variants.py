@@ -1,0 +1,72 @@
+"""Systems of the zoo with other options than they have there, so that every equation of every part is compared."""
+
+from __future__ import annotations
+
+VARIANTS = """
+translation encoder.cell={"type":"gru","update":"cho"} attention={"select":"uniform"}
+translation encoder.cell=rnn encoder.bidirectional=false attention={"score":"linear","select":"sigmoid"}
+translation encoder.cell={"type":"rnn","activation":"identity"} encoder.first=zero
+translation encoder={"type":"convolutional","size":6,"embedding":5,"width":5}
+    attention={"select":{"type":"local","window":2}}
+translation attention={"score":"dot","select":{"type":"local","center":"monotonic","window":1}}
+translation attention={"select":"oracle"}
+translation attention={"score":"scaled-dot","coverage":0.5,"guide":2} decoder.label_smoothing=0.1
+translation attention={"score":"scaled-dot","select":{"type":"sigmoid","normalize":0}}
+translation encoder.layers=2 encoder.residual=true encoder.values=embeddings decoder.layers=3
+    decoder.residual=true decoder.tie=output
+translation encoder.layers=2 encoder.bidirectional=false encoder.cell=lstm encoder.first=zero
+    decoder.cell=lstm decoder.layers=2 decoder.deep=true
+translation encoder.layers=2 encoder.bidirectional=false encoder.residual=true
+    decoder.condition=["every-step","attention"]
+translation encoder.bidirectional=false encoder.values=embeddings encoder.cell=lstm decoder.cell=lstm
+translation encoder={"type":"mean","embedding":5} attention={"select":{"type":"hard","read":"expectation"}}
+translation encoder.parents={"size":4,"score":"additive","select":"spanning"}
+translation inputs.source.shared=target encoder.embedding=5 decoder.embedding=5 decoder.tie=all
+translation attention.select=sparsemax
+translation attention.select={"type":"entmax","alpha":1.3} attention.state=current
+translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
+    decoder={"type":"transformer","size":6,"embedding":5,"heads":3,"layers":2,"label_smoothing":0.2}
+translation-no-attention
+    encoder={"type":"transformer","size":6,"embedding":5,"heads":1,"norm":"post","positions":"learned"}
+    decoder={"type":"transformer","size":6,"embedding":6,"heads":2,"norm":"post","positions":"learned","tie":"output"}
+image-qa-attention decoder.caption={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
+    encoder.question={"type":"transformer","size":6,"embedding":6,"heads":2,"parents":{"size":3}}
+translation-luong attention.feed=false
+nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select=spanning
+    decoder.compare=concatenation
+nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true
+nli-self encoder.premise.parents.select=uniform
+formula encoder.rows=true
+    encoder.network={"type":"vgg","channels":[3,4],"blocks":2,"stride":2,"normalize":"place"}
+caption encoder.position=none
+    encoder.network={"type":"resnet","channels":[3,4,4],"blocks":2,"stride":4,"normalize":"batch"}
+caption encoder.network={"type":"resnet","channels":[3,4],"stride":1}
+caption encoder.network=lenet attention.guide=1
+video-class encoder.values=frames encoder.network={"type":"vgg","channels":[3,4],"stride":4}
+video-class encoder={"type":"video","network":{"type":"vgg","channels":[3,4],"stride":4},"cell":null}
+video-caption-local encoder.cell=lstm encoder.bidirectional=false encoder.values=frames
+    encoder.network={"type":"resnet","channels":[3,4],"stride":4}
+video-class-attention decoder.attention.select=sigmoid decoder.where=true decoder.whole=true
+image-qa-attention decoder.answer.glimpses=1 decoder.answer.combine=beside decoder.answer.attention.guide=0.5
+image-qa-attention
+    decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","score":{"type":"location","reach":2}}]}
+image-qa decoder.attention={"over":"image"} decoder.glimpses=4 decoder.hidden=6
+image-qa decoder.combine=gated
+speech encoder.reductions=3 encoder.cell=lstm
+speech encoder.layers=4 encoder.reductions=1 attention.select=segments
+facts decoder.read=all
+facts decoder.read=last attention.guide=0.5 encoder.story.position=false encoder.question.position=false
+facts encoder.story.tie=adjacent encoder.story.hops=3
+facts encoder.story.sentence=recurrent encoder.question={"type":"recurrent","size":3,"embedding":5}
+    attention.score=additive
+facts-structured attention.guide=2 encoder.story.tie=adjacent encoder.story.hops=3 encoder.story.ages=2
+facts-structured decoder={"type":"memory-network","read":"sum","reach":1}
+facts-structured decoder.read=all
+tagger-crf decoder.decode=marginal encoder.cell=gru
+parser-crf decoder.structure=spanning
+"""
+
+
+def variants() -> list[list[str]]:
+    """The name of a system, and the overrides: a line that is indented goes on with the one before."""
+    return [line.split() for line in VARIANTS.replace("\n    ", " ").strip().splitlines()]

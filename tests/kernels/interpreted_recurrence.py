@@ -1,0 +1,238 @@
+"""The recurrence with attention against the plain path, which it must equal in every output and gradient.
+
+`test_recurrence_cuda.py` runs this file in a process of its own: on a GPU as it is, elsewhere with TRITON_INTERPRET=1.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from regard.data.batch import Tokens
+from regard.kernels.cuda import cost
+from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
+from regard.nn.decoders import graphed
+from regard.nn.encoders import graphed as graphed_layer
+from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.packing import Packing
+from regard.nn.targets import shifted
+
+torch.backends.cudnn.allow_tf32 = False
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+VOCABULARY = 11
+
+
+def tokens(*rows: list[int]) -> Tokens:
+    longest = max(len(row) for row in rows)
+    ids = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+    return Tokens(ids, torch.tensor([len(row) for row in rows])).to(DEVICE)
+
+
+SOURCE = tokens([4, 5, 6, 7, 8], [9, 4], [10, 6, 4, 4])
+OTHER = tokens([4, 5, 6], [9], [10, 6])
+TARGET = tokens([5, 6], [7, 8, 9, 10], [4])
+
+
+def model(*, score="additive", select="softmax", memories=1, dtype=torch.float64, size=8, **options):
+    torch.manual_seed(0)
+    names = ["source", "other"][:memories]
+    encoders = {name: RecurrentEncoder(Embedding(VOCABULARY, 5), size=4) for name in names}
+    attention = {name: Attention(size, 8, score=score, select=select) for name in names}
+    decoder = RecurrentDecoder(Embedding(VOCABULARY, 5), encoders, size=size, attention=attention, **options)
+    whole = torch.nn.ModuleDict({**encoders, "decoder": decoder}).to(DEVICE, dtype)
+    for parameter in whole.parameters():
+        torch.nn.init.normal_(parameter, std=0.6)
+    return whole
+
+
+def remember(whole):
+    inputs = {"source": SOURCE, "other": OTHER}
+    return {name: whole[name](inputs[name]) for name in whole if name != "decoder"}
+
+
+def through(unroll, whole):
+    """Readouts, looks and all gradients of a random sum of them."""
+    memories = remember(whole)
+    previous, _, lengths = shifted(TARGET)
+    packing = Packing.of(lengths, previous.shape[1])
+    found = unroll(memories, previous, packing)
+    outcomes = [found.readouts, *found.looks.values()]
+    torch.manual_seed(1)
+    drawn = [torch.randn(part.shape, dtype=torch.float64).to(part) for part in outcomes]
+    total = sum((part * factor).sum() for part, factor in zip(outcomes, drawn, strict=True))
+    return outcomes, total
+
+
+def gradients(total, whole):
+    return torch.autograd.grad(total, list(whole.parameters()), allow_unused=True)
+
+
+def close(first, second, tolerance):
+    for one, other in zip(first, second, strict=True):
+        one = torch.zeros_like(other) if one is None and other is not None else one
+        other = torch.zeros_like(one) if other is None and one is not None else other
+        if one is not None:
+            torch.testing.assert_close(one, other, atol=tolerance, rtol=tolerance)
+
+
+def named(options):
+    return ("quick " if CASES.index(options) in QUICK else "") + str(options)
+
+
+CASES = [
+    {},
+    {"state": "current"},
+    {"deep": True},
+    {"deep": True, "state": "current"},
+    {"cell": GRUCell.Options(update="cho")},
+    {"cell": GRUCell.Options(update="cho"), "layers": 2, "state": "current"},
+    {"condition": ("every-step", "attention")},
+    {"condition": ("start", "every-step", "attention"), "state": "current"},
+    {"tied": True, "state": "current"},
+    {"cell": "lstm"},
+    {"cell": "lstm", "state": "current"},
+    {"cell": "lstm", "layers": 2, "deep": True},
+    {"cell": "rnn"},
+    {"cell": RNNCell.Options(activation="relu"), "layers": 2, "state": "current"},
+    {"cell": RNNCell.Options(activation="sigmoid")},
+    {"cell": RNNCell.Options(activation="identity")},
+    {"layers": 3},
+    {"layers": 2, "state": "current"},
+    {"score": "dot"},
+    {"score": "scaled-dot", "state": "current"},
+    {"score": "general", "cell": "lstm", "layers": 2},
+    {"select": "sigmoid"},
+    {"select": "sigmoid", "score": "dot", "state": "current"},
+    {"select": "segments"},
+    {"select": "segments", "cell": "lstm", "state": "current"},
+    {"memories": 2},
+    {"memories": 2, "state": "current", "cell": "lstm"},
+    {"memories": 2, "score": "dot", "layers": 2},
+]
+
+
+QUICK = (3, 5, 7, 11, 13, 19, 20, 24, 26)
+"""Every option once, for an interpreter that takes seconds for each."""
+
+
+@pytest.mark.parametrize("options", CASES, ids=lambda options: named(options))
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-5)], ids=["double", "single"]
+)
+def test_equals_the_plain_path(options, dtype, tolerance):
+    if dtype == torch.float32 and DEVICE == "cpu" and options:
+        pytest.skip("the interpreter computes both alike")
+    whole = model(dtype=dtype, **options)
+    decoder = whole["decoder"]
+    assert graphed.has_kernels(decoder, remember(whole))
+    if DEVICE == "cuda":
+        assert graphed.knows(decoder, remember(whole))
+    reference = copy.deepcopy(whole).double()
+    expected, total = through(reference["decoder"].unroll_plain, reference)
+    wanted = gradients(total, reference)
+    for _ in range(3 if DEVICE == "cuda" else 1):  # as it is, recorded, replayed
+        found, total = through(lambda *given: graphed.unroll(decoder, *given), whole)
+        got = gradients(total, whole)
+        close([part.double() for part in found], expected, tolerance)
+        scale = max(1.0, max(float(part.abs().max()) for part in wanted if part is not None))
+        close(
+            [None if part is None else part.double() / scale for part in got],
+            [None if part is None else part / scale for part in wanted],
+            tolerance,
+        )
+
+
+def test_dropout_between_layers_goes_both_ways(monkeypatch):
+    """Both paths with one mask for all steps: a plain dropout that draws nothing."""
+    whole = model(layers=2, dropout=0.5, cell="gru")
+    decoder = whole["decoder"]
+    mask = torch.tensor([0.0, 2.0], device=DEVICE, dtype=torch.float64).repeat(4)
+    decoder.stack.dropout.forward = lambda rows: rows * mask
+    monkeypatch.setattr(torch.Tensor, "bernoulli_", lambda self, *_: self.copy_((mask / 2).expand_as(self)))
+    expected, total = through(decoder.unroll_plain, whole)
+    wanted = gradients(total, whole)
+    found, total = through(lambda *given: graphed.unroll(decoder, *given), whole)
+    close(found, expected, 1e-9)
+    close(gradients(total, whole), wanted, 1e-8)
+
+
+def test_two_forward_passes_before_a_backward_one():
+    """They share the room: the first is run again."""
+    whole = model()
+    decoder = whole["decoder"]
+    _, first = through(lambda *given: graphed.unroll(decoder, *given), whole)
+    wanted = gradients(first, whole)
+    _, first = through(lambda *given: graphed.unroll(decoder, *given), whole)
+    through(lambda *given: graphed.unroll(decoder, *given), model(cell="lstm"))
+    close(gradients(first, whole), wanted, 1e-12)
+
+
+def test_a_second_backward_pass():
+    whole = model(state="current")
+    _, total = through(lambda *given: graphed.unroll(whole["decoder"], *given), whole)
+    parameters = list(whole.parameters())
+    first = torch.autograd.grad(total, parameters, retain_graph=True, allow_unused=True)
+    close(torch.autograd.grad(total, parameters, allow_unused=True), first, 1e-12)
+
+
+@pytest.mark.parametrize("looking", ["previous", "current"])
+def test_a_planted_nan_arrives_and_leaves_nothing_behind(looking):
+    whole = model(state=looking)
+    expected, total = through(lambda *given: graphed.unroll(whole["decoder"], *given), whole)
+    wanted = gradients(total, whole)
+    bad = copy.deepcopy(whole)
+    with torch.no_grad():
+        bad["decoder"].embedding.weight[9] = torch.nan
+    found, total = through(lambda *given: graphed.unroll(bad["decoder"], *given), bad)
+    assert total.isnan()
+    gradients(total, bad)
+    found, total = through(lambda *given: graphed.unroll(whole["decoder"], *given), whole)
+    close(found, expected, 1e-12)
+    close(gradients(total, whole), wanted, 1e-12)
+
+
+def test_without_a_gradient():
+    whole = model()
+    with torch.no_grad():
+        expected, _ = through(whole["decoder"].unroll_plain, whole)
+        found, _ = through(lambda *given: graphed.unroll(whole["decoder"], *given), whole)
+    close(found, expected, 1e-9)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 2e-5)])
+def test_cost_in_chunks(monkeypatch, smoothing, dtype, tolerance):
+    monkeypatch.setattr(cost, "NUMBERS", 7 * 13)
+    torch.manual_seed(0)
+    given = [torch.randn(17, 5), torch.randn(13, 5), torch.randn(13)]
+    rows, weight, bias = (part.to(DEVICE, dtype).requires_grad_() for part in given)
+    targets = torch.randint(0, 13, (17,), device=DEVICE)
+    total, likelihood = cost.ChunkedCost.apply(rows, weight, bias, targets, smoothing)
+    logits = torch.nn.functional.linear(rows, weight, bias)
+    expected = torch.nn.functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+    plain = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
+    close([total, likelihood], [expected, plain], tolerance)
+    wanted = torch.autograd.grad(3 * expected, (rows, weight, bias))
+    close(torch.autograd.grad(3 * total, (rows, weight, bias)), wanted, tolerance)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+def test_a_layer_over_whole_sequences(cell, bidirectional):
+    torch.manual_seed(0)
+    layer = RecurrentLayer(5, 4, cell=cell, bidirectional=bidirectional).to(DEVICE, torch.float64)
+    for parameter in layer.parameters():
+        torch.nn.init.normal_(parameter, std=0.6)
+    packing = Packing.of(SOURCE.lengths, 6)
+    inputs = torch.randn(11, 5, dtype=torch.float64).to(DEVICE).requires_grad_()
+    results = []
+    for run in (layer.by_torch, *[lambda *given: graphed_layer.run(layer, *given)] * 3):
+        outcomes = run(inputs, packing)
+        torch.manual_seed(1)
+        drawn = [torch.randn(part.shape, dtype=torch.float64).to(DEVICE) for part in outcomes]
+        total = sum((part * factor).sum() for part, factor in zip(outcomes, drawn, strict=True))
+        results.append([*outcomes, *torch.autograd.grad(total, [inputs, *layer.parameters()])])
+    for found in results[1:]:
+        close(found, results[0], 1e-9)

@@ -1,0 +1,115 @@
+"""The pool of threads: what a worker raises is raised, and a fork leaves nothing to wait for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import torch
+
+from regard.kernels.cpu import parallel
+
+
+@pytest.fixture
+def three_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_what_a_part_raises_is_raised_when_all_have_ended(three_threads, bad):
+    ended = []
+
+    def kernel(part, parts, word):
+        if part == bad:
+            raise ValueError(f"{word} {part} of {parts}")
+        time.sleep(0.05)
+        ended.append(part)
+
+    with pytest.raises(ValueError, match=f"part {bad} of 3"):
+        parallel.side_by_side(kernel, 3, "part")
+    assert sorted(ended) == [part for part in range(3) if part != bad]
+
+
+def test_what_a_range_raises_is_raised(three_threads):
+    def kernel(first, last):
+        if first > 0:
+            raise MemoryError(f"no room for {first} to {last}")
+
+    with pytest.raises(MemoryError, match="no room for"):
+        parallel.over_batch(kernel, 9, parallel.MINIMUM_WORK)
+
+
+def test_every_part_and_every_range_is_done_once(three_threads):
+    for count in range(1, 12):
+        parts, ranges = [], []
+        parallel.side_by_side(lambda part, parts, done: done.append(part), count, parts)
+        parallel.over_batch(
+            lambda done, first, last: done.append(range(first, last)), count, parallel.MINIMUM_WORK, ranges
+        )
+        assert sorted(parts) == list(range(count))
+        assert sorted(index for some in ranges for index in some) == list(range(count))
+
+
+def test_without_threads_the_caller_does_it_all(three_threads, monkeypatch):
+    class Ending:
+        def submit(self, task):
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr(parallel, "_pool", Ending)
+    done = []
+    parallel.side_by_side(lambda part, parts: done.append((part, threading.get_ident())), 3)
+    assert sorted(done) == [(part, threading.get_ident()) for part in range(3)]
+
+
+FORK = """
+import os, signal, sys
+import torch
+sys.path.insert(0, sys.argv[1])
+from conftest import make
+from regard import kernels
+from regard.kernels.cpu import best
+
+torch.set_num_threads(2)
+torch.manual_seed(0)
+edges, factor = torch.randn(64, 60, 4, 4), torch.randn(600, 600)
+case = make(16)
+
+def in_our_threads():
+    return [kernels.chain_marginals(None, edges, None)[1], best.normalisers(factor)]
+
+def in_those_of_torch_too():
+    factor @ factor  # as a prediction does
+    loss, _ = case.loss(plain=False)
+    gradients = torch.autograd.grad(loss, list(case.decoder.parameters()), allow_unused=True)
+    return [loss.detach(), gradients[0]]
+
+ours, both = in_our_threads(), in_those_of_torch_too()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    same = torch.get_num_threads() == 1
+    same = same and all(torch.allclose(*pair) for pair in zip(both, in_those_of_torch_too()))
+    torch.set_num_threads(2)  # a pool of its own
+    again = in_our_threads()
+    torch.set_num_threads(1)
+    same = same and all(torch.equal(*pair) for pair in zip(ours, again))
+    os._exit(0 if same else 3)
+_, status = os.waitpid(child, 0)
+assert torch.get_num_threads() == 2
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_of_a_fork_computes_the_same():
+    here = os.path.dirname(__file__)
+    command = [sys.executable, "-c", FORK, here]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr}"

@@ -1,0 +1,45 @@
+"""The recurrence with attention: in Triton's interpreter everywhere, and on a GPU, as graphs, where there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+
+INTERPRETED = Path(__file__).with_name("interpreted_recurrence.py")
+QUICK = "quick or layer_over or chunks or forward_passes or planted"
+"""In the interpreter every option once, not every combination."""
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+@pytest.mark.skipif(
+    not torch.cuda.is_available()
+    and find_spec("triton") is not None
+    and version("triton").split(".")[:2] < ["3", "7"],
+    reason="Triton before 3.7 cannot interpret a loop to a number it loaded, with NumPy from 2.4 on",
+)
+def test_kernels_equal_the_plain_path() -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "ignore",
+        str(INTERPRETED),
+    ]
+    if not torch.cuda.is_available():
+        environment["TRITON_INTERPRET"] = "1"
+        command += ["-k", QUICK]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout

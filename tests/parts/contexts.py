@@ -1,0 +1,261 @@
+"""Small specs that every part can be tried in: found by what a part reads, writes or needs, wherever possible."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from regard.errors import RegardError
+from regard.parts import Options, Settings, part
+from regard.spec import Spec
+
+Path = tuple[str, ...]
+Document = dict[str, Any]
+
+COLUMNS: dict[str, dict[str, Any]] = {
+    "source": {"type": "text"},
+    "other": {"type": "text", "shared": "source"},
+    "third": {"type": "text", "field": "other", "shared": "source"},
+    "target": {"type": "text"},
+    "topic": {"type": "label"},
+    "tags": {"type": "tags", "of": "source"},
+    "spans": {"type": "tags", "of": "source"},
+    "tree": {"type": "tree", "of": "source"},
+    "alignment": {"type": "alignment", "of": ["source", "target"]},
+    "links": {"type": "alignment", "of": ["source", "target"]},
+    "hints": {"type": "facts"},
+    "elsewhere": {"type": "places"},
+    "story": {"type": "story"},
+    "tale": {"type": "story"},
+    "question": {"type": "text"},
+    "asking": {"type": "text", "field": "question", "shared": "story"},
+    "wanting": {"type": "text", "field": "question", "shared": "story"},
+    "parse": {"type": "tree", "of": "question"},
+    "facts": {"type": "facts"},
+    "image": {"type": "image", "size": 16},
+    "places": {"type": "places"},
+    "spots": {"type": "places", "field": "places", "of": ["image", "target"]},
+    "film": {"type": "video", "size": 16},
+    "sound": {"type": "audio", "rate": 8000, "mels": 16},
+    "series": {"type": "series"},
+}
+"""The fields of the rows as columns."""
+
+SPECS: dict[str, Document] = {
+    "text": {"inputs": ["source"], "outputs": ["target"], "truth": ["alignment", "links"], "look": "source"},
+    "class": {"inputs": ["source"], "outputs": ["topic"]},
+    "asked": {"inputs": ["source", "question"], "outputs": ["topic"], "look": "source"},
+    "pointed": {"inputs": ["image"], "outputs": ["topic"], "truth": ["places", "elsewhere"], "look": "image"},
+    "two": {
+        "inputs": ["source", "question"],
+        "outputs": ["target"],
+        "truth": ["alignment"],
+        "look": "source",
+    },
+    "plain": {"inputs": ["source"], "outputs": ["target"]},
+    "pair": {"inputs": ["source", "other"], "outputs": ["topic"]},
+    "three": {"inputs": ["source", "other", "third"], "outputs": ["topic"]},
+    "tags": {"inputs": ["source", "other"], "outputs": ["tags", "topic"]},
+    "spans": {"inputs": ["source"], "outputs": ["spans"]},
+    "tree": {"inputs": ["source", "other"], "outputs": ["tree", "topic"]},
+    "story": {"inputs": ["story", "asking"], "outputs": ["topic"], "truth": ["facts", "hints"]},
+    "tales": {"inputs": ["story", "tale", "asking", "wanting"], "outputs": ["topic"], "truth": ["facts"]},
+    "parsed": {"inputs": ["question", "parse"], "outputs": ["topic"]},
+    "caption": {"inputs": ["image"], "outputs": ["target"], "truth": ["places"], "look": "image"},
+    "image": {"inputs": ["image"], "outputs": ["topic"]},
+    "scene": {"inputs": ["image", "film"], "outputs": ["target"], "truth": ["spots"], "look": "image"},
+    "told": {"inputs": ["film"], "outputs": ["target"], "look": "film"},
+    "film": {"inputs": ["film"], "outputs": ["topic"]},
+    "sound": {"inputs": ["sound"], "outputs": ["target"], "look": "sound"},
+    "series": {"inputs": ["series"], "outputs": ["topic"]},
+}
+"""Columns by role; `look`: the input the decoder attends to, where it can."""
+
+READ: dict[str, str] = {"asking": "bag", "wanting": "bag", "third": "shared"}
+"""Encoders of inputs that have another one than is usual for their type."""
+
+SMALL: dict[str, Any] = {
+    "embedding": 6,
+    "size": 4,
+    "relation_size": 3,
+    "channels": [3, 4],
+    "stride": 4,
+}
+NEEDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("encoder", "shared"): {"of": "source"},
+    ("encoder", "image"): {"network": {"type": "resnet", "channels": [3, 4], "stride": 4}},
+    ("encoder", "video"): {"network": {"type": "vgg", "channels": [3, 4], "stride": 4, "connected": 5}},
+    ("decoder", "recurrent"): {"size": 8},
+    ("network", "timm"): {"name": "resnet18"},
+}
+"""What a part needs to be made, or to be made small."""
+
+TOGETHER: dict[str, list[dict[str, Any]]] = {
+    "recurrent": [{"layers": 2}],
+    "pyramidal": [{"layers": 1, "reductions": 0}],
+    "series": [{"points": 3, "origin": 0}],
+    "series.augment": [{"crop": 0.2}],
+    "audio.augment": [{"time_masks": 2, "frequency_masks": 2}],
+    "label": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
+    "memory-network": [
+        {"attention": {"select": "facts"}},
+        {"attention": {"select": "facts"}, "fewer": True},
+    ],
+    "story": [{"tie": "adjacent", "hops": 3}],
+    "recurrent.attention": [{"guide": 1.0}, {"state": "current"}],
+    "label.attention": [{"guide": 1.0}],
+    "memory-network.attention": [{"guide": 1.0}],
+    "timm": [{"pretrained": True}],
+}
+"""Further options with which a part is tried: what means something only beside another one is seen there."""
+
+BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {("story", "tie", "adjacent"): {"hops": 3}}
+"""What must be set with a value of an option."""
+
+INSIDE: dict[str, dict[str, Any]] = {"recurrent.scheduled_sampling": {"steps": 1}}
+"""What settings inside a part begin with; nothing for most."""
+
+ABOVE: dict[str, dict[str, Any]] = {"series.augment": {"points": 3, "origin": 0}}
+"""Options of a part without which some of the settings inside it are refused."""
+
+MOST = {"column": 4, "encoder": 3, "decoder": 4, "selection": 2, "score": 2, "network": 2}
+"""Specs that a part is tried in; a column once for each of its names."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """A spec and the place of the options that are tried in it."""
+
+    name: str
+    document: Document
+    path: Path
+
+    def get(self, *path: str) -> Any:
+        found: Any = self.document
+        for step in (*self.path, *path):
+            found = found.get(step) if isinstance(found, dict) else None
+        return found
+
+    def changed(self, values: dict[str, Any], name: str = "") -> Context:
+        """With other values of some options; the name says which, where it is to be told."""
+        document = copy.deepcopy(self.document)
+        here = document
+        for step in self.path:
+            if not isinstance(here.get(step), dict):
+                here[step] = {"type": here[step]} if isinstance(here.get(step), str) else {}
+            here = here[step]
+        here.update(values)
+        return Context(f"{self.name}, {name}" if name else self.name, document, self.path)
+
+    def below(self, field: str) -> Context:
+        return Context(self.name, self.document, (*self.path, field))
+
+
+def options_of(kind: str, name: str) -> type[Options]:
+    found = part(kind, name)
+    return found if issubclass(found, Options) else found.Options
+
+
+def small(kind: str, name: str) -> dict[str, Any]:
+    """The options a part is tried with."""
+    fields = options_of(kind, name).model_fields
+    chosen = {} if kind == "column" else {key: value for key, value in SMALL.items() if key in fields}
+    return {"type": name, **chosen, **NEEDED.get((kind, name), {})}
+
+
+def document(name: str, *, encoder: str | None = None, decoder: str | None = None) -> Document:
+    """A spec of the table in full; the encoder of the first input, or the decoder of the first output, as named."""
+    wanted = SPECS[name]
+    made: Document = {
+        role: {column: dict(COLUMNS[column]) for column in wanted.get(role, [])}
+        for role in ("inputs", "outputs", "truth")
+    }
+    made["encoder"], made["decoder"], made["search"] = {}, {}, {"max_length": 4}
+    for column, options in made["inputs"].items():
+        usual = part("column", options["type"]).encoder
+        if usual is not None:
+            chosen = encoder if encoder and not made["encoder"] else READ.get(column, usual)
+            made["encoder"][column] = small("encoder", chosen)
+    for column, options in made["outputs"].items():
+        chosen = decoder if decoder and not made["decoder"] else part("column", options["type"]).decoder
+        made["decoder"][column] = small("decoder", chosen)
+        if "look" in wanted and "attention" in options_of("decoder", chosen).model_fields:
+            made["decoder"][column]["attention"] = {"over": wanted["look"]}
+    return made
+
+
+def accepted(found: Document) -> bool:
+    try:
+        Spec.parse(copy.deepcopy(found))
+    except RegardError:
+        return False
+    return True
+
+
+def contexts(kind: str, name: str) -> list[Context]:
+    """The specs a part is tried in."""
+    kept: list[Context] = []
+    for one in _candidates(kind, name):
+        new = (kind, name) != ("column", "text") or one.path not in [other.path for other in kept]
+        if new and len(kept) < MOST.get(kind, 1) and accepted(one.document):
+            kept.append(one)
+    return kept
+
+
+def _candidates(kind: str, name: str) -> Iterator[Context]:
+    # first where the part is named
+    for spec, wanted in sorted(SPECS.items(), key=lambda one: READ.get(one[1]["inputs"][-1]) != name):
+        first_input, first_output = wanted["inputs"][0], wanted["outputs"][0]
+        if kind == "column":
+            made = document(spec)
+            for role in ("inputs", "outputs", "truth"):
+                found = [one for one in made[role] if made[role][one]["type"] == name]
+                for column in found[:1] if role == "truth" else found:
+                    yield Context(spec, made, (role, column))
+        elif kind == "encoder":
+            at = wanted["inputs"][-1] if READ.get(wanted["inputs"][-1]) == name else first_input
+            if COLUMNS[at]["type"] in part(kind, name).reads:
+                made = document(spec)
+                made["encoder"][at] = small("encoder", name)
+                yield Context(spec, made, ("encoder", at))
+        elif kind == "decoder":
+            if COLUMNS[first_output]["type"] in part(kind, name).writes:
+                yield Context(spec, document(spec, decoder=name), ("decoder", first_output))
+        elif kind in ("cell", "network"):
+            made = document(spec)
+            owner = made["encoder"][first_input]
+            if kind in options_of("encoder", owner["type"]).model_fields:
+                owner[kind] = small(kind, name)
+                yield Context(spec, made, ("encoder", first_input, kind))
+        elif kind in ("score", "selection"):
+            field = "select" if kind == "selection" else "score"
+            made = document(spec)
+            if spec == "story":
+                made = document(spec, decoder="memory-network")
+            decoder = made["decoder"][first_output]
+            if "attention" in decoder or spec == "story":
+                decoder.setdefault("attention", {})[field] = small(kind, name)
+                yield Context(spec, made, ("decoder", first_output, "attention", field))
+            made = document(spec)
+            encoder = made["encoder"][first_input]
+            if "parents" in options_of("encoder", encoder["type"]).model_fields and kind == "selection":
+                encoder["parents"] = {"size": 4, field: small(kind, name)}
+                yield Context(spec, made, ("encoder", first_input, "parents", field))
+
+
+def nested(settings: type[Settings]) -> Iterator[tuple[str, type[Settings]]]:
+    """The fields that hold settings themselves, and their classes."""
+    for name, field in settings.model_fields.items():
+        for model in _settings_in(field.annotation):
+            yield name, model
+
+
+def _settings_in(annotation: Any) -> Iterator[type[Settings]]:
+    from typing import get_args
+
+    if isinstance(annotation, type) and issubclass(annotation, Settings):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _settings_in(argument)

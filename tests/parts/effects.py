@@ -1,0 +1,144 @@
+"""What a spec does, step by step: what its columns make of the rows, what its network learns and answers."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.data import Dataset
+from regard.describe.board import answers
+from regard.errors import MissingExtra, RegardError
+from regard.model import Model
+from regard.model.columns import fit_columns, make_columns
+from regard.spec import Spec
+from tests.parts.contexts import Document
+from tests.parts.rows import rows
+
+STEPS = 3
+"""Batches in training mode: what begins after the first one, or ends, is seen too."""
+
+SEEDS = 6
+"""Weights with which answers are compared: two ways to decode often agree."""
+
+
+class Refused(Exception):
+    """The spec was refused, with a reason."""
+
+
+def effects(document: Document) -> Iterator[tuple[str, Any]]:
+    """(what, how it is), the cheap ones first."""
+    try:
+        spec = Spec.parse(copy.deepcopy(document))
+        columns = make_columns(spec)
+        fit_columns(columns, spec, rows)
+    except RegardError as error:
+        raise Refused(str(error)) from error
+    yield "spec", None
+    try:
+        dataset = Dataset.build(rows(), columns.values(), on_bad="skip")
+    except RegardError as error:  # no row is left
+        yield "rows", str(error)
+        return
+    yield "encodings", _encodings(dataset)
+    torch.manual_seed(1)
+    try:
+        model = Model.build(spec, columns)
+    except MissingExtra:
+        yield "board", answers(spec)
+        return
+    except RegardError as error:
+        raise Refused(str(error)) from error
+    begun = {
+        name: (tuple(tensor.shape), _digest(tensor)) for name, tensor in model.network.state_dict().items()
+    }
+    _set_weights(model.network)
+    yield from _learned(model, dataset)
+    yield from _answered(model, dataset)
+    yield "first weights", begun
+
+
+def _set_weights(network: torch.nn.Module, seed: int = 0) -> None:
+    """Each weight by its own name, so that a weight that nothing uses moves no other one."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            generator = torch.Generator().manual_seed(zlib.crc32(name.encode()) + seed)
+            parameter.copy_(0.5 * torch.randn(parameter.shape, generator=generator))
+
+
+def _figure(number: torch.Tensor) -> str:
+    """To some digits: kernels that compute the same differ in the last ones."""
+    return f"{number.item():.4g}"
+
+
+def _digest(values: Any) -> str:
+    return hashlib.sha1(np.ascontiguousarray(values).tobytes()).hexdigest()
+
+
+def _encodings(dataset: Dataset) -> Any:
+    found = []
+    for name, column in dataset.columns.items():
+        found.append((name, json.dumps(column.learned(), sort_keys=True, default=str)))
+        for example in range(len(dataset)):
+            encoded = dataset[example][name]
+            found.append((encoded.shape, _digest(encoded)))
+            if column.varies:
+                for epoch in range(2):
+                    varied = column.varied(
+                        dataset.raw(example)[name], np.random.default_rng([epoch, example])
+                    )
+                    found.append((varied.shape, _digest(varied)))
+    return [str(one) for one in found], [one.reason for one in dataset.rejections.kept]
+
+
+def _learned(model: Model, dataset: Dataset) -> Iterator[tuple[str, Any]]:
+    network = model.network.train()
+    batch = dataset.batch(range(len(dataset)))
+    torch.manual_seed(2)
+    found = []
+    for _ in range(STEPS):
+        losses = network(batch)
+        total = sum(loss.weight * loss.total / loss.count for loss in losses.values())
+        penalty = network.penalty()
+        total = total if penalty is None else total + penalty
+        found.append([_figure(total), *(_figure(loss.total) for loss in losses.values())])
+    total.backward()
+    gradients = {
+        name: None if parameter.grad is None else _figure(parameter.grad.abs().sum())
+        for name, parameter in network.named_parameters()
+        if parameter.requires_grad
+    }
+    network.zero_grad()
+    yield "loss", (found, {name: gradient for name, gradient in gradients.items() if gradient is not None})
+
+
+def _lists(arrays: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    return {before + name: np.round(array, 4).tolist() for name, array in arrays.items()}
+
+
+def _answered(model: Model, dataset: Dataset) -> Iterator[tuple[str, Any]]:
+    batch = dataset.batch(range(len(dataset)))
+    stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())
+    for seed, name in itertools.product(range(1 if stepwise else SEEDS), model.spec.outputs):
+        _set_weights(model.network, seed)
+        found = model.answer(batch, output=name)
+        yield (
+            f"answers {name}",
+            [
+                (
+                    str(one.value),
+                    f"{one.score:.4g}",
+                    None
+                    if one.trace is None
+                    else _lists(one.trace.attention) | _lists(one.trace.truth, "truth of "),
+                )
+                for one in found
+            ],
+        )

@@ -1,0 +1,124 @@
+"""Other values of an option: derived from its type, or given where no rule can know one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from regard.parts import names
+from regard.parts.choice import OneOf
+from tests.parts.contexts import Context, small
+
+GIVEN: dict[str, list[Any]] = {
+    "text.shared": ["target", "question"],
+    "story.shared": ["story"],
+    "alignment.of": [["question", "target"]],
+    "facts.of": ["tale"],
+    "places.of": [["film", "target"]],
+    "label.classes": [["no", "maybe", "yes"], ["yes", "no"]],
+    "tags.of": ["other"],
+    "tree.of": ["other"],
+    "story.mark": ["!"],
+    "series.unit": [[0, 1]],
+    "shared.of": ["other"],
+    "bag.like": ["story"],
+    "cldr.locale": ["ru"],
+    "timm.name": ["resnet34"],
+    "memory-network.over": [["story", "asking"]],
+    "memory-network.query": ["wanting"],
+    "memory-network.attention.over": ["tale"],
+    "query": ["question"],
+    "over": [["source"]],
+    "decomposable.over": [["other", "source"], ["question", "source"]],
+    "attention.over": ["question"],
+    "attention.truth": ["links", "elsewhere", "hints"],
+    "class_weights": ["balanced", {"yes": 3.0}, {"I-X": 3.0}],
+    "condition": [["every-step"], ["attention"], ["start", "every-step", "attention"]],
+    "audio.max_seconds": [0.35],
+    "channels": [[5, 4], [3, 4, 5]],
+    "size": [9, 12, [16, 20]],
+    "freeze_vectors": [True],
+}
+"""By `part.option`, or by `option` of any part."""
+
+
+@dataclass(frozen=True)
+class Others:
+    """Other values of an option: each of `choices` must do something or be refused, and one of `samples`."""
+
+    choices: list[Any]
+    samples: list[Any]
+
+
+def other_values(part: str, dotted: str, field: FieldInfo, context: Context, vectors: str) -> Others:
+    """Some other values of an option; `dotted`: its name below the part, `vectors`: a file of them."""
+    last = dotted.rpartition(".")[2]
+    if last == "vectors":
+        return Others([vectors], [])
+    if last == "field":
+        return Others([f"{context.path[-1]}_too"], [])
+    if last == "over" and len(context.document["encoder"]) < 2:
+        return Others([], [])
+    for key in (f"{part}.{dotted}", dotted, last):
+        if key in GIVEN and (key != "size" or part in ("image", "video")):
+            return Others([], GIVEN[key])
+    return of_type(field, held(field, last, context))
+
+
+def of_type(field: FieldInfo, current: Any) -> Others:
+    """Other values that the type of an option allows."""
+    choices, samples = _of_type(field.annotation, field.metadata, current)
+    adapter = TypeAdapter(
+        Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    )
+    return Others(choices, [value for value in samples if _legal(adapter, value)])
+
+
+def held(field: FieldInfo, name: str, context: Context) -> Any:
+    """What an option is now."""
+    given = context.get()
+    if isinstance(given, dict) and name in given:
+        return given[name]
+    return field.get_default(call_default_factory=True)
+
+
+def _of_type(annotation: Any, metadata: Sequence[Any], current: Any) -> tuple[list[Any], list[Any]]:
+    """Values each of which is a choice by itself, and numbers of which one is as good as another."""
+    for mark in metadata:
+        if isinstance(mark, OneOf):
+            chosen = current.get("type") if isinstance(current, dict) else getattr(current, "type", current)
+            return [small(mark.kind, name) for name in names(mark.kind) if name != chosen], []
+    if get_origin(annotation) is Annotated:
+        return _of_type(annotation.__origin__, annotation.__metadata__, current)
+    if get_origin(annotation) is Literal:
+        return [value for value in get_args(annotation) if value != current], []
+    if annotation is bool:
+        return [not current], []
+    if annotation is int:
+        base = current if isinstance(current, int) else 5
+        return [], [one for one in (2, 3, 1, base + 1, base + 2, 2 * base, 0) if one != current]
+    if annotation is float:
+        base = current if isinstance(current, int | float) else 0.3
+        return [], [one for one in (0.5, base * 2, base / 2, 0.05, 1.0, 30.0, 0.0) if one != current]
+    every: list[Any] = []
+    some: list[Any] = []
+    for argument in get_args(annotation):
+        if argument is NoneType:
+            every += [None] if current is not None else []
+        else:
+            more, numbers = _of_type(argument, (), current)
+            every, some = every + more, some + numbers
+    return every, some
+
+
+def _legal(adapter: TypeAdapter[Any], value: Any) -> bool:
+    try:
+        adapter.validate_python(value)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,115 @@
+"""A few rows that hold a value for every type of column, so that a spec of any columns has something to read."""
+
+from __future__ import annotations
+
+import base64
+import io
+from functools import cache
+
+import numpy as np
+from PIL import Image
+
+from regard.data import Row
+from regard.data.arrays import array_uri
+from regard.data.contents import data_uri
+from regard.data.sound import encode_wav
+
+TEXTS = (
+    "The cat saw, Ann",
+    "a dog saw the cafe\u0301 cat",
+    "ﬁne dogs  saw the é",
+    "Ann saw a cat , the dog",
+    "the Cat saw the dog",
+    "the dog a saw the cat",
+)
+TAGS = (
+    "I-X B-X O O",
+    "O O I-X B-X I-Y O",
+    "O I-X O O O",
+    "O B-X I-X O O B-Y O",
+    "I-X I-X O I-Y I-Y",
+    "O S-X O B-Y E-Y O",
+)
+TREES = (
+    "2:det 0:root 2:x 3:x",
+    "3:x 4:x 0:root 3:x 4:det 3:x",
+    "0:root 1:x 0:root 3:x 4:x",
+    "2:x 0:root 2:det 3:x 3:x 2:x 6:x",
+    "2:det 3:x 0:root 5:det 3:x",
+    "2:det 0:root 2:x 2:x 6:det 4:x",
+)
+TARGETS = ("b A", "a, ﬁ B", "é a", "cafe\u0301, b a", "a A", "c C b a")
+LINKS = ("0-0 1-1", "0-0 1-1", "1-0", "3-1", "0-0 0-1", "2-1 3-2")
+STORIES = (
+    "Ann went home. Bob saw Ann! then. Ann took the cat",
+    "Bob went out. Ann saw Bob, here. Bob went home.",
+    "Ann saw a ﬁne é cafe\u0301.",
+    "Bob took the dog. Bob went home. Ann went out. Bob took Ann.",
+    "Ann went out. Bob went out.",
+    "The cat saw Bob. Ann went home. Bob went out.",
+)
+FACTS = ("0 2", "2", "0", "1 3", "1 0", "0 2")
+QUESTIONS = (
+    "where is Ann",
+    "where is Bob",
+    "what saw é",
+    "who is home,",
+    "who ﬁne cafe\u0301",
+    "What saw Bob",
+)
+TREES_OF_QUESTIONS = ("2 0 2", "2 0 2", "2 0 2", "0 1 2", "0 1 0", "2 0 2")
+PLACES = (
+    "0:0.1,0.1,0.6,0.7",
+    "0:0.5,0.5,0.9,0.9 1:0,0,0.3,0.3",
+    "0:0,0,0.5,0.5",
+    "1:0.2,0.2,0.9,0.6",
+    "",
+    "0:0.6,0,1,0.4",
+)
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """Each field also as `FIELD_too`, with the value of the next row."""
+    made = [_row(number) for number in range(len(TEXTS))]
+    return tuple(
+        Row({**row, **{f"{name}_too": value for name, value in after.items()}}, file="rows", line=number)
+        for number, (row, after) in enumerate(zip(made, made[1:] + made[:1], strict=True), 1)
+    )
+
+
+def _row(number: int) -> dict[str, str]:
+    generator = np.random.default_rng(number)
+    return {
+        "source": TEXTS[number],
+        "other": TEXTS[number - 1].replace("the", "The").replace("saw", "SAW"),
+        "target": TARGETS[number],
+        "topic": ("yes", "no", "yes", "maybe", "yes", "no")[number],
+        "tags": TAGS[number],
+        "spans": TAGS[number].replace("I-X B-X", "B-X I-X").replace("O I-", "O B-").replace("X I-Y", "X B-Y"),
+        "tree": TREES[number],
+        "alignment": LINKS[number],
+        "links": "1-0",
+        "hints": "0",
+        "elsewhere": "0:0.4,0.4,0.6,0.9",
+        "story": STORIES[number],
+        "question": QUESTIONS[number],
+        "parse": TREES_OF_QUESTIONS[number],
+        "tale": STORIES[number - 2],
+        "facts": FACTS[number],
+        "image": _picture(generator.integers(0, 256, (20 - 3 * number, 30 - 4 * number, 3), dtype=np.uint8)),
+        "places": PLACES[number],
+        "film": array_uri(generator.integers(0, 256, (4 + number, 20, 28, 3), dtype=np.uint8)),
+        "sound": data_uri(encode_wav(_sound(generator, 0.2 + 0.05 * number), 8000), "audio/wav"),
+        "series": array_uri(generator.normal(size=(7 + number, 6)).astype(np.float32)),
+    }
+
+
+def _picture(pixels: np.ndarray) -> str:
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "png")
+    return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()
+
+
+def _sound(generator: np.random.Generator, seconds: float) -> np.ndarray:
+    return (0.3 * generator.standard_normal(int(8000 * seconds))).astype(np.float32)

