@@ -94,7 +94,7 @@ def _own_options(made: Any, kind: str, name: str) -> None:
         options: Any = made
     else:
         options = vars(made).get("Options")
-        if options is None or options.part not in (None, made) or _is_inherited(made, options):
+        if options is None or _is_inherited(made, options):
             base = getattr(made, "Options", Options)
             # it has no fields of its own, and pydantic would look for their docstrings in every source above
             body = {

@@ -91,6 +91,7 @@ def test_a_model_folder_holds_what_it_promises_and_no_pickle(tmp_path: Path) -> 
         "columns.json",
         "metrics.json",
         "card.md",
+        "parts.json",
         "manifest.json",
     }
     for path in tmp_path.iterdir():
