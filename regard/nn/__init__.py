@@ -30,6 +30,7 @@ from regard.nn.encoders import (
     TextEncoder,
     VideoEncoder,
     build_word_embedding,
+    word_vector,
 )
 from regard.nn.encoders.image import PictureNetwork
 from regard.nn.loss import Loss
@@ -39,6 +40,7 @@ from regard.nn.scores import AttentionScore
 from regard.nn.selections import Given, Selection, masked_softmax
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 from regard.nn.stepping import Step
+from regard.nn.symbols import LookSymbols, MemorySymbols
 
 __all__ = [
     "AnyCell",
@@ -60,10 +62,12 @@ __all__ = [
     "LSTMCell",
     "LabelDecoder",
     "Look",
+    "LookSymbols",
     "Loss",
     "MeanEncoder",
     "Memory",
     "MemoryNetworkDecoder",
+    "MemorySymbols",
     "ParentedEncoder",
     "Parents",
     "PictureNetwork",
@@ -87,4 +91,5 @@ __all__ = [
     "check_attention",
     "make_cell",
     "masked_softmax",
+    "word_vector",
 ]

@@ -136,9 +136,11 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     found = json.loads((run.parent / "scores.json").read_text(encoding="utf-8"))
     assert next(iter(found["models"].values()))["scores"]["absolute_error"]["value"] < 1.0
     for equation in (
-        "h' = (1 − f) ⊙ h + f ⊙ n",
-        "e_tj = g cos(U q, W h_j)",
-        "α_t = softmax(e_t / 0.5)",
+        "h_j = minimalgated_x(h_{j+1}, x_j)",
+        "minimalgated_x(h, x) = (1 − f) ⊙ h + f ⊙ n",
+        "e_j = g_a (U_a q)·(W_a h_j)",
+        "α = softmax_j(e_j / 0.5)",
+        "− 0.5 Σ_j a_j log(α_j)",
         "y = value: a number",
         "from the generated world 'gauge'",
     ):
@@ -239,8 +241,8 @@ import regard
 @regard.register("selection", "loudest")
 class Loudest(regard.nn.Selection):
     @classmethod
-    def equation(cls, options, query):
-        return "α_t = softmax(2 e_t)"
+    def equations(cls, options, look):
+        return [f"{look.weights} = softmax_{look.below}(2 {look.energy})"]
 
     def forward(self, scores, mask, given=None):
         return regard.nn.masked_softmax(2 * scores, mask if mask.ndim == 3 else mask.unsqueeze(1))

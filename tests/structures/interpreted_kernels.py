@@ -205,3 +205,31 @@ def test_projective_without_lengths_and_with_one_expanded(lengths):
     for name, more in {"log_partition": (), "marginals": (), "covariance": (gradient,)}.items():
         expected = getattr(cpu_projective, name)(arcs, lengths, True, *more)
         close(getattr(cuda_projective, name)(arcs, lengths, True, *more), expected, torch.float64)
+
+
+@pytest.mark.parametrize("C", [2, 3, 20, 34])
+def test_not_a_number_stays_in_its_chain(C):
+    lengths = torch.tensor([4, 4, 4])
+    init, edges = torch.zeros(3, C), random_tensor(3, 3, C, C, seed=C, dtype=torch.float32)
+    expected = cuda_chain.marginals(init, edges, lengths)
+    edges[1, 1, 0, 0] = torch.nan
+    assert cuda_chain.log_partition(init, edges, lengths).isfinite().tolist() == [True, False, True]
+    for mine, theirs in zip(cuda_chain.marginals(init, edges, lengths), expected, strict=True):
+        assert mine[1].isnan().any()
+        close(mine[[0, 2]], theirs[[0, 2]], torch.float32)
+
+
+def test_not_a_number_stays_in_its_segments_and_trees():
+    lengths, transitions = torch.tensor([4, 4, 4]), random_tensor(2, 2, seed=3, dtype=torch.float32)
+    scores = random_tensor(3, 4, seed=1, dtype=torch.float32)
+    scores[1, 2] = torch.nan
+    inside = cuda_segments.marginals(scores, transitions.expand(3, 2, 2).contiguous(), lengths)[0]
+    assert inside.isfinite().all(1).tolist() == [True, False, True]
+    arcs = random_tensor(3, 5, 5, seed=2, dtype=torch.float32)
+    arcs[1, 2, 3] = torch.nan
+    assert cuda_projective.log_partition(arcs, lengths, True).isfinite().tolist() == [True, False, True]
+    for marginals in (
+        cuda_projective.marginals(arcs, lengths, True),
+        cuda_spanning.marginals(arcs, lengths, True)[0],
+    ):
+        assert marginals.isfinite().flatten(1).all(1).tolist() == [True, False, True]

@@ -8,7 +8,7 @@ from regard.nn.encoders.pyramidal import PyramidalEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.shared import SharedEncoder
 from regard.nn.encoders.story import StoryEncoder
-from regard.nn.encoders.text import TextEncoder, build_word_embedding
+from regard.nn.encoders.text import TextEncoder, build_word_embedding, word_vector
 from regard.nn.encoders.video import VideoEncoder
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "build_encoder",
     "build_word_embedding",
     "owner_of",
+    "word_vector",
 ]

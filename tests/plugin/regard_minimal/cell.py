@@ -17,10 +17,12 @@ class MinimalGatedCell(regard.nn.Cell):
     gates = 2
 
     @classmethod
-    def equations(cls, options: Any, state: str, inputs: str) -> list[str]:
+    def equations(cls, options: Any, mark: str) -> list[str]:
+        name = cls.written_name(options)
         return [
-            f"minimal-gated: f = σ(W {inputs} + U {state} + b)   n = tanh(W {inputs} + U (f ⊙ {state}) + c)   "
-            f"{state}' = (1 − f) ⊙ {state} + f ⊙ n"
+            f"{name}_{mark}(h, x) = (1 − f) ⊙ h + f ⊙ n",
+            f"    f = σ(W_f{mark} x + b_f{mark} + U_f{mark} h + c_f{mark})",
+            f"    n = tanh(W_n{mark} x + b_n{mark} + U_n{mark} (f ⊙ h) + c_n{mark})",
         ]
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:

@@ -11,7 +11,16 @@ from torch import Tensor, nn
 from torch.distributions import Normal
 
 import regard
-from regard.nn import Attention, BatchView, Loss, Memory, Reading, check_attention
+from regard.nn import (
+    Attention,
+    BatchView,
+    LookSymbols,
+    Loss,
+    Memory,
+    MemorySymbols,
+    Reading,
+    check_attention,
+)
 from regard.nn.guide import guide_total
 from regard.parts import Mistakes, Plan
 
@@ -65,19 +74,27 @@ class NumberDecoder(regard.nn.Decoder):
             )
 
     @classmethod
-    def board(cls, options: Any) -> list[str]:
-        read = "c" if options.attention else "the summary"
-        lines = [f"p(y) = N(y; m + d (w·s + b), (d σ)²)   s = {read}"]
-        if options.attention:
-            lines.append(f"{Attention.equations(options.attention, 'q')}   q learned")
-        return lines
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        lines, read = [], next(iter(memories.values())).summary
+        if options.attention is not None:
+            look = cls._look(options, memories)
+            lines, read = [*Attention.equations(options.attention, look), "— q: learned"], look.context
+        return [*lines, f"μ = m + d (w_y·{read} + b_y)     — m, d: mean and spread of the training data"]
 
     @classmethod
-    def board_loss(cls, options: Any) -> str:
-        guide = 0.0 if options.attention is None else options.attention.guide
-        return "−log p(y | x)" + (
-            f"   + {guide:g} · (−Σ_j a_j log α_j), a the true alignment" if guide else ""
-        )
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        loss = "loss = ((y − μ) / (d u))² / 2 + log(d u) + log(2 π) / 2"
+        if options.attention is None or not options.attention.guide:
+            return [f"{loss}     — u: the deviation, learned"]
+        look, guide = cls._look(options, memories), options.attention.guide
+        return [
+            f"{loss} − {guide:g} Σ_{look.index} a_{look.index} log({look.weight})     — u: the deviation, learned",
+            f"— a_{look.index}: the true alignment",
+        ]
+
+    @classmethod
+    def _look(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols:
+        return LookSymbols("q", memories[options.attention.over or next(iter(memories))], step="")
 
     def __init__(
         self, name: str, source: Any, attention: Attention | None, options: Any, column: Any

@@ -8,7 +8,7 @@ import torch
 
 import regard
 from regard.data import Tokens
-from regard.nn import AnyCell, Memory, build_word_embedding, make_cell
+from regard.nn import AnyCell, Memory, build_word_embedding, make_cell, word_vector
 from regard.parts import Options, Size
 
 
@@ -35,10 +35,15 @@ class BackwardEncoder(regard.nn.TextEncoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
+        cell = options.cell.part
         return [
-            f"h_j = {options.cell.type}(h_{{j+1}}, e(x_j))   h_{{S+1}} = 0",
-            *options.cell.part.equations(options.cell, "h", "x"),
-            f"{options.size} units, e(x_j) of {options.embedding}; summary h_1",
+            "j = 1 … S",
+            f"x_j = {word_vector(options)}",
+            cell.written_step(options.cell, "x", "h_j", "h_{j+1}", "x_j"),
+            "h_{S+1} = 0",
+            "h = h_1     — the summary",
+            *cell.equations(options.cell, "x"),
+            f"— {options.size} units, vectors of {options.embedding}",
         ]
 
     def __init__(self, embedding: Any, *, cell: str | Options = "minimal-gated", size: int = 64) -> None:

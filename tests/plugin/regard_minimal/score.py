@@ -28,8 +28,9 @@ class Cosine(regard.nn.AttentionScore):
         self.gain = nn.Parameter(torch.tensor(5.0))
 
     @classmethod
-    def equation(cls, options: Any, query: str, key: str) -> str:
-        return f"g cos(U {query}, W {key})"
+    def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
+        query, key = f"(U_{mark} {query})", f"(W_{mark} {key})"
+        return f"g_{mark} {query}·{key} / √({query}·{query}) / √({key}·{key})"
 
     def keys(self, keys: Tensor) -> Tensor:
         return nn.functional.normalize(self.key(keys), dim=-1)

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 import regard
-from regard.nn import Given, masked_softmax
+from regard.nn import Given, LookSymbols, masked_softmax
 from regard.parts import Positive
 
 
@@ -26,8 +26,8 @@ class Tempered(regard.nn.Selection):
         self.temperature = temperature
 
     @classmethod
-    def equation(cls, options: Any, query: str) -> str:
-        return f"α_t = softmax(e_t / {options.temperature:g})"
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        return [f"{look.weights} = softmax_{look.below}({look.energy} / {options.temperature:g})"]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given | None = None) -> Tensor:
         mask = mask if mask.ndim == 3 else mask.unsqueeze(1)
