@@ -40,6 +40,7 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
         columns = make_columns(spec)
         fit_columns(columns, spec, rows)
     except RegardError as error:
+        assert error.where, f"refused without a place: {error}"
         raise Refused(str(error)) from error
     yield "spec", None
     try:
@@ -54,7 +55,8 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     except MissingExtra:
         yield "board", answers(spec)
         return
-    except RegardError as error:
+    except RegardError as error:  # a file that does not fit
+        assert error.where, f"refused without a place: {error}"
         raise Refused(str(error)) from error
     begun = {
         name: (tuple(tensor.shape), _digest(tensor)) for name, tensor in model.network.state_dict().items()

@@ -134,6 +134,11 @@ class AudioColumn(Column):
         augment: AudioAugmentOptions | None = None
         """How it is varied in training."""
 
+        @model_validator(mode="after")
+        def _covered(self) -> Any:
+            LogMel(self.rate, mels=self.mels, window_ms=self.window_ms, hop_ms=self.hop_ms)
+            return self
+
     type = "audio"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "pyramidal"

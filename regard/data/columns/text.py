@@ -188,12 +188,15 @@ class TextColumn(Column):
     def learn(self, values: Iterable[str]) -> None:
         texts = (self._compose(value) for value in values)
         if self.unit == "subword":
-            subwords = Subwords.train(
-                texts,
-                size=self.limit or DEFAULT_SUBWORDS,
-                algorithm=self.algorithm,
-                marked=self.case == "marked",
-            )
+            try:
+                subwords = Subwords.train(
+                    texts,
+                    size=self.limit or DEFAULT_SUBWORDS,
+                    algorithm=self.algorithm,
+                    marked=self.case == "marked",
+                )
+            except RegardError as error:
+                raise RegardError(error.what, where=error.where or self.name, fix=error.fix) from error
             self._cutter, self._vocabulary = subwords, subwords.vocabulary
         elif self.unit != "byte":
             counts: Counter[str] = Counter()

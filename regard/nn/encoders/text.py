@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from regard import parts
+from regard.errors import RegardError
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.encoders.encoder import Encoder, owner_of, refuse_unread
 from regard.nn.parents import Parents
@@ -30,6 +31,15 @@ class CharactersOptions(parts.Settings):
     def _own_options(self) -> CharactersOptions:
         if self.type == "recurrent" and "width" in self.model_fields_set:
             raise ValueError("width is of type: convolutional; a recurrent spelling has none. Remove it.")
+        if self.type == "convolutional" and self.width % 2 == 0:
+            raise RegardError(
+                f"width is {self.width}; a convolution's width must be odd.", fix=f"Choose {self.width + 1}."
+            )
+        if self.type == "recurrent" and self.size % 2:
+            raise RegardError(
+                f"size is {self.size}; a recurrent spelling has two directions of one size.",
+                fix=f"Choose {self.size + 1}.",
+            )
         return self
 
 
