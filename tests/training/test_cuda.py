@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import regard
 from regard.spec.training import TrainingSpec
 from regard.training import Interrupted, Progress, fit, seed_everything
 from regard.training.checkpoint import STATE, read
@@ -52,3 +53,14 @@ def test_a_stopped_run_goes_on_with_the_same_dropout(tmp_path: Path, precision: 
     assert parts == pytest.approx(whole, rel=1e-3)
     one, other = (read(tmp_path / run / STATE)[0] for run in ("whole", "parts"))
     assert torch.equal(one["generators/0/cuda"], other["generators/0/cuda"])
+
+
+def test_training_goes_on_after_a_measurement(tmp_path: Path) -> None:
+    """What a measurement leaves on the device, in inference mode, must not be in the way of the next update."""
+    sizes = [
+        f"data.world.{split}={count}"
+        for split, count in (("train", 200), ("dev", 20), ("test", 20), ("long", 20))
+    ]
+    changes = [*sizes, "training.epochs=null", "training.steps=12", "training.evaluate_every=4"]
+    model = regard.fit("reverse", run=tmp_path / "run", overrides=changes, device="cuda", quiet=True)
+    assert model.metrics["training"]["steps"] == 12

@@ -37,6 +37,8 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
         weight.is_cuda
         and installed("triton")
         and not torch.compiler.is_compiling()
+        # the graphs' memory must be good for training too, which nothing made in inference mode is
+        and not torch.is_inference_mode_enabled()
         and not transforms_active()
         and has_kernels(decoder, memories)
     )

@@ -26,6 +26,8 @@ def knows(layer: RecurrentLayer, inputs: Tensor) -> bool:
         and cell.weight_hh.dtype in (torch.float32, torch.float64)
         and installed("triton")
         and not torch.compiler.is_compiling()
+        # the graphs' memory must be good for training too, which nothing made in inference mode is
+        and not torch.is_inference_mode_enabled()
         and not transforms_active()
     )
 
