@@ -5,11 +5,12 @@ the plain way that is taken where the version is another one or the entry point 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import torch
+from torch import Tensor
 
 Version = tuple[int, int]
 
@@ -25,6 +26,18 @@ _TORCH = between(str(torch.__version__), (2, 6), (2, 13))
 _transforms_active: Callable[[], bool] | None = (
     getattr(torch._C, "_are_functorch_transforms_active", None) if _TORCH else None
 )
+
+
+_copy_all: Callable[..., Any] | None = getattr(torch, "_foreach_copy_", None) if _TORCH else None
+
+
+def copy_all(targets: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
+    """Copy tensors into others, in one launch where torch can."""
+    if _copy_all is not None:
+        _copy_all(list(targets), list(sources))
+        return
+    for target, source in zip(targets, sources, strict=True):
+        target.copy_(source)
 
 
 def transforms_active() -> bool:

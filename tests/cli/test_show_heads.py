@@ -38,7 +38,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Trace]], N
         )
         monkeypatch.setattr(looking, "load", lambda *_: model)
         monkeypatch.setattr(
-            looking.Looked, "by", lambda self, model, name: Prediction("BA", "BA", -0.5, traces[name])
+            looking.LookRequest, "by", lambda self, model, name: Prediction("BA", "BA", -0.5, traces[name])
         )
 
     return answer

@@ -42,15 +42,15 @@ caption encoder.position=none
     encoder.network={"type":"resnet","channels":[3,4,4],"blocks":2,"stride":4,"normalize":"batch"}
 caption encoder.network={"type":"resnet","channels":[3,4],"stride":1}
 caption encoder.network=lenet attention.guide=1
-video-class encoder.values=frames encoder.network={"type":"vgg","channels":[3,4],"stride":4}
+video-class-attention encoder.values=frames encoder.network={"type":"vgg","channels":[3,4],"stride":4}
 video-class encoder={"type":"video","network":{"type":"vgg","channels":[3,4],"stride":4},"cell":null}
-video-caption-local encoder.cell=lstm encoder.bidirectional=false encoder.values=frames
+video-caption-both encoder.cell=lstm encoder.bidirectional=false encoder.values=frames
     encoder.network={"type":"resnet","channels":[3,4],"stride":4}
 video-class-attention decoder.attention.select=sigmoid decoder.where=true decoder.whole=true
 image-qa-attention decoder.answer.glimpses=1 decoder.answer.combine=beside decoder.answer.attention.guide=0.5
 image-qa-attention
     decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","score":{"type":"location","reach":2}}]}
-image-qa decoder.attention={"over":"image"} decoder.glimpses=4 decoder.hidden=6
+image-qa decoder.attention={"over":"image"} decoder.glimpses=4 decoder.hidden=6 decoder.whole=true
 image-qa decoder.combine=gated
 speech encoder.reductions=3 encoder.cell=lstm
 speech encoder.layers=4 encoder.reductions=1 attention.select=segments

@@ -45,9 +45,9 @@ def answers(taught, options, name, place, value, *, plain):
     "options",
     [
         {},
-        {"looking": "current"},
+        {"state": "current"},
         {"score": "general"},
-        {"select": "sigmoid", "looking": "current"},
+        {"select": "sigmoid", "state": "current"},
         {"select": "segments"},
         {"select": "hard"},
     ],

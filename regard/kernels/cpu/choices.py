@@ -14,7 +14,7 @@ import numpy as np
 
 from regard.kernels.cpu.compilation import part
 from regard.kernels.cpu.mathematics import larger, logistic
-from regard.kernels.cpu.segments import Room, RoomBack, change_of, inside_of
+from regard.kernels.cpu.segments import RoomBack, SegmentRoom, change_of, inside_of
 
 Array = Any
 SOFTMAX, SIGMOID, SEGMENTS = 0, 1, 2
@@ -45,7 +45,13 @@ def extent_of(exists: Array) -> int:
 
 @part
 def choose(
-    energies: Array, exists: Array, choice: Choice, room: Room, pairs: Array, weights: Array, place: int
+    energies: Array,
+    exists: Array,
+    choice: Choice,
+    room: SegmentRoom,
+    pairs: Array,
+    weights: Array,
+    place: int,
 ) -> float:
     """Energies (1, S), which are changed where nothing exists → weights[place] (S), zero there, and for segments the
     marginals of pairs into pairs[place]; returns what a reading scales the weights by.

@@ -12,7 +12,7 @@ from regard.kernels.cpu.gates import advance
 from regard.kernels.cpu.looks import Alone, look
 from regard.kernels.cpu.mathematics import hyperbolic
 from regard.kernels.cpu.product import multiply
-from regard.kernels.cpu.segments import Room, room_for
+from regard.kernels.cpu.segments import SegmentRoom, room_for
 
 Array = Any
 
@@ -74,7 +74,7 @@ def _advance_all(
 @part
 def _look_all(
     alive: int, first: int, low: int, parts: int, memories: Memories, source: Array, alone: Alone,
-    panels: Panels, state: Array, scratch: Array, energies: Array, room: Room, kept: Kept,
+    panels: Panels, state: Array, scratch: Array, energies: Array, room: SegmentRoom, kept: Kept,
 ) -> None:  # fmt: skip
     size = state.shape[1]
     if len(memories.vector) > 0:

@@ -14,7 +14,7 @@ from regard.kernels.cpu.compilation import kernel, part, reduction
 from regard.kernels.cpu.energies import Memories, add, add_two, compare, compare_back, dot
 from regard.kernels.cpu.exponential import exponential
 from regard.kernels.cpu.mathematics import larger, smaller
-from regard.kernels.cpu.segments import Room, RoomBack
+from regard.kernels.cpu.segments import RoomBack, SegmentRoom
 
 Array = Any
 
@@ -52,7 +52,7 @@ def _settle(vector: Array, compared: Array, energies: Array) -> None:
 @reduction
 def look(
     query: Array, memories: Memories, row: int, alone: bool, waits: Array, scratch: Array, energies: Array,
-    room: Room, context: Array, all_weights: Array, pairs: Array, place: int,
+    room: SegmentRoom, context: Array, all_weights: Array, pairs: Array, place: int,
 ) -> int:  # fmt: skip
     """query (A) of memory number `row` → context (D), all_weights[place] (S) and, for segments, pairs[place] (4(S−1)).
 
@@ -81,7 +81,7 @@ def look(
 
 @part
 def _weigh(
-    choice: Choice | None, memories: Memories, row: int, energies: Array, room: Room, pairs: Array,
+    choice: Choice | None, memories: Memories, row: int, energies: Array, room: SegmentRoom, pairs: Array,
     all_weights: Array, place: int,
 ) -> float:  # fmt: skip
     """What `compare` left becomes weights; returns what a reading scales them by. The choice is an argument of its own,

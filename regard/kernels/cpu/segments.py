@@ -21,7 +21,7 @@ from regard.kernels.cpu.parallel import over_batch
 Array = NDArray[Any]
 
 
-class Room(NamedTuple):
+class SegmentRoom(NamedTuple):
     """What one chain of at most N positions is worked out in: its initial scores (1, 2) and edges (1, 4(N−1)), and the
     scratch of `two_states.one_chain`.
     """
@@ -47,9 +47,9 @@ class RoomBack(NamedTuple):
 
 
 @part
-def room_for(N: int, zero: Any) -> Room:
+def room_for(N: int, zero: Any) -> SegmentRoom:
     edges = np.full((1, 4 * max(N - 1, 0)), zero)
-    return Room(np.full((1, 2), zero), edges, np.empty(N), np.empty((N, 2)), np.empty((N, 2)))
+    return SegmentRoom(np.full((1, 2), zero), edges, np.empty(N), np.empty((N, 2)), np.empty((N, 2)))
 
 
 @part

@@ -21,7 +21,7 @@ from regard.nn.selections import Segmental, Sigmoid, Softmax
 from regard.private import transforms_active
 
 if TYPE_CHECKING:
-    from regard.kernels.cuda.recurrence import Given, Inputs, Look, Plan
+    from regard.kernels.cuda.recurrence import Inputs, LookPlan, UnrollGiven, UnrollPlan
     from regard.nn.decoders.recurrent import RecurrentDecoder
 
 CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
@@ -69,14 +69,14 @@ def _attends(attention: Attention, memory: Memory) -> bool:
     )
 
 
-def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> Plan:
+def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> UnrollPlan:
     """What is to be computed, with sizes rounded so that other batches share it."""
-    from regard.kernels.cuda.recurrence import Plan, rounded
+    from regard.kernels.cuda.recurrence import UnrollPlan, rounded
 
     reading, stack = cast(Reading, decoder.reading), decoder.stack
     cell = stack.cell(0)
     memory = memories[reading.names[0]]
-    return Plan(
+    return UnrollPlan(
         cell=CELLS[type(cell)],  # type: ignore[arg-type]
         size=stack.size,
         layers=len(stack.cells),
@@ -98,11 +98,11 @@ def drops(decoder: RecurrentDecoder) -> bool:
     return decoder.training and decoder.stack.dropout.p > 0 and len(decoder.stack.cells) > 1
 
 
-def look_of(attention: Attention, memory: Memory) -> Look:
-    from regard.kernels.cuda.recurrence import Look, rounded
+def look_of(attention: Attention, memory: Memory) -> LookPlan:
+    from regard.kernels.cuda.recurrence import LookPlan, rounded
 
     score, select = attention.score, attention.select
-    return Look(
+    return LookPlan(
         additive=isinstance(score, Additive),
         select=SELECTIONS[type(select)],  # type: ignore[arg-type]
         features=score.size if isinstance(score, Additive) else attention.query_size,
@@ -135,9 +135,9 @@ def unroll(
 
 
 def given_of(
-    decoder: RecurrentDecoder, memories: Mapping[str, Memory], packing: Packing, plan: Plan
-) -> Given:
-    from regard.kernels.cuda.recurrence import Given
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], packing: Packing, plan: UnrollPlan
+) -> UnrollGiven:
+    from regard.kernels.cuda.recurrence import UnrollGiven
 
     reading = cast(Reading, decoder.reading)
     masks = []
@@ -146,11 +146,11 @@ def given_of(
         shape = (len(packing.starts) - 1, len(packing.order), plan.size)
         masks = [like.new_empty(shape).bernoulli_(keep).div_(keep) for _ in range(plan.layers - 1)]
     index = packing.places % packing.width * plan.rows + packing.rows()
-    return Given(plan, index, tuple(memories[name].mask for name in reading.names), tuple(masks))
+    return UnrollGiven(plan, index, tuple(memories[name].mask for name in reading.names), tuple(masks))
 
 
 def inputs_of(
-    decoder: RecurrentDecoder, memories: Mapping[str, Memory], embedded: Tensor, plan: Plan
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], embedded: Tensor, plan: UnrollPlan
 ) -> Inputs:
     """Everything that does not wait for a state, and the weights by the plan's names."""
     from regard.kernels.cuda.recurrence import Inputs
@@ -167,7 +167,7 @@ def inputs_of(
     )
 
 
-def weights_of(decoder: RecurrentDecoder, plan: Plan) -> dict[str, Tensor]:
+def weights_of(decoder: RecurrentDecoder, plan: UnrollPlan) -> dict[str, Tensor]:
     reading = cast(Reading, decoder.reading)
     found: dict[str, Tensor] = {}
     for layer in range(plan.layers):

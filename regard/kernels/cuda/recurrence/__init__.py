@@ -16,9 +16,19 @@ sweeps.py     a layer without attention, several directions side by side
 sweeping.py   its autograd function
 """
 
-from regard.kernels.cuda.recurrence.attend import Given, Inputs, recur
-from regard.kernels.cuda.recurrence.plan import Look, Plan, rounded
+from regard.kernels.cuda.recurrence.attend import Inputs, UnrollGiven, recur
+from regard.kernels.cuda.recurrence.plan import LookPlan, UnrollPlan, rounded
 from regard.kernels.cuda.recurrence.sweeping import Orders, sweep_over
 from regard.kernels.cuda.recurrence.sweeps import Sweep
 
-__all__ = ["Given", "Inputs", "Look", "Orders", "Plan", "Sweep", "recur", "rounded", "sweep_over"]
+__all__ = [
+    "Inputs",
+    "LookPlan",
+    "Orders",
+    "Sweep",
+    "UnrollGiven",
+    "UnrollPlan",
+    "recur",
+    "rounded",
+    "sweep_over",
+]

@@ -21,12 +21,13 @@ from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.back import back
 from regard.kernels.cuda.recurrence.forth import forth
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
-from regard.kernels.cuda.recurrence.plan import Plan
-from regard.kernels.cuda.recurrence.room import Room, fill, shapes
+from regard.kernels.cuda.recurrence.plan import UnrollPlan
+from regard.kernels.cuda.recurrence.room import UnrollRoom, fill, shapes
+from regard.private import copy_all
 
 
 @dataclass(frozen=True)
-class Given:
+class UnrollGiven:
     """What has no gradient.
 
     index     (N) int64, t·rows + b with the plan's rows
@@ -34,7 +35,7 @@ class Given:
     drops     (T, b, H) dropout masks, between each two layers
     """
 
-    plan: Plan
+    plan: UnrollPlan
     index: Tensor
     masks: tuple[Tensor, ...]
     drops: tuple[Tensor, ...] = ()
@@ -47,7 +48,7 @@ class Inputs:
     words        (N, E), the previous words; `summary` (b, R) where one enters every step
     first        (b, H) of each layer, of an lstm (b, 2H)
     keys, values (b, S, ·) of each look
-    weights      by the names of `Plan.parameters`
+    weights      by the names of `UnrollPlan.parameters`
     """
 
     words: Tensor
@@ -57,12 +58,12 @@ class Inputs:
     values: tuple[Tensor, ...]
     weights: Mapping[str, Tensor]
 
-    def flat(self, plan: Plan) -> list[Tensor | None]:
+    def flat(self, plan: UnrollPlan) -> list[Tensor | None]:
         weights = [self.weights[name] for name in plan.parameters]
         return [self.words, self.summary, *self.first, *self.keys, *self.values, *weights]
 
     @staticmethod
-    def of(flat: tuple[Any, ...], plan: Plan) -> Inputs:
+    def of(flat: tuple[Any, ...], plan: UnrollPlan) -> Inputs:
         words, summary, *rest = flat
         layers, looks = plan.layers, len(plan.looks)
         first, rest = rest[:layers], rest[layers:]
@@ -71,7 +72,7 @@ class Inputs:
         return Inputs(words, summary, tuple(first), tuple(keys), tuple(values), weights)
 
 
-def recur(given: Given, inputs: Inputs) -> tuple[Tensor, Tensor | None, tuple[Tensor, ...]]:
+def recur(given: UnrollGiven, inputs: Inputs) -> tuple[Tensor, Tensor | None, tuple[Tensor, ...]]:
     """States (N, H) or, after the step, attentional vectors (N, O); contexts (N, ·) where a deep output wants them;
     weights (N, S) of each look.
     """
@@ -83,12 +84,12 @@ def recur(given: Given, inputs: Inputs) -> tuple[Tensor, Tensor | None, tuple[Te
 
 class _Recurrence(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, given: Given, *flat: Tensor | None) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, given: UnrollGiven, *flat: Tensor | None) -> tuple[Tensor, ...]:
         plan = given.plan
         inputs = Inputs.of(flat, plan)
         device = inputs.words.device
         with on_device_of(inputs.words), unnarrowed(inputs.words):
-            entry = recorded(plan, shapes, Room, device)
+            entry = recorded(plan, shapes, UnrollRoom, device)
             _forward(entry, given, inputs)
             room = entry.room
             said = room["out"] if plan.after else room["states", plan.layers - 1]
@@ -106,11 +107,11 @@ class _Recurrence(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_said: Tensor | None, *gradients: Tensor | None) -> Any:
-        given: Given = ctx.given
+        given: UnrollGiven = ctx.given
         inputs = Inputs.of(ctx.saved_tensors, given.plan)
         device = inputs.words.device
         with on_device_of(inputs.words), unnarrowed(inputs.words):
-            entry = recorded(given.plan, shapes, Room, device)
+            entry = recorded(given.plan, shapes, UnrollRoom, device)
             room = entry.room
             if room.ground.holder is not ctx.token:
                 _forward(entry, given, inputs)
@@ -127,11 +128,11 @@ def _packed(padded: Tensor, index: Tensor) -> Tensor:
     return padded.flatten(0, 1).index_select(0, index)
 
 
-def _forward(entry: Recorded[Room], given: Given, inputs: Inputs) -> None:
+def _forward(entry: Recorded[UnrollRoom], given: UnrollGiven, inputs: Inputs) -> None:
     """Copies everything in and goes through the steps."""
     room, plan = entry.room, entry.room.plan
     H, words = plan.size, room["words"].flatten(0, 1)
-    torch._foreach_copy_(room.parameters, list(inputs.weights.values()))
+    copy_all(room.parameters, list(inputs.weights.values()))
     if len(given.index) < len(words):
         words.zero_()
     words.index_copy_(0, given.index, inputs.words)
@@ -155,8 +156,8 @@ def _forward(entry: Recorded[Room], given: Given, inputs: Inputs) -> None:
 
 
 def _enter(
-    room: Room,
-    given: Given,
+    room: UnrollRoom,
+    given: UnrollGiven,
     d_said: Tensor | None,
     d_weights: tuple[Tensor | None, ...],
     d_context: Tensor | None,
@@ -172,7 +173,7 @@ def _enter(
             padded.flatten(0, 1).index_copy_(0, given.index, gradient)
 
 
-def _gradients(room: Room, given: Given, inputs: Inputs) -> Inputs:
+def _gradients(room: UnrollRoom, given: UnrollGiven, inputs: Inputs) -> Inputs:
     """Of all inputs, copied out."""
     plan, rows = room.plan, len(inputs.first[0])
 

@@ -15,10 +15,10 @@ import torch
 from regard.kernels.cuda.recurrence.forth import reached
 from regard.kernels.cuda.recurrence.gathered import gather
 from regard.kernels.cuda.recurrence.launches import cell_back, combine_back, look_back
-from regard.kernels.cuda.recurrence.room import Room
+from regard.kernels.cuda.recurrence.room import UnrollRoom
 
 
-def back(room: Room, outside: tuple[bool, ...]) -> None:
+def back(room: UnrollRoom, outside: tuple[bool, ...]) -> None:
     """Everything backward. `outside`: which looks' weights have a gradient of their own."""
     plan, top = room.plan, room.plan.layers - 1
     for step in range(plan.steps, 0, -1):
@@ -49,14 +49,14 @@ def back(room: Room, outside: tuple[bool, ...]) -> None:
     gather(room)
 
 
-def _homewards(room: Room, layer: int, time: int) -> None:
+def _homewards(room: UnrollRoom, layer: int, time: int) -> None:
     """To the state of a time, from everything that waited for it."""
     part = reached(room, layer, time)
     if part.start < part.stop:
         room["d_states", layer][time].addmm_(room.z(layer, time, part), room["hidden", layer][part])
 
 
-def _descend(room: Room, layer: int, step: int) -> None:
+def _descend(room: UnrollRoom, layer: int, step: int) -> None:
     """To the layer below, through its dropout where it has one."""
     d_gates, weight = room.z(layer, step - 1, room.plan.from_input(layer)), room["weight_ih", layer]
     if room.plan.drops:

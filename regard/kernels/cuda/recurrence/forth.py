@@ -11,10 +11,10 @@ Every product goes into one slice of the rows of Z (see `plan`), on top of what 
 from __future__ import annotations
 
 from regard.kernels.cuda.recurrence.launches import cell_forth, combine_forth, look_forth
-from regard.kernels.cuda.recurrence.room import Room
+from regard.kernels.cuda.recurrence.room import UnrollRoom
 
 
-def forth(room: Room) -> None:
+def forth(room: UnrollRoom) -> None:
     """Everything forward; the inputs have been copied in (`attend`)."""
     for layer in range(room.plan.layers):
         _arrange(room, layer)
@@ -23,7 +23,7 @@ def forth(room: Room) -> None:
     _steps(room)
 
 
-def _arrange(room: Room, layer: int) -> None:
+def _arrange(room: UnrollRoom, layer: int) -> None:
     """The weights that wait for a state, side by side; biases in all rows of Z."""
     plan, H = room.plan, room.plan.size
     hidden, row, lead = room["hidden", layer], room["row", layer], plan.lead(layer)
@@ -48,7 +48,7 @@ def _arrange(room: Room, layer: int) -> None:
     room["z", layer].copy_(row.expand_as(room["z", layer]))
 
 
-def _words(room: Room) -> None:
+def _words(room: UnrollRoom) -> None:
     """What is known before the first step: words and summary in the gates, words in p."""
     plan, E = room.plan, room.plan.words
     words, weight = room["words"].flatten(0, 1), room["weight_ih", 0]
@@ -61,14 +61,14 @@ def _words(room: Room) -> None:
         room.combined().addmm_(words, room["combine"][:, plan.size + plan.context :].t())
 
 
-def _clear(room: Room) -> None:
+def _clear(room: UnrollRoom) -> None:
     """Gradients from outside are put where zeros are."""
     for name, tensor in room.tensors.items():
         if name.startswith(("d_states", "d_carry", "d_below", "d_context", "d_out", "d_weights")):
             tensor.zero_()
 
 
-def _steps(room: Room) -> None:
+def _steps(room: UnrollRoom) -> None:
     plan, top = room.plan, room.plan.layers - 1
     for layer in range(plan.layers):
         _onwards(room, layer, 0)
@@ -92,7 +92,7 @@ def _steps(room: Room) -> None:
             combine_forth(room, step)
 
 
-def _onwards(room: Room, layer: int, time: int) -> None:
+def _onwards(room: UnrollRoom, layer: int, time: int) -> None:
     """The product of a state with everything that waits for it."""
     part = reached(room, layer, time)
     if part.start < part.stop:
@@ -100,7 +100,7 @@ def _onwards(room: Room, layer: int, time: int) -> None:
         room.z(layer, time, part).addmm_(room["states", layer][time], weight.t())
 
 
-def reached(room: Room, layer: int, time: int) -> slice:
+def reached(room: UnrollRoom, layer: int, time: int) -> slice:
     """What state h_time leads to: no q and p of a step before the first, no gates of a step after the last."""
     plan = room.plan
     whole, lead = plan.from_state(layer), plan.lead(layer)

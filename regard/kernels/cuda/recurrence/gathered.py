@@ -10,10 +10,10 @@ from __future__ import annotations
 import torch
 
 from regard.kernels.cuda.recurrence.launches import keys_back
-from regard.kernels.cuda.recurrence.room import Room
+from regard.kernels.cuda.recurrence.room import UnrollRoom
 
 
-def gather(room: Room) -> None:
+def gather(room: UnrollRoom) -> None:
     plan = room.plan
     for m, look in enumerate(plan.looks):
         if look.additive:
@@ -34,7 +34,7 @@ def gather(room: Room) -> None:
     _of_words(room)
 
 
-def _of_state(room: Room, layer: int) -> None:
+def _of_state(room: UnrollRoom, layer: int) -> None:
     """dU, and what its rows are: queries, the state's part of p, gates; the biases."""
     plan, H = room.plan, room.plan.size
     lead, times = plan.lead(layer), plan.steps + (1 if plan.after else 0)
@@ -65,7 +65,7 @@ def _of_state(room: Room, layer: int) -> None:
             room["d_combine_bias"].copy_(row[plan.combined])
 
 
-def _of_first_layer(room: Room) -> None:
+def _of_first_layer(room: UnrollRoom) -> None:
     plan, E, T = room.plan, room.plan.words, room.plan.steps
     known = E + plan.summary
     gates, weight = room.gates(0), room["d_weight_ih", 0]
@@ -82,7 +82,7 @@ def _of_first_layer(room: Room) -> None:
         torch.mm(gates.t(), room["context"][1:].flatten(0, 1), out=weight[:, known:])
 
 
-def _of_combine(room: Room) -> None:
+def _of_combine(room: UnrollRoom) -> None:
     plan = room.plan
     seen = plan.size + plan.context
     rows, weight = room.combined(), room["d_combine"]
@@ -91,7 +91,7 @@ def _of_combine(room: Room) -> None:
         torch.mm(rows.t(), room["words"].flatten(0, 1), out=weight[:, seen:])
 
 
-def _of_words(room: Room) -> None:
+def _of_words(room: UnrollRoom) -> None:
     plan = room.plan
     words = room["words"].flatten(0, 1)
     torch.mm(room.gates(0), room["weight_ih", 0][:, : plan.words], out=words)
@@ -99,7 +99,7 @@ def _of_words(room: Room) -> None:
         words.addmm_(room.combined(), room["combine"][:, plan.size + plan.context :])
 
 
-def _values(room: Room, m: int) -> None:
+def _values(room: UnrollRoom, m: int) -> None:
     look, at = room.plan.looks[m], room.plan.context_places[m]
     weights = room["weights", m]
     if look.mass:
@@ -108,7 +108,7 @@ def _values(room: Room, m: int) -> None:
     torch.bmm(weights.permute(1, 2, 0), d_context.transpose(0, 1), out=room["values", m])
 
 
-def _product_keys(room: Room, m: int) -> None:
+def _product_keys(room: UnrollRoom, m: int) -> None:
     plan, look = room.plan, room.plan.looks[m]
     states = room["states", plan.layers - 1]
     queries, d_keys = states[1:] if plan.after else states[:-1], room["keys", m]

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from regard.kernels.cuda.launching import power_of_two
 from regard.kernels.cuda.recurrence import gates, keys, looks
-from regard.kernels.cuda.recurrence.plan import Look
-from regard.kernels.cuda.recurrence.room import Room
+from regard.kernels.cuda.recurrence.plan import LookPlan
+from regard.kernels.cuda.recurrence.room import UnrollRoom
 
 BLOCK = 512
 """Features of all rows together that one program of a cell takes."""
 
 
-def look_options(look: Look) -> dict[str, Any]:
+def look_options(look: LookPlan) -> dict[str, Any]:
     S, A, D = look.positions, look.features, look.values
     block = power_of_two(S, 16)
     return {
@@ -37,7 +37,7 @@ def _block(size: int, positions: int, numbers: int) -> int:
     return min(power_of_two(size, 16), max(16, numbers // positions))
 
 
-def look_forth(room: Room, m: int, step: int, time: int) -> None:
+def look_forth(room: UnrollRoom, m: int, step: int, time: int) -> None:
     """Step `step` (from 1) looks from the query in row `time`."""
     plan, look = room.plan, room.plan.looks[m]
     query, width = _query(room, m, time)
@@ -63,7 +63,7 @@ def look_forth(room: Room, m: int, step: int, time: int) -> None:
     )
 
 
-def look_back(room: Room, m: int, step: int, time: int, outside: bool) -> None:
+def look_back(room: UnrollRoom, m: int, step: int, time: int, outside: bool) -> None:
     """`outside`: whether the weights themselves have a gradient."""
     plan, look = room.plan, room.plan.looks[m]
     query, width = _query(room, m, time)
@@ -94,7 +94,7 @@ def look_back(room: Room, m: int, step: int, time: int, outside: bool) -> None:
     )
 
 
-def _query(room: Room, m: int, time: int) -> tuple[Tensor, int]:
+def _query(room: UnrollRoom, m: int, time: int) -> tuple[Tensor, int]:
     """The queries of one time, and how far apart their rows are."""
     plan, top = room.plan, room.plan.layers - 1
     if plan.looks[m].additive:
@@ -102,7 +102,7 @@ def _query(room: Room, m: int, time: int) -> tuple[Tensor, int]:
     return room["states", top][time], plan.size
 
 
-def keys_back(room: Room, m: int) -> None:
+def keys_back(room: UnrollRoom, m: int) -> None:
     """The gradients of the keys, in their place, and of the vector."""
     plan, look = room.plan, room.plan.looks[m]
     S, A = look.positions, look.features
@@ -118,7 +118,7 @@ def keys_back(room: Room, m: int) -> None:
     torch.sum(shares, (0, 1), out=room["d_vector", m])
 
 
-def _cell(room: Room, layer: int) -> tuple[int, tuple[int], dict[str, Any]]:
+def _cell(room: UnrollRoom, layer: int) -> tuple[int, tuple[int], dict[str, Any]]:
     """How many features there are in all, the grid over them, and the options of a cell's kernel."""
     plan = room.plan
     count = plan.rows * plan.size
@@ -136,7 +136,7 @@ def _cell(room: Room, layer: int) -> tuple[int, tuple[int], dict[str, Any]]:
     return count, (-(-count // BLOCK),), options
 
 
-def cell_forth(room: Room, layer: int, step: int) -> None:
+def cell_forth(room: UnrollRoom, layer: int, step: int) -> None:
     count, grid, options = _cell(room, layer)
     z, states = room["z", layer][step - 1], room["states", layer]
     mask = below = None
@@ -153,7 +153,7 @@ def cell_forth(room: Room, layer: int, step: int) -> None:
         gates.rnn_forth[grid](z, states[step], mask, below, count, **options)
 
 
-def cell_back(room: Room, layer: int, step: int) -> None:
+def cell_back(room: UnrollRoom, layer: int, step: int) -> None:
     count, grid, options = _cell(room, layer)
     z, states, d_states = room["z", layer][step - 1], room["states", layer], room["d_states", layer]
     mask = d_below = None
@@ -170,17 +170,17 @@ def cell_back(room: Room, layer: int, step: int) -> None:
         gates.rnn_back[grid](z, states[step], d_states[step], mask, d_below, count, **options)
 
 
-def combine_forth(room: Room, step: int) -> None:
+def combine_forth(room: UnrollRoom, step: int) -> None:
     z, count, grid, options = _combined(room, step)
     gates.combine_forth[grid](z, room["out"][step], count, **options)
 
 
-def combine_back(room: Room, step: int) -> None:
+def combine_back(room: UnrollRoom, step: int) -> None:
     z, count, grid, options = _combined(room, step)
     gates.combine_back[grid](z, room["out"][step], room["d_out"][step], count, **options)
 
 
-def _combined(room: Room, step: int) -> tuple[Tensor, int, tuple[int], dict[str, Any]]:
+def _combined(room: UnrollRoom, step: int) -> tuple[Tensor, int, tuple[int], dict[str, Any]]:
     plan, top = room.plan, room.plan.layers - 1
     count = plan.rows * plan.readout
     options = {"H": plan.readout, "W": plan.width(top), "AT": plan.queries, "ZD": 0, "SD": 0, "BLOCK": BLOCK}

@@ -1,4 +1,4 @@
-"""Plan: what a recurrence with attention computes, and where its numbers stand.
+"""UnrollPlan: what a recurrence with attention computes, and where its numbers stand.
 
 One row of Z_l (T+1, B, W_l) holds what layer l knows of one row of the batch at one time, side by side:
 
@@ -35,7 +35,7 @@ def rounded(size: int, parts: int, least: int) -> int:
 
 
 @dataclass(frozen=True)
-class Look:
+class LookPlan:
     """How one memory is attended to.
 
     additive   v · tanh(q + k) with A = `features`; otherwise scale · q · k with the state itself as the query
@@ -53,7 +53,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Plan:
+class UnrollPlan:
     """T steps of B rows (both rounded) through layers of cells of one size H.
 
     words       E, and `summary` R: sizes of what is known before the recurrence; R 0: no summary enters
@@ -69,7 +69,7 @@ class Plan:
     layers: int
     rows: int
     steps: int
-    looks: tuple[Look, ...]
+    looks: tuple[LookPlan, ...]
     words: int
     summary: int = 0
     after: bool = False

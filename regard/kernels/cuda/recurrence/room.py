@@ -1,4 +1,4 @@
-"""Room: the memory a recurrence is computed in, at addresses that stay, so that graphs can be recorded over it.
+"""UnrollRoom: the memory a recurrence is computed in, at addresses that stay, so that graphs can be recorded over it.
 
 All plans of one device and precision share one piece (`Ground`): whoever runs writes over what the last one left, and
 `holder` says whose numbers lie there. T+1 rows of time: row 0 is the first state, row t is step t; what belongs to
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor
 
-from regard.kernels.cuda.recurrence.plan import Plan
+from regard.kernels.cuda.recurrence.plan import UnrollPlan
 
 ALIGNED = 64
 """Every tensor begins at a multiple of so many numbers."""
@@ -27,7 +27,7 @@ class Ground:
         self.holder: object | None = None
 
 
-def shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
+def shapes(plan: UnrollPlan) -> dict[str, tuple[int, ...]]:
     """Every tensor of a plan by name; layers and looks are numbered. The gradients of the weights come first."""
     found: dict[str, tuple[int, ...]] = {f"d_{name}": shape for name, shape in plan.parameters.items()}
     found |= plan.parameters
@@ -100,14 +100,14 @@ class Named:
         return {name: flat[at : at + size].view(self.shapes[name]) for name, at, size in self.cuts}
 
 
-class Room(Named):
+class UnrollRoom(Named):
     """The tensors of one plan.
 
     alive   (T, B) not zero where a step of a row exists
     masks   (B, S) of each look, not zero where a position exists
     """
 
-    def __init__(self, plan: Plan, ground: Ground) -> None:
+    def __init__(self, plan: UnrollPlan, ground: Ground) -> None:
         super().__init__(ground, shapes(plan), plan.parameters)
         self.plan, device = plan, ground.flat.device
         self.alive = torch.zeros(plan.steps, plan.rows, device=device, dtype=torch.int8)

@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
+from regard.private import copy_all
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _forward(
 ) -> None:
     room = entry.room
     sweep, H = room.sweep, room.sweep.size
-    torch._foreach_copy_(room.parameters, list(weights))
+    copy_all(room.parameters, list(weights))
     words = room["words"].flatten(1, 2)
     if len(inputs) < words.shape[1]:
         words.zero_()
