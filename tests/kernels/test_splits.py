@@ -29,7 +29,7 @@ def close(fast, plain):
             torch.testing.assert_close(mine / scale, theirs / scale, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("options", [{}, {"looking": "current"}, {"select": "segments"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"state": "current"}, {"select": "segments"}], ids=str)
 def test_a_decoder_of_1_to_70_rows(taught, parts, options):
     for rows in range(1, 71):
         case, results = taught(rows, **options), []

@@ -51,7 +51,10 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
     spec = zoo.find(name)
     provider = spec.data.provider
     source = f"{provider.kind} {provider.type}"
-    overrides = [f"data.{provider.kind}.{key}={value}" for key, value in DATA[source].items()]
+    sizes = dict(DATA[source])
+    if getattr(provider, "most", 5) < 4:
+        sizes.pop("crowded", None)  # crowded scenes hold four things or more
+    overrides = [f"data.{provider.kind}.{key}={value}" for key, value in sizes.items()]
     overrides += [
         "training.steps=3",
         "training.batch_rows=16",
