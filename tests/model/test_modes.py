@@ -111,7 +111,7 @@ def test_a_label_that_looks_where_the_truth_says_is_evaluated() -> None:
 
 
 def test_a_label_without_the_truth_cannot_look_where_it_says() -> None:
-    with pytest.raises(RegardError, match="select: oracle needs the true alignment, and the spec names none"):
+    with pytest.raises(RegardError, match="select: oracle needs the true places, and the spec names none"):
         _oracle()
 
 
