@@ -111,7 +111,10 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
 }
 """Further options with which a part is tried: what means something only beside another one is seen there."""
 
-BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {("story", "tie", "adjacent"): {"hops": 3}}
+BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {
+    ("story", "tie", "adjacent"): {"hops": 3},
+    ("transformer", "tie", "output"): {"embedding": 4},
+}
 """What must be set with a value of an option."""
 
 INSIDE: dict[str, dict[str, Any]] = {"recurrent.scheduled_sampling": {"steps": 1}}
