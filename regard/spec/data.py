@@ -22,7 +22,7 @@ class DataSpec(Settings):
     train: tuple[str, ...] = ()
     """Files to train on."""
     dev: tuple[str, ...] = ()
-    """Files to choose the weights on; a share of `train` when absent."""
+    """Files to choose the weights on; default: a share of `train`."""
     test: tuple[str, ...] = ()
     """Files to measure the chosen weights on."""
     world: Annotated[Any, one_of("world")] | None = None

@@ -82,8 +82,8 @@ class TrainingSpec(Settings):
     checkpoint_every: Count | None = None
     """Steps between checkpoints of the training state, besides those at every evaluation."""
     workers: Annotated[int, Field(ge=0)] | None = None
-    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; one for each CPU, 4 at most,
-    when absent. What is learned does not depend on it."""
+    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; default: one for
+    each CPU, 4 at most. What is learned does not depend on it."""
     tensorboard: bool = False
     """Write the log for TensorBoard too."""
 

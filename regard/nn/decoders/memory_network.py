@@ -115,7 +115,7 @@ class MemoryNetworkDecoder(Decoder):
         rank: Size = 24
         """Of a joint selection: features in which two consecutive facts are compared."""
         reach: Count = 32
-        """Of a joint selection: the largest distance between two consecutive facts that is told from larger ones."""
+        """Of a joint selection: distances between two consecutive facts beyond this one count as equal."""
         fewer: bool = False
         """Of a joint selection: whether a question may need fewer facts than there are hops."""
         hop_cost: NotNegative = 0.2

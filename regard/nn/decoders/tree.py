@@ -73,7 +73,7 @@ class TreeDecoder(Decoder):
         size: Size = 256
         """Features that heads and dependents are compared in."""
         relation_size: Size = 64
-        """Features that relations are told from."""
+        """Features in which relations are compared."""
 
     writes = ("tree",)
 
