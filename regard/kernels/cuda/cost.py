@@ -29,7 +29,7 @@ ROWS = 128
 BLOCK = 4096
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["targets", "costs", "likelihoods"])
 def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr, SHARE: tl.constexpr,
                    V: tl.constexpr, WORK: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     """logits (N, V), without their bias, become d cost / d logits; cost and −log p(target) of each row."""

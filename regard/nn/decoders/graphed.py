@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import installed
+from regard.kernels.buckets import rounded
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.decoder import Truth
@@ -71,7 +72,7 @@ def _attends(attention: Attention, memory: Memory) -> bool:
 
 def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> UnrollPlan:
     """What is to be computed, with sizes rounded so that other batches share it."""
-    from regard.kernels.cuda.recurrence import UnrollPlan, rounded
+    from regard.kernels.cuda.recurrence import UnrollPlan
 
     reading, stack = cast(Reading, decoder.reading), decoder.stack
     cell = stack.cell(0)
@@ -99,7 +100,7 @@ def drops(decoder: RecurrentDecoder) -> bool:
 
 
 def look_of(attention: Attention, memory: Memory) -> LookPlan:
-    from regard.kernels.cuda.recurrence import LookPlan, rounded
+    from regard.kernels.cuda.recurrence import LookPlan
 
     score, select = attention.score, attention.select
     return LookPlan(

@@ -87,6 +87,8 @@ class RecurrentDecoder(StepwiseDecoder):
                 from the target (scheduled sampling, Bengio 2015)
     """
 
+    in_strides = True
+
     class Options(StepwiseDecoder.Options, EmbeddingOptions):
         """s_t = cell(s_{t−1}, [e(y_{t−1}); …]); p(y_t) = softmax(V s_t + b)."""
 
@@ -264,6 +266,12 @@ class RecurrentDecoder(StepwiseDecoder):
     def summary(self, memories: Mapping[str, Memory]) -> Tensor:
         """(B, D) the summaries of all sources side by side."""
         return summaries(memories, self.names)
+
+    @property
+    def timeless(self) -> bool:
+        if self.reading is None:
+            return True
+        return not any("step" in self.reading.attention(name).select.needs for name in self.reading.names)
 
     # One step, for teacher forcing and every search alike.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,10 +25,19 @@ class StepwiseDecoder(Decoder):
     """p(y | x) = Π_t p(y_t | y_<t, x): `start` and `step` serve teacher forcing and every search alike.
 
     A new one writes `build`, `board`, `start`, `step`, `loss`, `distribution` and `repeat`.
+
+    in_strides   whether a search on CUDA may record several steps as one graph: a step asks the device for no number,
+                 and positions of a memory that its mask hides change nothing
+    timeless     whether a step does not depend on how many there were before it, but for the state's tensors
     """
 
     writes = ("text",)
     stepwise = True
+    in_strides: ClassVar[bool] = False
+
+    @property
+    def timeless(self) -> bool:
+        return False
 
     def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Any:
         """The state before the first token, of one hypothesis for each source."""

@@ -174,6 +174,8 @@ class DecoderLayer(nn.Module):
 class TransformerDecoder(StepwiseDecoder):
     """p(y_t | y_<t, x) = softmax(V x_t + b); with `tied`, V is the embedding."""
 
+    in_strides = True
+
     class Options(StepwiseDecoder.Options, EmbeddingOptions):
         """Every token looks at those before it and at the memories (Vaswani 2017)."""
 

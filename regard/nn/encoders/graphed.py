@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.availability import installed
+from regard.kernels.buckets import rounded
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing
 from regard.private import transforms_active
@@ -34,7 +35,7 @@ def knows(layer: RecurrentLayer, inputs: Tensor) -> bool:
 
 def run(layer: RecurrentLayer, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
     """As `RecurrentLayer.forward`: packed inputs (N, I) → packed outputs (N, directions·size), last (B, …)."""
-    from regard.kernels.cuda.recurrence import Orders, Sweep, rounded, sweep_over
+    from regard.kernels.cuda.recurrence import Orders, Sweep, sweep_over
 
     cells = [layer.cell(direction) for direction in range(len(layer.cells))]
     cell, count = cells[0], len(packing.order)

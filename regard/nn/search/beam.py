@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.nn.memory import Memory
 from regard.nn.search.active import Active
 from regard.nn.search.candidates import best_continuations, normalisers
 from regard.nn.search.hypotheses import Hypotheses
-from regard.nn.search.limits import Limits
+from regard.nn.search.limits import Bounds, Limits
 from regard.nn.search.paths import Paths
 from regard.nn.search.pool import Pool
 from regard.nn.search.soundness import all_finite, check_outputs, check_scores
 from regard.nn.search.stepper import Stepper
+from regard.nn.search.strides import STRIDE, Ground, by_step, key_of, padded_rows, recorder_of, serves
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,17 @@ class Beam:
                 f"A beam needs size ≥ 1 and 1 ≤ best ≤ size; received size {self.size}, best {self.best}."
             )
 
-    @torch.no_grad()
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        state, paths, bounds = stepper.start(), Paths(stepper.end), self.limits.of(stepper)
+        bounds = self.limits.of(stepper)
+        if serves(stepper, bounds):
+            found = self.in_strides(stepper, bounds)
+            if found is not None:
+                return found
+        return self.step_by_step(stepper, bounds)
+
+    @torch.no_grad()
+    def step_by_step(self, stepper: Stepper, bounds: Bounds) -> Hypotheses:
+        state, paths = stepper.start(), Paths(stepper.end)
         active = Active.all(len(stepper.lengths), stepper.lengths.device)
         words = torch.full((len(active), 1), stepper.begin, device=stepper.lengths.device)
         live = torch.zeros_like(words, dtype=torch.float32)
@@ -56,11 +68,8 @@ class Beam:
             if not all_finite(normaliser):
                 check_scores(normaliser, (live > -torch.inf) & ~done.unsqueeze(1), t, active)
                 gained = _without_dead_ends(gained, step.logits, ~normaliser.isfinite())
-            scores, parents, words = best_continuations(bounds.apply(step.logits, t), gained, 2 * self.size)
-            pool = self._finish(pool, scores, parents, (words == stepper.end) & ~done.unsqueeze(1), t)
-            live, parents, words = self._prune(scores, parents, words, stepper.end)
-            hopeless = live[:, 0] / self._penalty(t) <= pool.normalised[:, self.best - 1]
-            done = done | (pool.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
+            logits = bounds.apply(step.logits, t)
+            live, parents, words, pool, done = self._advance(logits, gained, pool, done, bounds, t)
             ended = int(done.sum())
             paths.keep(active, words, parents, live, step.looks)
             if ended == len(active):
@@ -77,15 +86,109 @@ class Beam:
         check_outputs(pool.totals[:, 0])
         return paths.follow(pool, self.best)
 
-    def _finish(self, pool: Pool, scores: Tensor, parents: Tensor, ended: Tensor, step: int) -> Pool:
+    def in_strides(self, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
+        """The same several steps at a time (see `strides`); None where a score was not finite."""
+        decoder: Any = stepper.decoder
+        recorder, paths = recorder_of(decoder), Paths(stepper.end)
+        with torch.inference_mode(False), torch.no_grad(), recorder.lock:
+            ground, rows = Ground.of(stepper, bounds)
+            active = Active.all(len(stepper.lengths), stepper.lengths.device)
+            words = torch.full((len(rows), 1), stepper.begin, device=rows.device)
+            live = torch.zeros_like(words, dtype=torch.float32)
+            done = torch.arange(len(rows), device=rows.device) >= len(active)
+            pool = Pool.empty(live.expand(-1, self.size))
+            at = torch.zeros((), dtype=torch.int64, device=rows.device)
+            search = Searching(decoder.start(ground.memories), words, live, done, pool, at)
+            finals: list[tuple[Tensor, Pool]] = []
+            for first in range(0, bounds.steps, STRIDE):
+                late = first + STRIDE > bounds.extent[0]
+
+                def stride(given: tuple[Any, ...], late: bool = late) -> tuple[Any, ...]:
+                    return self._stride(stepper, bounds, *given, late=late)
+
+                key = key_of(stepper, bounds, first, search.state, self.size, self.length_penalty, self.best)
+                given = (ground.memories, ground.last, search)
+                search, found, flags = recorder.replays(key, stride, given)
+                count, (ended, sound) = len(active), flags.tolist()
+                if not sound:
+                    return None
+                ended -= len(search.done) - count
+                looks = ground.narrowed(found["looks"], count)
+                words, parents, live = (
+                    found[name][:, :count].clone() for name in ("words", "parents", "live")
+                )
+                for i in range(min(STRIDE, bounds.steps - first)):
+                    paths.keep(
+                        active, words[i], parents[i], live[i], {name: look[i] for name, look in looks.items()}
+                    )
+                if ended == count:
+                    break
+                if active.worth_leaving(ended):
+                    real = search.done[:count]
+                    gone, kept = real.nonzero().squeeze(1), (~real).nonzero().squeeze(1)
+                    finals.append((active.rows.index_select(0, gone), search.pool.select(gone)))
+                    active, chosen = active.select(kept), padded_rows(kept)
+                    ground, search = ground.select(chosen), search.select(chosen, len(kept))
+            real_rows = torch.arange(len(active), device=rows.device)
+            pool = Pool.joined([*finals, (active.rows, search.pool.select(real_rows))])
+            check_outputs(pool.totals[:, 0])
+            return paths.follow(pool, self.best)
+
+    def _stride(
+        self,
+        stepper: Stepper,
+        bounds: Bounds,
+        memories: Mapping[str, Memory],
+        last: Tensor,
+        search: Searching,
+        *,
+        late: bool,
+    ) -> tuple[Any, ...]:
+        """STRIDE steps: where the search stands then, what was kept, and (sources that are done, all was finite)."""
+        decoder: Any = stepper.decoder
+        bounds = replace(bounds, last=last)
+        state, words, live, done = search.state, search.words, search.live, search.done
+        pool, at = search.pool, search.at
+        sound = torch.ones((), dtype=torch.bool, device=words.device)
+        kept: dict[str, list[Tensor]] = {"words": [], "parents": [], "live": []}
+        looks = []
+        for _ in range(STRIDE):
+            step = decoder.step(words, state, memories)
+            normaliser = normalisers(step.logits)
+            dead = ~normaliser.isfinite()
+            alive = (live > -torch.inf) & ~done.unsqueeze(1)
+            sound = sound & ~(normaliser.isnan() | (dead & alive)).any()
+            gained = (live - normaliser).masked_fill(dead, -torch.inf)
+            logits = bounds.apply_on_device(step.logits, at, late=late)
+            live, parents, words, pool, done = self._advance(logits, gained, pool, done, bounds, at)
+            state, at = step.state.reorder(parents), at + 1
+            for name, part in (("words", words), ("parents", parents), ("live", live)):
+                kept[name].append(part)
+            looks.append(step.looks)
+        found: dict[str, Any] = {name: torch.stack(parts) for name, parts in kept.items()}
+        found["looks"] = by_step(looks, self.size)
+        flags = torch.stack([done.sum(), sound.to(torch.int64)])
+        return Searching(state, words, live, done, pool, at), found, flags
+
+    def _advance(
+        self, logits: Tensor, gained: Tensor, pool: Pool, done: Tensor, bounds: Bounds, t: int | Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
+        """The beginnings after a step, what they continue and their tokens, what is finished, and who is done."""
+        scores, parents, words = best_continuations(logits, gained, 2 * self.size)
+        pool = self._finish(pool, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
+        live, parents, words = self._prune(scores, parents, words, bounds.end)
+        hopeless = live[:, 0] / self._penalty(t) <= pool.normalised[:, self.best - 1]
+        done = done | (pool.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
+        return live, parents, words, pool, done
+
+    def _finish(self, pool: Pool, scores: Tensor, parents: Tensor, ended: Tensor, step: int | Tensor) -> Pool:
         """Candidates that end among the first K go to the pool."""
         totals = scores[:, : self.size].masked_fill(~ended[:, : self.size], -torch.inf)
         return pool.add(totals / self._penalty(step), totals, step, parents[:, : self.size])
 
-    def _penalty(self, step: int) -> float:
+    def _penalty(self, step: int | Tensor) -> Any:
         """What the score of a hypothesis is divided by that ends at a step, counted from 0."""
-        penalty: float = ((6 + step) / 6) ** self.length_penalty
-        return penalty
+        return ((6 + step) / 6) ** self.length_penalty
 
     def _prune(
         self, scores: Tensor, parents: Tensor, tokens: Tensor, end: int
@@ -93,6 +196,25 @@ class Beam:
         """The K best of those that go on; at most K of the 2K candidates end, so there are K of them."""
         live, order = scores.masked_fill(tokens == end, -torch.inf).topk(self.size, 1)
         return live, parents.gather(1, order), tokens.gather(1, order)
+
+
+@dataclass(frozen=True)
+class Searching:
+    """Where a beam search stands between two strides; `at` () is the number of steps taken."""
+
+    state: Any
+    words: Tensor
+    live: Tensor
+    done: Tensor
+    pool: Pool
+    at: Tensor
+
+    def select(self, rows: Tensor, real: int) -> Searching:
+        """Some of the sources, (B') int64, of which the first `real` are searched and the others fill a bucket."""
+        done = self.done.index_select(0, rows)
+        done[real:] = True
+        words, live = self.words.index_select(0, rows), self.live.index_select(0, rows)
+        return Searching(self.state.select(rows), words, live, done, self.pool.select(rows), self.at)
 
 
 def _without_dead_ends(gained: Tensor, logits: Tensor, dead: Tensor) -> Tensor:

@@ -23,6 +23,9 @@ def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
         from regard.kernels.cpu import best
 
         return best.top(logits, count)
+    if count == 1:
+        highest, words = logits.max(-1, keepdim=True)
+        return highest, words
     found = logits.topk(count, -1)
     return found.values, found.indices
 

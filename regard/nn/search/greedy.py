@@ -11,7 +11,7 @@ from regard.nn.search.candidates import top
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.walk import walk
+from regard.nn.search.strides import walk_fast
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,13 @@ class Greedy:
     limits: Limits = field(default_factory=Limits)
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        bounds = self.limits.of(stepper)
-        return walk(stepper, _most_probable, steps=bounds.steps, bounds=bounds)
+        return walk_fast(stepper, MostProbable(), self.limits.of(stepper))
 
 
-def _most_probable(logits: Tensor, step: int, active: Active) -> Tensor:
-    return top(logits, 1)[1].squeeze(-1)
+@dataclass(frozen=True)
+class MostProbable:
+    def given(self, active: Active, step: int, count: int) -> None:
+        return None
+
+    def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:
+        return top(logits, 1)[1].squeeze(-1)

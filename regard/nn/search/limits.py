@@ -67,15 +67,33 @@ class Bounds:
     @cached_property
     def steps(self) -> int:
         """After so many steps every output has ended."""
-        return int(self.last.max()) + 1
+        return self.extent[1] + 1
 
     @cached_property
-    def _first_end(self) -> int:
-        return int(self.last.min())
+    def extent(self) -> tuple[int, int]:
+        """The steps at which the first and the last output end at the latest."""
+        first, last = torch.stack(self.last.aminmax()).tolist()
+        return first, last
 
-    def ended(self, step: int) -> Tensor:
+    def ended(self, step: int | Tensor) -> Tensor:
         """(B) whether an output ends at this step at the latest."""
         return self.last <= step
+
+    def apply_on_device(self, logits: Tensor, step: Tensor, *, late: bool) -> Tensor:
+        """As `apply`, at a step () that only the device knows, and without a prefix.
+
+        late   whether an output may have to end at this step
+        """
+        for token in self.forbidden:
+            if 0 <= token < logits.shape[-1]:
+                logits[..., token] = -torch.inf
+        if self.minimum:
+            logits[..., self.end].masked_fill_(step < self.minimum, -torch.inf)
+        if late:
+            end = logits[..., self.end].clone()
+            logits.masked_fill_(self.ended(step)[:, None, None], -torch.inf)
+            logits[..., self.end] = end
+        return logits
 
     def apply(self, logits: Tensor, step: int) -> Tensor:
         """Sets to −inf, in place, what may not be written at this step; logits (B, K, V)."""
@@ -85,7 +103,7 @@ class Bounds:
                 logits[..., token] = minus_infinity
         if step < self.minimum:
             logits[..., self.end] = minus_infinity
-        if step >= self._first_end:
+        if step >= self.extent[0]:
             end = logits[..., self.end].clone()
             logits.masked_fill_(self.ended(step)[:, None, None], minus_infinity)
             logits[..., self.end] = end

@@ -31,7 +31,7 @@ class Pool:
         zeros = torch.zeros_like(like, dtype=torch.int64)
         return Pool(nothing, nothing, zeros, zeros)
 
-    def add(self, normalised: Tensor, totals: Tensor, step: int, slots: Tensor) -> Pool:
+    def add(self, normalised: Tensor, totals: Tensor, step: int | Tensor, slots: Tensor) -> Pool:
         """Candidates (B, C), −inf where there is none; the K best remain, the older first among equals."""
         size = self.totals.shape[1]
         every = torch.cat([self.normalised, normalised], 1)
@@ -44,7 +44,7 @@ class Pool:
         return Pool(
             best[:, :size],
             pick(self.totals, totals),
-            pick(self.steps, torch.full_like(slots, step)),
+            pick(self.steps, torch.zeros_like(slots) + step),
             pick(self.slots, slots),
         )
 

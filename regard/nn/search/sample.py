@@ -14,7 +14,7 @@ from regard.nn.search.active import Active
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.walk import walk
+from regard.nn.search.strides import walk_fast
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,29 @@ class Sample:
         keys = range(len(stepper.lengths)) if self.keys is None else self.keys
         generators = [np.random.default_rng([seed, key]) for key in keys]
 
-        def draw(logits: Tensor, step: int, active: Active) -> Tensor:
-            highest = logits.amax(-1, keepdim=True)  # low temperatures must not overflow
-            probabilities = torch.softmax(self._likely((logits - highest) / self.temperature), -1)
-            chances = np.stack(
-                [generators[number].random(self.samples) for number in active.numbers]
-            )  # (B', K)
-            return _invert(probabilities, torch.as_tensor(chances, device=logits.device))
+        drawn = Drawn(self.samples, self.temperature, self.top_k, self.top_p, generators)
+        return _best_first(walk_fast(stepper, drawn, bounds, hypotheses=self.samples))
 
-        return _best_first(walk(stepper, draw, steps=bounds.steps, bounds=bounds, hypotheses=self.samples))
+
+@dataclass(frozen=True)
+class Drawn:
+    """Tokens at which the summed probabilities pass a chance, each source's from its own generator."""
+
+    samples: int
+    temperature: float
+    top_k: int
+    top_p: float
+    generators: Sequence[np.random.Generator] = field(compare=False)
+
+    def given(self, active: Active, step: int, count: int) -> Tensor:
+        chances = [self.generators[number].random((count, self.samples)) for number in active.numbers]
+        return torch.as_tensor(np.stack(chances, 1), device=active.rows.device)  # (count, B', K)
+
+    def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:
+        assert given is not None
+        highest = logits.amax(-1, keepdim=True)  # low temperatures must not overflow
+        probabilities = torch.softmax(self._likely((logits - highest) / self.temperature), -1)
+        return _invert(probabilities, given)
 
     def _likely(self, logits: Tensor) -> Tensor:
         """−inf for the tokens that are left out."""

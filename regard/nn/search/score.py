@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from torch import Tensor
 
 from regard.data.batch import Tokens
@@ -17,7 +19,18 @@ def score(stepper: Stepper, target: Tokens) -> Hypotheses:
     _, following, _ = shifted(target)
     following = following.scatter(1, target.lengths[:, None], stepper.end)
 
-    def given(logits: Tensor, step: int, active: Active) -> Tensor:
-        return active.pick(following[:, step : step + 1])
+    return walk(stepper, Forced(following), steps=following.shape[1])
 
-    return walk(stepper, given, steps=following.shape[1])
+
+@dataclass(frozen=True)
+class Forced:
+    """The tokens (B, T) that are written, whatever the logits say."""
+
+    following: Tensor
+
+    def given(self, active: Active, step: int, count: int) -> Tensor:
+        return active.pick(self.following[:, step : step + count]).t().unsqueeze(-1)
+
+    def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:
+        assert given is not None
+        return given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -15,18 +15,25 @@ from regard.nn.search.limits import Bounds
 from regard.nn.search.soundness import all_finite, check_choices, check_scores
 from regard.nn.search.stepper import Stepper
 
-Choose = Callable[[Tensor, int, Active], Tensor]
-"""Logits (B', K, V), −inf where forbidden, the step and the active sources → the next tokens (B', K)."""
+
+class Choice(Protocol):
+    """How the next tokens are chosen, from the logits and what is known of each step beforehand."""
+
+    def given(self, active: Active, step: int, count: int) -> Tensor | None:
+        """(count, B', K) what the next `count` steps are given: chances, or the tokens themselves; None: nothing."""
+
+    def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:
+        """Logits (B', K, V), −inf where forbidden, and what this step was given, (B', K) → tokens (B', K)."""
 
 
 @torch.no_grad()
 def walk(
-    stepper: Stepper, choose: Choose, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
+    stepper: Stepper, choice: Choice, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
 ) -> Hypotheses:
     """Writes until every hypothesis has its END.
 
-    steps    after so many of them at the latest, which `bounds` or `choose` see to
-    bounds   what may be written; without them, `choose` is free, even to write what is impossible
+    steps    after so many of them at the latest, which `bounds` or `choice` see to
+    bounds   what may be written; without them, `choice` is free, even to write what is impossible
     """
     state, end = stepper.start(), stepper.end
     active = Active.all(len(stepper.lengths), stepper.lengths.device)
@@ -43,7 +50,8 @@ def walk(
         normaliser = normalisers(logits)
         if bounds is not None:
             logits = bounds.apply(logits, t)
-        words = choose(logits, t, active)
+        given = choice.given(active, t, 1)
+        words = choice.choose(logits, None if given is None else given[0])
         score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser
         checked = normaliser if bounds is None else score
         if not all_finite(checked):
@@ -63,13 +71,17 @@ def walk(
             active, stepper, state = active.select(kept), stepper.select(kept), state.select(kept)
             words, done = words.index_select(0, kept), done.index_select(0, kept)
             bounds = None if bounds is None else bounds.select(kept)
-    return _whole(over_time(written), over_time(scores), looks, end)
+    return whole(written, scores, looks, end)
 
 
-def _whole(
-    tokens: Tensor, scores: Tensor, looks: dict[str, list[tuple[Active, Tensor]]], end: int
+def whole(
+    written: list[tuple[Active, Tensor]],
+    scored: list[tuple[Active, Tensor]],
+    looks: dict[str, list[tuple[Active, Tensor]]],
+    end: int,
 ) -> Hypotheses:
-    """Every hypothesis up to its first END."""
+    """Every hypothesis up to its first END, of what each step gave its active sources."""
+    tokens, scores = over_time(written), over_time(scored)
     lengths = (tokens == end).to(torch.uint8).argmax(-1) + 1
     beyond = torch.arange(tokens.shape[2], device=tokens.device) >= lengths.unsqueeze(-1)
     scores = scores.masked_fill(beyond, 0)

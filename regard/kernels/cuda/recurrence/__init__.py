@@ -17,7 +17,7 @@ sweeping.py   its autograd function
 """
 
 from regard.kernels.cuda.recurrence.attend import Inputs, UnrollGiven, recur
-from regard.kernels.cuda.recurrence.plan import LookPlan, UnrollPlan, rounded
+from regard.kernels.cuda.recurrence.plan import LookPlan, UnrollPlan
 from regard.kernels.cuda.recurrence.sweeping import Orders, sweep_over
 from regard.kernels.cuda.recurrence.sweeps import Sweep
 
@@ -29,6 +29,5 @@ __all__ = [
     "UnrollGiven",
     "UnrollPlan",
     "recur",
-    "rounded",
     "sweep_over",
 ]

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from regard.kernels.cuda.recurrence.room import Ground, Named, needed
 
-KEPT = 32
+KEPT = 128
 Furnished = TypeVar("Furnished", bound=Named)
 SPARE = 1.1
 """How much larger than asked for a ground that must grow is made."""

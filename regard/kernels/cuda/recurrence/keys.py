@@ -12,8 +12,8 @@ import triton.language as tl
 from regard.kernels.cuda.recurrence.gates import tanh
 
 
-@triton.jit(do_not_specialize=["T", "B"])
-def keys_back(queries, keys, vector, d_scores, d_keys, d_vector, T, B, S: tl.constexpr, A: tl.constexpr,
+@triton.jit(do_not_specialize=["T", "B", "S"])
+def keys_back(queries, keys, vector, d_scores, d_keys, d_vector, T, B, S, A: tl.constexpr,
               BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr):  # fmt: skip
     """queries (T, B, A), d_scores (T, B, S), keys and d_keys (B, S, A); d_vector (B, blocks, A) by program."""
     b, block = tl.program_id(0).to(tl.int64), tl.program_id(1)

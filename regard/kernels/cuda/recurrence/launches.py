@@ -112,9 +112,7 @@ def keys_back(room: UnrollRoom, m: int) -> None:
     grid = (B, blocks, -(-A // features))
     given = (room["queries", m], room["keys", m], room["vector", m], room["d_scores", m])
     found = (room["keys", m], shares)
-    keys.keys_back[grid](
-        *given, *found, plan.steps, B, S=S, A=A, BLOCK_S=block, BLOCK_A=features, num_warps=4
-    )
+    keys.keys_back[grid](*given, *found, plan.steps, B, S, A=A, BLOCK_S=block, BLOCK_A=features, num_warps=4)
     torch.sum(shares, (0, 1), out=room["d_vector", m])
 
 

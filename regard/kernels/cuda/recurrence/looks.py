@@ -27,9 +27,9 @@ def _tile(base, s, known, d, D: tl.constexpr):
     return tl.load(base + s[:, None] * D + d[None, :], mask=known[:, None] & (d < D)[None, :], other=0.0)
 
 
-@triton.jit
-def look_forth(query, keys, values, vector, transitions, mask, alive, context, weights, joints,
-               QW: tl.constexpr, CW: tl.constexpr, S: tl.constexpr, A: tl.constexpr, D: tl.constexpr,
+@triton.jit(do_not_specialize=["S"], do_not_specialize_on_alignment=["alive"])
+def look_forth(query, keys, values, vector, transitions, mask, alive, context, weights, joints, S,
+               QW: tl.constexpr, CW: tl.constexpr, A: tl.constexpr, D: tl.constexpr,
                SCALE: tl.constexpr, MASS: tl.constexpr, ADDITIVE: tl.constexpr, SELECT: tl.constexpr,
                BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_D: tl.constexpr):  # fmt: skip
     """query (B, ·) rows QW apart, context (B, ·) rows CW apart, keys (B, S, A), values (B, S, D), weights (B, S)."""
@@ -71,10 +71,10 @@ def look_forth(query, keys, values, vector, transitions, mask, alive, context, w
             tl.store(context + d, tl.zeros([BLOCK_D], context.dtype.element_ty), mask=d < D)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["S"], do_not_specialize_on_alignment=["alive"])
 def look_back(query, keys, values, vector, mask, alive, weights, joints, d_context, d_weights, d_scores,
-              d_query, queries, d_transitions, QW: tl.constexpr, CW: tl.constexpr, GW: tl.constexpr,
-              S: tl.constexpr, A: tl.constexpr, D: tl.constexpr, SCALE: tl.constexpr, MASS: tl.constexpr,
+              d_query, queries, d_transitions, S, QW: tl.constexpr, CW: tl.constexpr, GW: tl.constexpr,
+              A: tl.constexpr, D: tl.constexpr, SCALE: tl.constexpr, MASS: tl.constexpr,
               ADDITIVE: tl.constexpr, SELECT: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr,
               BLOCK_D: tl.constexpr):  # fmt: skip
     """Of an additive score dq takes the place of q, which moves to `queries` (B, A); otherwise it is added to d_query

@@ -28,12 +28,6 @@ GATES: dict[Cell, int] = {"rnn": 1, "gru": 4, "lstm": 4}
 """Slots of a row: a gru has one more than gates, for hn."""
 
 
-def rounded(size: int, parts: int, least: int) -> int:
-    """The next size that there are buckets for: at most one of `parts` parts more, and a multiple of `least`."""
-    step = max(least, (1 << size.bit_length() >> 1) // parts)
-    return -(-size // step) * step
-
-
 @dataclass(frozen=True)
 class LookPlan:
     """How one memory is attended to.

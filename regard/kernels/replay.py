@@ -1,0 +1,145 @@
+"""Replays: a function of tensors on CUDA, recorded as a graph for each shape of what it is given.
+
+The first time it runs kernel by kernel, which compiles and chooses what must be; the second time it is recorded;
+from then on what it is given is copied in, and one launch does the rest. Elsewhere, and where a function cannot be
+recorded (it asks the device for a number), it simply runs.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.private import copy_all
+
+KEPT = 48
+"""Recordings of one owner; the least recently used one is forgotten."""
+PLAIN = (int, float, str, bool, type(None), torch.dtype)
+
+
+class NoTensors(TypeError):
+    """A value holds something that is neither a tensor nor plain."""
+
+
+def tensors_of(value: Any) -> Iterator[Tensor]:
+    """The tensors of nested dataclasses, mappings and sequences, in order."""
+    if isinstance(value, Tensor):
+        yield value
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from tensors_of(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from tensors_of(part)
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from tensors_of(part)
+    elif not isinstance(value, PLAIN):
+        raise NoTensors(type(value).__name__)
+
+
+def with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
+    """The value with other tensors in the places of its own."""
+    if isinstance(value, Tensor):
+        return next(tensors)
+    if is_dataclass(value) and not isinstance(value, type):
+        changes = {field.name: with_tensors(getattr(value, field.name), tensors) for field in fields(value)}
+        return replace(value, **changes)
+    if isinstance(value, Mapping):
+        return {name: with_tensors(part, tensors) for name, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(with_tensors(part, tensors) for part in value)
+    return value
+
+
+def plain_parts(value: Any) -> Hashable:
+    """What of a value is no tensor: numbers, names, and how it is nested."""
+    if isinstance(value, Tensor):
+        return Tensor
+    if is_dataclass(value) and not isinstance(value, type):
+        return (
+            type(value),
+            *((field.name, plain_parts(getattr(value, field.name))) for field in fields(value)),
+        )
+    if isinstance(value, Mapping):
+        return tuple((name, plain_parts(part)) for name, part in value.items())
+    if isinstance(value, (tuple, list)):
+        return tuple(plain_parts(part) for part in value)
+    return value  # type: ignore[no-any-return]
+
+
+class Recording:
+    """One graph: what it is given is copied into `given`, what it found lies in `found` until the next replay."""
+
+    def __init__(self, function: Callable[[Any], Any], given: Any, pool: Any) -> None:
+        self.inputs = [tensor.clone() for tensor in tensors_of(given)]
+        self.graph = torch.cuda.CUDAGraph()
+        copied = with_tensors(given, iter(self.inputs))
+        here = torch.cuda.current_stream()
+        side = torch.cuda.Stream()
+        side.wait_stream(here)
+        with torch.cuda.stream(side):
+            self.graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+            try:
+                self.found = function(copied)
+            finally:
+                self.graph.capture_end()
+        here.wait_stream(side)
+
+    def replay(self, given: Any) -> Any:
+        copy_all(self.inputs, list(tensors_of(given)))
+        self.graph.replay()
+        return self.found
+
+
+class Replays:
+    """The recordings of one owner, whose memory they share. What is found is good until the next call."""
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[Hashable, Recording | bool] = OrderedDict()
+        self.pool: Any = None
+
+    def __call__(self, key: Hashable, function: Callable[[Any], Any], given: Any) -> Any:
+        """function(given). Equal keys promise equal functions; shapes, types and precision need not be in them."""
+        try:
+            tensors = list(tensors_of(given))
+        except NoTensors:
+            return function(given)
+        if not tensors[0].is_cuda or torch.cuda.is_current_stream_capturing():
+            return function(given)
+        shapes = tuple((tensor.shape, tensor.dtype) for tensor in tensors)
+        key = (key, shapes, tensors[0].device, torch.get_float32_matmul_precision(), _narrowed())
+        known = self.known.get(key)
+        if known is None:
+            self._keep(key, True)
+            return function(given)
+        self.known.move_to_end(key)
+        if known is True:
+            known = self._record(key, function, given)
+        return function(given) if known is False else known.replay(given)  # type: ignore[union-attr]
+
+    def _record(self, key: Hashable, function: Callable[[Any], Any], given: Any) -> Recording | bool:
+        if self.pool is None:
+            self.pool = torch.cuda.graph_pool_handle()
+        try:
+            made: Recording | bool = Recording(function, given, self.pool)
+        except RuntimeError:  # something in it cannot be recorded
+            torch.cuda.synchronize()
+            made = False
+        self._keep(key, made)
+        return made
+
+    def _keep(self, key: Hashable, value: Recording | bool) -> None:
+        self.known[key] = value
+        while len(self.known) > KEPT:
+            self.known.popitem(last=False)
+
+
+def _narrowed() -> torch.dtype | None:
+    """The precision of autocast, where it is on."""
+    return torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None

@@ -1,0 +1,260 @@
+"""Strides: several steps of a search at a time, without asking the device in between.
+
+A search that goes step by step asks the device after each whether all have ended, and a GPU waits for its host to
+launch dozens of small kernels. Here a stride of steps is recorded as one graph (`Replays`), for rows and positions
+rounded up to a bucket; after each stride the host looks once: whether all have ended, whether every score was finite.
+Rows that have ended leave between strides. What is found is what the step by step way finds, which also takes over
+where a score is not finite, and says where.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from regard.kernels.buckets import rounded
+from regard.kernels.replay import Replays, plain_parts
+from regard.nn.memory import Memory
+from regard.nn.search.active import Active
+from regard.nn.search.candidates import normalisers
+from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.limits import Bounds
+from regard.nn.search.stepper import Stepper
+from regard.nn.search.walk import Choice, walk, whole
+
+STRIDE = 8
+"""Steps of one recording."""
+
+
+class Recorder:
+    """The recordings of one decoder; one search at a time may use them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.replays = Replays()
+
+
+_RECORDERS: WeakKeyDictionary[nn.Module, Recorder] = WeakKeyDictionary()
+
+
+def recorder_of(decoder: nn.Module) -> Recorder:
+    return _RECORDERS.setdefault(decoder, Recorder())
+
+
+def serves(stepper: Stepper, bounds: Bounds) -> bool:
+    """On CUDA, for one decoder that says so (`in_strides`) and drops nothing: no prefix, nothing imposed, memories
+    without a hierarchy."""
+    decoder = getattr(stepper, "decoder", None)
+    return (
+        stepper.lengths.is_cuda
+        and len(stepper.lengths) > 0
+        and type(stepper) is Stepper
+        and isinstance(decoder, nn.Module)
+        and getattr(decoder, "in_strides", False)
+        and not decoder.training
+        and stepper.truth is None
+        and bounds.prefix is None
+        and all(
+            memory.override is None and memory.parent is None and memory.heads is None
+            for memory in stepper.memories.values()
+        )
+        and not torch.cuda.is_current_stream_capturing()
+    )
+
+
+def walk_fast(stepper: Stepper, choice: Choice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
+    """Writes until every hypothesis has its END: in strides where they serve, step by step elsewhere."""
+    if serves(stepper, bounds):
+        found = walk_in_strides(stepper, choice, bounds, hypotheses)
+        if found is not None:
+            return found
+    return walk(stepper, choice, steps=bounds.steps, bounds=bounds, hypotheses=hypotheses)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What stays the same while some rows are searched: their memories, rounded up to a bucket, and their limits.
+
+    last     (B') the step at which a row ends at the latest
+    widths   by memory, how many of its positions are no padding of the bucket
+    """
+
+    memories: Mapping[str, Memory]
+    last: Tensor
+    widths: Mapping[str, int]
+
+    @staticmethod
+    def of(stepper: Stepper, bounds: Bounds) -> tuple[Ground, Tensor]:
+        """The ground, and its rows (B') by their number in the batch; those beyond the batch repeat its first."""
+        rows = padded_rows(torch.arange(len(stepper.lengths), device=stepper.lengths.device))
+        memories = {name: _widened(memory.select(rows)) for name, memory in stepper.memories.items()}
+        widths = {name: memory.mask.shape[1] for name, memory in stepper.memories.items()}
+        return Ground(memories, bounds.last.index_select(0, rows), widths), rows
+
+    def select(self, rows: Tensor) -> Ground:
+        memories = {name: memory.select(rows) for name, memory in self.memories.items()}
+        return replace(self, memories=memories, last=self.last.index_select(0, rows))
+
+    def narrowed(self, looks: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
+        """Looks (n, B', K, S') of a stride, less the padding, copied."""
+        return {name: look[:, :rows, :, : self.widths[name]].clone() for name, look in looks.items()}
+
+
+def padded_rows(rows: Tensor) -> Tensor:
+    """The rows and, up to the next bucket, the first of them again."""
+    lacking = rounded(len(rows), 8, 4) - len(rows)
+    return rows if lacking == 0 else torch.cat([rows, rows[:1].expand(lacking)])
+
+
+def _widened(memory: Memory) -> Memory:
+    """With positions up to the next bucket, which nobody can look at; a grid keeps its shape."""
+    positions = memory.mask.shape[1]
+    lacking = rounded(positions, 8, 8) - positions
+    if lacking == 0 or memory.layout == "grid":
+        return memory
+    pad = nn.functional.pad
+    return replace(
+        memory,
+        values=pad(memory.values, (0, 0, 0, lacking)),
+        mask=pad(memory.mask, (0, lacking)),
+        keys=None if memory.keys is None else pad(memory.keys, (0, 0, 0, lacking)),
+    )
+
+
+def key_of(stepper: Stepper, bounds: Bounds, step: int, state: Any, *more: Hashable) -> Hashable:
+    """What tells two strides apart beside the shapes: limits, weights, and the position where the decoder knows it."""
+    decoder: Any = stepper.decoder
+    late = step + STRIDE > bounds.extent[0]
+    where = None if getattr(decoder, "timeless", False) else plain_parts(state)
+    weights = tuple(parameter.data_ptr() for parameter in decoder.parameters())
+    return (stepper.begin, stepper.end, bounds.minimum, bounds.forbidden, late, where, weights, *more)
+
+
+@dataclass(frozen=True)
+class Walking:
+    """Where a walk stands between two strides; `at` () is the number of steps taken."""
+
+    memories: Mapping[str, Memory]
+    state: Any
+    words: Tensor
+    done: Tensor
+    last: Tensor
+    at: Tensor
+    given: Tensor | None
+
+
+def walk_in_strides(
+    stepper: Stepper, choice: Choice, bounds: Bounds, hypotheses: int = 1
+) -> Hypotheses | None:
+    """As `walk`; None where a score was not finite."""
+    decoder: Any = stepper.decoder
+    recorder = recorder_of(decoder)
+    with torch.inference_mode(False), torch.no_grad(), recorder.lock:
+        ground, rows = Ground.of(stepper, bounds)
+        active = Active.all(len(stepper.lengths), stepper.lengths.device)
+        words = torch.full((len(rows), hypotheses), stepper.begin, device=rows.device)
+        state = decoder.start(ground.memories)
+        if hypotheses > 1:
+            state = state.reorder(torch.zeros_like(words))
+        done = (torch.arange(len(rows), device=rows.device) >= len(active))[:, None].expand_as(words)
+        at = torch.zeros((), dtype=torch.int64, device=rows.device)
+        written: list[tuple[Active, Tensor]] = []
+        scores: list[tuple[Active, Tensor]] = []
+        looks: dict[str, list[tuple[Active, Tensor]]] = {}
+        for step in range(0, bounds.steps, STRIDE):
+            late = step + STRIDE > bounds.extent[0]
+            given = _padded_given(choice.given(active, step, STRIDE), len(words))
+
+            def stride(walking: Walking, late: bool = late) -> tuple[Any, ...]:
+                return _walk(stepper, choice, bounds, walking, late=late)
+
+            walking = Walking(ground.memories, state, words, done, ground.last, at, given)
+            key = key_of(stepper, bounds, step, state, "walk", _name(choice))
+            state, words, done, at, found, flags = recorder.replays(key, stride, walking)
+            count, (ended, sound) = len(active), flags.tolist()
+            if not sound:
+                return None
+            ended -= len(words) - count
+            taken = range(min(STRIDE, bounds.steps - step))
+            new_words, new_scores = (found[name][:, :count].clone() for name in ("words", "scores"))
+            written += [(active, new_words[i]) for i in taken]
+            scores += [(active, new_scores[i]) for i in taken]
+            for name, look in ground.narrowed(found["looks"], count).items():
+                looks.setdefault(name, []).extend((active, look[i]) for i in taken)
+            if ended == count:
+                break
+            if active.worth_leaving(ended):
+                kept = (~done.all(1)).nonzero().squeeze(1)
+                active, chosen = active.select(kept), padded_rows(kept)
+                ground, state, words = (
+                    ground.select(chosen),
+                    state.select(chosen),
+                    words.index_select(0, chosen),
+                )
+                done = done.index_select(0, chosen).clone()
+                done[len(kept) :] = True
+        return _cut(whole(written, scores, looks, stepper.end))
+
+
+def _cut(found: Hypotheses) -> Hypotheses:
+    """Without the steps of the last stride that no hypothesis needed."""
+    longest = int(found.lengths.max())
+    return replace(
+        found,
+        tokens=found.tokens[..., :longest],
+        token_scores=found.token_scores[..., :longest],
+        attention={name: looks[:, :, :longest] for name, looks in found.attention.items()},
+    )
+
+
+def _name(choice: Choice) -> Hashable:
+    """A choice as part of a key: its type and its plain options."""
+    options = {name: value for name, value in vars(choice).items() if isinstance(value, (int, float, str))}
+    return (type(choice), *options.items())
+
+
+def _padded_given(given: Tensor | None, rows: int) -> Tensor | None:
+    if given is None or given.shape[1] == rows:
+        return given
+    return nn.functional.pad(given, (0, 0, 0, rows - given.shape[1]))
+
+
+def _walk(
+    stepper: Stepper, choice: Choice, bounds: Bounds, walking: Walking, *, late: bool
+) -> tuple[Any, ...]:
+    """STRIDE steps: where the walk stands after them, what was written, and (rows that have ended, all was finite)."""
+    decoder: Any = stepper.decoder
+    state, words, done, at = walking.state, walking.words, walking.done, walking.at
+    bounds = replace(bounds, last=walking.last)
+    sound = torch.ones((), dtype=torch.bool, device=words.device)
+    written, scores, looks = [], [], []
+    for i in range(STRIDE):
+        step = decoder.step(words, state, walking.memories)
+        state, logits = step.state, step.logits
+        normaliser = normalisers(logits)
+        logits = bounds.apply_on_device(logits, at, late=late)
+        words = choice.choose(logits, None if walking.given is None else walking.given[i])
+        score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser
+        sound = sound & (score.isfinite() | done).all()
+        done, at = done | (words == stepper.end), at + 1
+        written.append(words)
+        scores.append(score)
+        looks.append(step.looks)
+    found = {
+        "words": torch.stack(written),
+        "scores": torch.stack(scores),
+        "looks": by_step(looks, words.shape[1]),
+    }
+    flags = torch.stack([done.all(1).sum(), sound.to(torch.int64)])
+    return state, words, done, at, found, flags
+
+
+def by_step(looks: list[Mapping[str, Tensor]], size: int) -> dict[str, Tensor]:
+    """(n, B, K, S) by memory, of each step's looks; where a step had one hypothesis, its look stands for all K."""
+    return {name: torch.stack([look[name].expand(-1, size, -1) for look in looks]) for name in looks[0]}
