@@ -2,11 +2,15 @@
 
     python bench/text_gpu.py --json result.json           everything, some minutes
     python bench/text_gpu.py --cells gru --layers 1       a part of it
+    python bench/text_gpu.py --only decoding              training steps or decoding alone
 
 Forward and backward of the whole model: embeddings, bidirectional encoder, decoder with additive attention over every
 position, output layer, loss; width 512, source and target 30, vocabulary 8,000. `plain` is the same model as a loop of
 torch's cells, `floor` the same without attention, its decoder run by cuDNN. Milliseconds are medians of steps between
-CUDA events; peak memory is that of one step, parameters included. Exit status 1: a bar was missed.
+CUDA events; peak memory is that of one step, parameters included.
+
+Decoding is encoding and search, 30 tokens for each of 128 sentences, or of one; the plain loop decodes greedily, and
+keeps its tokens on the device. Exit status 1: a bar was missed.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import gc
 import json
 import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -29,6 +34,7 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.kernels.cuda.recurrence.graphs import forget
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
+from regard.nn.search import Beam, Greedy, Limits
 
 SIZE, VOCABULARY, LENGTH = 512, 8_000, 30
 MILLISECONDS = {("fp32", 1): {64: 7.0, 256: 14.0}, ("tf32", 1): {64: 5.0, 256: 9.0}}
@@ -41,6 +47,12 @@ SEGMENTS = 1.2
 """Segmental attention by simple attention."""
 LOGITS = 0.25
 """Peak memory of output layer and loss by one full tensor of logits, vocabulary 32,000, 256 × 30 words."""
+
+
+SENTENCES = {"greedy": 12_000.0, "beam 5": 8_000.0}
+"""A second, at 128 rows."""
+ONE_SENTENCE = {"greedy": 6.0, "beam 5": 10.0}
+"""Milliseconds."""
 
 
 class Plain(nn.Module):
@@ -81,6 +93,22 @@ class Plain(nn.Module):
         logits = self.output(torch.stack(said, 1))
         return F.cross_entropy(logits.flatten(0, 1), following.flatten())
 
+    def greedy(self, source: Tensor) -> Tensor:
+        """LENGTH tokens for each sentence, one layer that looks before its step."""
+        memory, _ = self.encoder(self.source(source))
+        keys = self.keys(memory)
+        state = torch.tanh(self.first(memory.mean(1)))
+        carry, word, said = torch.zeros_like(state), source.new_full((len(source),), 2), []
+        for _ in range(LENGTH):
+            below = torch.cat([self.target(word), self.read(state, keys, memory)], -1)
+            if self.lstm:
+                state, carry = self.cells[0](below, (state, carry))
+            else:
+                state = self.cells[0](below, state)
+            word = self.output(state).argmax(-1)
+            said.append(word)
+        return torch.stack(said, 1)
+
 
 class Floor(nn.Module):
     """No attention at all: cuDNN reads, cuDNN writes, one product makes the logits."""
@@ -119,6 +147,11 @@ class Ours(nn.Module):
 
     def loss(self, source: Tokens, target: Tokens) -> Tensor:
         return self.decoder.loss({"source": self.encoder(source)}, target).mean
+
+    def write(self, source: Tokens, search: Greedy | Beam) -> Tensor:
+        """LENGTH tokens for each sentence, END the last of them."""
+        found = self.decoder.predict({"source": self.encoder(source)}, search)
+        return found.tokens
 
 
 @contextmanager
@@ -204,6 +237,60 @@ def case(cell: str, layers: int, state: str, rows: int, name: str, rounds: int) 
     return found
 
 
+def milliseconds(call: Callable[[], Tensor], rounds: int) -> float:
+    """The median, each time until the answer is on the host."""
+    for _ in range(6):
+        call().cpu()
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call().cpu()
+        taken.append(1000 * (time.perf_counter() - start))
+    return statistics.median(taken)
+
+
+@torch.inference_mode()
+def decoding(cell: str, name: str, rounds: int) -> dict[str, Any]:
+    """One line of the second table."""
+    torch.manual_seed(0)
+    ours, plain = Ours(cell, 1, "previous").cuda().eval(), Plain(cell, 1, "previous").cuda().eval()
+    limits = Limits(minimum=LENGTH - 1, maximum=LENGTH - 1)
+    searches = {"greedy": Greedy(limits), "beam 5": Beam(5, limits=limits)}
+    found: dict[str, Any] = {"cell": cell, "precision": name}
+    with precision(name):
+        for rows in (128, 1):
+            source = tokens(rows, LENGTH)
+            for kind, search in searches.items():
+                written = ours.write(source, search)
+                assert written.shape == (rows, 1, LENGTH), written.shape
+                taken = milliseconds(lambda search=search, source=source: ours.write(source, search), rounds)
+                found[f"{kind}, {rows}"] = taken
+            taken = milliseconds(lambda source=source: plain.greedy(source.ids), rounds)
+            found[f"plain greedy, {rows}"] = taken
+    return found
+
+
+def missed_decoding(line: dict[str, Any]) -> list[str]:
+    found = []
+    for kind, bar in SENTENCES.items():
+        if (reached := 128_000 / line[f"{kind}, 128"]) < bar:
+            found.append(f"{kind} {reached:,.0f} sentences/s < {bar:,.0f}")
+    for kind, bar in ONE_SENTENCE.items():
+        if line[f"{kind}, 1"] > bar:
+            found.append(f"{kind} {line[f'{kind}, 1']:.1f} ms > {bar:g}")
+    return found
+
+
+def shown_decoding(line: dict[str, Any]) -> str:
+    numbers = [128_000 / line[f"{kind}, 128"] for kind in ("greedy", "beam 5", "plain greedy")]
+    single = [line[f"{kind}, 1"] for kind in ("greedy", "beam 5", "plain greedy")]
+    head = f"{line['cell']:5}  {line['precision']:10}"
+    return (
+        f"{head}{''.join(f'{n:14,.0f}' for n in numbers)}{''.join(f'{n:12.2f}' for n in single)}  "
+        + "; ".join(missed_decoding(line))
+    )
+
+
 def missed(line: dict[str, Any]) -> list[str]:
     rows, ours = line["rows"], line["ours"]
     bar = MILLISECONDS.get((line["precision"], line["layers"]), {}).get(rows)
@@ -228,20 +315,7 @@ def shown(line: dict[str, Any]) -> str:
     return f"{head}{numbers}{line['plain'] / line['ours']:8.1f}  {'; '.join(missed(line))}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
-    parser.add_argument("--cells", nargs="+", default=["gru", "lstm"])
-    parser.add_argument("--layers", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--state", nargs="+", default=["previous", "current"])
-    parser.add_argument("--rows", nargs="+", type=int, default=[64, 256])
-    parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "bf16"])
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    if not torch.cuda.is_available():
-        print("There is no GPU here.", file=sys.stderr)
-        return 2
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, width {SIZE}, {LENGTH} steps")
+def training(options: argparse.Namespace) -> dict[str, Any]:
     print(f"cell layers  state     rows  precision {''.join(f'{name:>11}' for name in COLUMNS)}  plain/ours")
     lines = []
     for cell in options.cells:
@@ -254,9 +328,50 @@ def main() -> int:
                         print(shown(line), flush=True)
     share = output_share()
     print(f"output layer and loss, vocabulary 32,000: {share:.2f} of the logits' memory (bar {LOGITS})")
+    return {"lines": lines, "output share": share}
+
+
+def all_decoding(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("greedy/s", "beam 5/s", "plain greedy/s", "greedy ms", "beam 5 ms", "plain ms")
+    print(
+        f"cell   precision {''.join(f'{name:>14}' for name in names[:3])}{''.join(f'{n:>12}' for n in names[3:])}"
+    )
+    lines = []
+    for cell in options.cells:
+        for name in options.precision:
+            line = decoding(cell, name, options.rounds)
+            lines.append(line)
+            print(shown_decoding(line), flush=True)
+    return {"decoding": lines}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
+    parser.add_argument("--cells", nargs="+", default=["gru", "lstm"])
+    parser.add_argument("--layers", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--state", nargs="+", default=["previous", "current"])
+    parser.add_argument("--rows", nargs="+", type=int, default=[64, 256])
+    parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "bf16"])
+    parser.add_argument("--only", choices=["training", "decoding"])
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("There is no GPU here.", file=sys.stderr)
+        return 2
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, width {SIZE}, {LENGTH} steps")
+    found: dict[str, Any] = {}
+    if options.only in (None, "training"):
+        found |= training(options)
+    if options.only in (None, "decoding"):
+        found |= all_decoding(options)
     if options.json:
-        options.json.write_text(json.dumps({"lines": lines, "output share": share}, indent=1) + "\n")
-    failed = share > LOGITS or any(missed(line) for line in lines)
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    failed = (
+        found.get("output share", 0.0) > LOGITS
+        or any(missed(line) for line in found.get("lines", []))
+        or any(missed_decoding(line) for line in found.get("decoding", []))
+    )
     print("missed" if failed else "every bar reached")
     return int(failed)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -73,6 +74,26 @@ def plain_parts(value: Any) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
+@contextmanager
+def on_the_side() -> Iterator[None]:
+    """On a stream of its own, between what was launched before and what is launched after."""
+    here, side = torch.cuda.current_stream(), torch.cuda.Stream()
+    side.wait_stream(here)
+    with torch.cuda.stream(side):
+        yield
+    here.wait_stream(side)
+
+
+@contextmanager
+def recording(graph: torch.cuda.CUDAGraph, pool: Any) -> Iterator[None]:
+    """Launches go to the graph, which takes its memory from the pool."""
+    graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+    try:
+        yield
+    finally:
+        graph.capture_end()
+
+
 class Recording:
     """One graph: what it is given is copied into `given`, what it found lies in `found` until the next replay."""
 
@@ -80,16 +101,8 @@ class Recording:
         self.inputs = [tensor.clone() for tensor in tensors_of(given)]
         self.graph = torch.cuda.CUDAGraph()
         copied = with_tensors(given, iter(self.inputs))
-        here = torch.cuda.current_stream()
-        side = torch.cuda.Stream()
-        side.wait_stream(here)
-        with torch.cuda.stream(side):
-            self.graph.capture_begin(pool=pool, capture_error_mode="thread_local")
-            try:
-                self.found = function(copied)
-            finally:
-                self.graph.capture_end()
-        here.wait_stream(side)
+        with on_the_side(), recording(self.graph, pool):
+            self.found = function(copied)
 
     def replay(self, given: Any) -> Any:
         copy_all(self.inputs, list(tensors_of(given)))

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
+from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.decoder import Source, Truth
 from regard.nn.decoders.objective import Distilled
 from regard.nn.decoders.output import Output
@@ -39,6 +40,7 @@ from regard.nn.encoders.transformer import (
     check_heads,
     feed,
     first_line,
+    in_bucket,
     normed,
     sizes_line,
 )
@@ -109,11 +111,11 @@ class MemoryAttention(MultiHead):
         self.names = tuple(sources)
         self.further = nn.ModuleDict({name: nn.Linear(sources[name].value_size, 2 * size) for name in others})
 
-    def prepare_all(self, memories: Mapping[str, Memory]) -> Prepared:
-        """Keys and values of all memories, their positions one after the other."""
-        keys, values = self.prepare(memories[self.names[0]].values)
+    def prepare_all(self, memories: Mapping[str, Tensor]) -> Prepared:
+        """Keys and values of all memories, (B, S, D) each, their positions one after the other."""
+        keys, values = self.prepare(memories[self.names[0]])
         for name, layer in self.further.items():
-            more = layer(memories[name].values).chunk(2, -1)
+            more = layer(memories[name]).chunk(2, -1)
             keys, values = (
                 torch.cat([one, self.split(other)], 2)
                 for one, other in zip((keys, values), more, strict=True)
@@ -336,12 +338,19 @@ class TransformerDecoder(StepwiseDecoder):
 
     def states(self, memories: Mapping[str, Memory], previous: Tensor) -> Tensor:
         """Teacher forcing: previous tokens (B, T), the first of them BEGIN → (B, T, D)."""
-        x, mask = (
-            self._embed(previous, torch.arange(previous.shape[1], device=previous.device)),
-            self._mask(memories),
-        )
+        x = self._embed(previous, torch.arange(previous.shape[1], device=previous.device))
+        rows, count, _ = x.shape
+        looked_at: list[Tensor] = []
+        for name in self.names:
+            looked_at += in_bucket(memories[name].values, memories[name].mask[:, None, None])
+        return replayed(self, self._through, *in_bucket(x), *looked_at)[:rows, :count]
+
+    def _through(self, x: Tensor, *looked_at: Tensor) -> Tensor:
+        """All layers: x (B, T, D), and of each memory its values (B, S, D) and mask (B, 1, 1, S)."""
+        values = dict(zip(self.names, looked_at[::2], strict=True))
+        mask = torch.cat([mask.flatten(1) for mask in looked_at[1::2]], 1)
         for layer in self._layers():
-            x = layer(x, layer.over.prepare_all(memories), mask)
+            x = layer(x, layer.over.prepare_all(values), mask)
         return self._finish(x)
 
     def loss(
@@ -371,7 +380,8 @@ class TransformerDecoder(StepwiseDecoder):
     def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> TransformerState:
         mask = self._mask(memories)
         written = []
-        prepared = tuple(layer.over.prepare_all(memories) for layer in self._layers())
+        values = {name: memories[name].values for name in self.names}
+        prepared = tuple(layer.over.prepare_all(values) for layer in self._layers())
         for keys, values in prepared:
             nothing = keys.new_empty(len(mask), 1, keys.shape[1], 0, keys.shape[3])
             written.append((nothing, values.new_empty(nothing.shape)))
@@ -434,7 +444,7 @@ class TransformerDecoder(StepwiseDecoder):
             seen = layer.first.enter(x)
             own = layer.itself.weights(seen, layer.itself.prepare(seen)[0], before)
             found[f"decoder layer {number} over the output so far"] = ("", own)
-            prepared = layer.over.prepare_all(memories)
+            prepared = layer.over.prepare_all({over: memories[over].values for over in self.names})
             x = layer.first(x, layer.itself(seen, layer.itself.prepare(seen), causal=True))
             asked = layer.second.enter(x)
             looks = layer.over.weights(asked, prepared[0], mask[:, None, None])

@@ -22,6 +22,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.kernels.buckets import rounded
+from regard.kernels.replayed_gradient import replayed
 from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.encoders.text import (
@@ -167,6 +169,21 @@ class EncoderLayer(nn.Module):
         return self.attention.weights(seen, self.attention.prepare(seen)[0], mask)
 
 
+def in_bucket(x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
+    """On CUDA, rows and positions up to the next bucket, so that few shapes are recorded; elsewhere as they are.
+
+    x (B, S, D), mask (B, 1, 1, S): of the rows that were added the first position may be looked at.
+    """
+    if x.is_cuda and torch.is_grad_enabled():
+        rows, count, _ = x.shape
+        more, further = rounded(rows, 8, 4) - rows, rounded(count, 8, 8) - count
+        x = nn.functional.pad(x, (0, 0, 0, further, 0, more))
+        if mask is not None:
+            mask = nn.functional.pad(mask, (0, further, 0, 0, 0, 0, 0, more))
+            mask[rows:, ..., 0] = True
+    return (x,) if mask is None else (x, mask)
+
+
 @register("encoder", "transformer")
 class TransformerEncoder(TextEncoder):
     """The states of the last layer as memory, their mean as summary."""
@@ -262,11 +279,16 @@ class TransformerEncoder(TextEncoder):
 
     def forward(self, tokens: Tokens) -> Memory:
         x, mask = self._start(tokens)
-        for layer in self.layers:
-            x = layer(x, mask)
-        x = x if self.norm is None else self.norm(x)
+        rows, count, _ = x.shape
+        x = replayed(self, self._through, *in_bucket(x, mask))[:rows, :count]
         x = x * tokens.mask.unsqueeze(-1)  # nothing of the padding is left
         return Memory(x, tokens.mask, masked_mean(x, tokens.mask))
+
+    def _through(self, x: Tensor, mask: Tensor) -> Tensor:
+        """All layers: x (B, S, D), mask (B, 1, 1, S)."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x if self.norm is None else self.norm(x)
 
     @torch.no_grad()
     def self_looks(self, collated: Tokens) -> dict[str, Tensor]:

@@ -1,0 +1,120 @@
+"""What is recorded on CUDA does what it did when it simply ran, gradients included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.kernels.replay import Replays, plain_parts, tensors_of, with_tensors
+from regard.kernels.replayed_gradient import _OWNERS, replayed
+from regard.nn import Embedding
+from regard.nn.decoders.transformer import TransformerDecoder
+from regard.nn.encoders.transformer import TransformerEncoder
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+
+
+@dataclass(frozen=True)
+class Pair:
+    first: Tensor
+    others: dict[str, tuple[Tensor, ...]]
+    number: int = 3
+
+
+def test_values_are_taken_apart_and_put_together() -> None:
+    one, two, three = torch.ones(1), torch.ones(2), torch.ones(3)
+    pair = Pair(one, {"a": (two, three)}, 4)
+    assert [len(tensor) for tensor in tensors_of(pair)] == [1, 2, 3]
+    again = with_tensors(pair, iter([one * 2, two * 2, three * 2]))
+    assert again.number == 4 and again.others["a"][1].sum() == 6
+    assert plain_parts(pair) == plain_parts(again) != plain_parts(Pair(one, {"a": (two, three)}, 5))
+
+
+def test_off_cuda_everything_simply_runs() -> None:
+    replays = Replays()
+    assert replays("key", lambda given: given * 2, torch.ones(2)).sum() == 4
+    layer = nn.Linear(2, 2)
+    replayed(layer, layer, torch.ones(1, 2)).sum().backward()
+    assert layer.weight.grad is not None and layer not in _OWNERS
+
+
+def transformers(norm: str = "pre") -> tuple[TransformerEncoder, TransformerDecoder]:
+    torch.manual_seed(1)
+    options = {"size": 16, "layers": 2, "heads": 2, "norm": norm}
+    encoder = TransformerEncoder(Embedding(11, 16), **options)  # type: ignore[arg-type]
+    decoder = TransformerDecoder(Embedding(11, 16), {"source": encoder}, **options)  # type: ignore[arg-type]
+    return encoder.cuda().double(), decoder.cuda().double()
+
+
+def batch(lengths: list[int], width: int, seed: int) -> Tokens:
+    ids = torch.randint(4, 11, (len(lengths), width), generator=torch.Generator().manual_seed(seed))
+    counts = torch.tensor(lengths)
+    return Tokens(ids * (torch.arange(width) < counts[:, None]), counts).to("cuda")
+
+
+def gradients(pair: tuple[nn.Module, nn.Module], source: Tokens, target: Tokens) -> dict[str, Tensor]:
+    encoder, decoder = pair
+    for module in pair:
+        module.zero_grad()
+    loss = decoder.loss({"source": encoder(source)}, target).total  # type: ignore[operator]
+    loss.backward()
+    found = {
+        f"{k}.{name}": one.grad for k, module in enumerate(pair) for name, one in module.named_parameters()
+    }
+    return {"loss": loss.detach()} | {name: grad.clone() for name, grad in found.items() if grad is not None}
+
+
+BATCHES = [([5, 2, 4], 5, [3, 6, 1]), ([7, 3, 1], 7, [4, 2, 6]), ([9, 9, 3, 1, 2], 9, [4, 2, 6, 2, 1])]
+
+
+@needs_cuda
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_recorded_transformers_learn_the_same(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = transformers(norm)
+    batches = [
+        (batch(lengths, width, seed), batch(targets, 6, seed + 10))
+        for seed, (lengths, width, targets) in enumerate(BATCHES)
+    ]
+    found = [gradients(pair, *one) for one in batches * 3]
+    kept = [known for module in pair for known in _OWNERS[module].known.values()]
+    assert kept and not any(isinstance(known, bool) for known in kept)
+    for room in ("encoders", "decoders"):
+        name = f"regard.nn.{room}.transformer.replayed"
+        monkeypatch.setattr(name, lambda owner, function, *inputs: function(*inputs))
+    for place, (source, target) in enumerate(batches):
+        expected = gradients(pair, source, target)
+        for other in found[place :: len(batches)]:
+            assert other.keys() == expected.keys()
+            for name, grad in expected.items():
+                torch.testing.assert_close(other[name], grad, atol=1e-9, rtol=1e-7, msg=name)
+
+
+@needs_cuda
+def test_a_recording_in_use_is_left_alone() -> None:
+    """One layer read twice before its gradient is taken, as an encoder that two inputs share is."""
+    torch.manual_seed(0)
+    layer = nn.Linear(4, 4).cuda().double()
+    one, two = torch.randn(2, 3, 4, device="cuda", dtype=torch.float64)
+    for _ in range(4):
+        layer.zero_grad()
+        (replayed(layer, layer, one) * replayed(layer, layer, two)).sum().backward()
+        found = layer.weight.grad.clone()  # type: ignore[union-attr]
+        layer.zero_grad()
+        (layer(one) * layer(two)).sum().backward()
+        torch.testing.assert_close(found, layer.weight.grad)
+
+
+@needs_cuda
+def test_what_cannot_be_recorded_runs() -> None:
+    layer = nn.Linear(4, 4).cuda()
+
+    def asking(x: Tensor) -> Tensor:
+        return layer(x) * float(x.sum())
+
+    given = torch.ones(2, 4, device="cuda")
+    for _ in range(4):
+        torch.testing.assert_close(replayed(layer, asking, given), asking(given))
