@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from regard.data.batch import Tokens
-from regard.kernels.cuda import cost
+from regard.kernels.cuda import best, cost
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
 from regard.nn.decoders import graphed
 from regard.nn.encoders import graphed as graphed_layer
 from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.targets import shifted
 
@@ -236,3 +237,51 @@ def test_a_layer_over_whole_sequences(cell, bidirectional):
         results.append([*outcomes, *torch.autograd.grad(total, [inputs, *layer.parameters()])])
     for found in results[1:]:
         close(found, results[0], 1e-9)
+
+
+@pytest.mark.parametrize("score", ["additive", "dot", "scaled-dot", "general"])
+@pytest.mark.parametrize("select", ["softmax", "sigmoid", "segments"])
+def test_a_quick_look_of_several_hypotheses(score, select):
+    torch.manual_seed(3)
+    attention = Attention(8, 8, score=score, select=select).to(DEVICE).double()
+    memory = Memory(
+        torch.randn(3, 5, 8, device=DEVICE, dtype=torch.float64),
+        torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], device=DEVICE) > 0,
+        torch.zeros(3, 8, device=DEVICE),
+    )
+    query = torch.randn(3, 4, 8, device=DEVICE, dtype=torch.float64)
+    with torch.no_grad():
+        keys = attention.keys(memory)
+        expected = attention(query, memory, keys)
+        context, weights = graphed.look(attention, query, memory, keys)
+    torch.testing.assert_close(context, expected.context)
+    torch.testing.assert_close(weights, expected.weights)
+
+
+@pytest.mark.parametrize("choices, count", [(11, 1), (200, 6), (64, 64)])
+def test_quick_best_choices_within_limits(choices, count):
+    torch.manual_seed(4)
+    logits = torch.randn(4, 3, choices, device=DEVICE, dtype=torch.float64)
+    logits[1, 1, 5:] = -torch.inf
+    last, at = torch.tensor([9, 3, 2, 9], device=DEVICE), torch.tensor(3, device=DEVICE)
+    found = best.best(logits, last, at, count, end=3, minimum=5, forbidden=(0, 2))
+    torch.testing.assert_close(found[0], logits.logsumexp(-1))
+    allowed = logits.clone()
+    allowed[..., [0, 2, 3]] = -torch.inf
+    allowed[1:3] = -torch.inf
+    expected = allowed.topk(count, -1)
+    torch.testing.assert_close(found[1], expected.values)
+    real = expected.values > -torch.inf
+    assert torch.equal(found[2][real], expected.indices[real])
+    late = best.best(logits, last, at, count, end=3, minimum=0, forbidden=(0, 2))
+    assert (late[2][1:3, :, 0] == 3).all()
+    torch.testing.assert_close(late[1][1:3, :, 0], logits[1:3, :, 3])
+    assert (late[1][1:3, :, 1:] == -torch.inf).all()
+
+
+def test_a_planted_nan_reaches_the_normalizer():
+    logits = torch.zeros(1, 2, 9, device=DEVICE)
+    logits[0, 1, 4] = torch.nan
+    last, at = torch.tensor([9], device=DEVICE), torch.tensor(0, device=DEVICE)
+    found = best.best(logits, last, at, 2, end=3, minimum=0, forbidden=())
+    assert found[0][0, 0].isfinite() and not found[0][0, 1].isfinite()

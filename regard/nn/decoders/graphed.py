@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -68,6 +69,34 @@ def _attends(attention: Attention, memory: Memory) -> bool:
         and memory.override is None
         and (2 if isinstance(attention.select, Segmental) else 1) <= positions <= LONGEST
     )
+
+
+def looks_at_once(attention: Attention, memory: Memory) -> bool:
+    """Whether a look of a search, which has no gradient, is one kernel."""
+    return (
+        memory.values.is_cuda
+        and memory.values.dtype in (torch.float32, torch.float64)
+        and memory.values.ndim == 3
+        and installed("triton")
+        and not torch.is_grad_enabled()
+        and not torch.is_autocast_enabled("cuda")
+        and not torch.compiler.is_compiling()
+        and _attends(attention, memory)
+    )
+
+
+def look(attention: Attention, query: Tensor, memory: Memory, keys: Tensor) -> tuple[Tensor, Tensor]:
+    """query (B, K, Q) → context (B, K, D) and weights (B, K, S)."""
+    from regard.kernels.cuda.recurrence import look_at
+
+    score, select = attention.score, attention.select
+    plan = replace(look_of(attention, memory), positions=memory.values.shape[1])
+    vector = None
+    if isinstance(score, Additive):
+        query, vector = score.query(query), score.vector
+    transitions = select.transitions if isinstance(select, Segmental) else None
+    given = (query, keys, memory.values, memory.mask)
+    return look_at(plan, *given, vector=vector, transitions=transitions)
 
 
 def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> UnrollPlan:

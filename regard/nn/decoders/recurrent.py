@@ -308,7 +308,7 @@ class RecurrentDecoder(StepwiseDecoder):
             return fused_step.step(self, tokens, state)
         embedded = self.embedding(tokens)
         projected = self._project(embedded, state)
-        state, output, read = self._advance(projected, embedded, state, memories)
+        state, output, read = self._advance(projected, embedded, state, memories, at_once=True)
         context = None if read is None else read.context
         readout = self.readout(output, context, embedded) if state.feed is None else state.feed
         return Step(self.output(self.dropout(readout)), state, {} if read is None else read.weights)
@@ -324,24 +324,46 @@ class RecurrentDecoder(StepwiseDecoder):
         return projected
 
     def _advance(
-        self, projected: Tensor, embedded: Tensor, state: State, memories: Mapping[str, Memory]
+        self,
+        projected: Tensor,
+        embedded: Tensor,
+        state: State,
+        memories: Mapping[str, Memory],
+        *,
+        at_once: bool = False,
     ) -> tuple[State, Tensor, Read | None]:
-        """The recurrence: the new state, the stack's output, and what was read."""
+        """The recurrence: the new state, the stack's output, and what was read.
+
+        at_once   a look may be a single kernel, which keeps neither scores nor a gradient
+        """
         read, feed = None, None
         read_weight = self.stack.cell(0).weight_ih[:, self.embedding.size + self.summary_size :]
         if self.looks_before and self.reading:
             query = self.stack.top(state.layers)
-            read = self.reading(query, memories, state.constants, state.position, state.looks)
+            read = self._read(query, memories, state, at_once=at_once)
             projected = projected + nn.functional.linear(read.context, read_weight)
         elif state.feed is not None:
             projected = projected + nn.functional.linear(state.feed, read_weight)
         output, layers = self.stack(projected, state.layers)
         if self.looks_after and self.reading:
-            read = self.reading(output, memories, state.constants, state.position, state.looks)
+            read = self._read(output, memories, state, at_once=at_once)
             feed = self._combined(output, read.context, embedded) if self.feeds else None
         kept = {name: read.weights[name] for name in state.looks} if read is not None else {}
         advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
         return advanced, output, read
+
+    def _read(self, query: Tensor, memories: Mapping[str, Memory], state: State, *, at_once: bool) -> Read:
+        reading = cast(Reading, self.reading)
+        names = reading.names
+        if at_once and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names):
+            found = {
+                name: graphed.look(reading.attention(name), query, memories[name], state.constants.keys[name])
+                for name in names
+            }
+            context = torch.cat([context for context, _ in found.values()], -1)
+            return Read(context, {name: weights for name, (_, weights) in found.items()}, {})
+        read: Read = reading(query, memories, state.constants, state.position, state.looks)
+        return read
 
     def _combined(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
         combine = cast(nn.Linear, self.combine)

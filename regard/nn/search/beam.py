@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
-from regard.nn.search.candidates import best_continuations, normalisers
+from regard.nn.search.candidates import best_continuations, limited_top, normalisers, top
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds, Limits
 from regard.nn.search.paths import Paths
@@ -68,8 +69,8 @@ class Beam:
             if not all_finite(normaliser):
                 check_scores(normaliser, (live > -torch.inf) & ~done.unsqueeze(1), t, active)
                 gained = _without_dead_ends(gained, step.logits, ~normaliser.isfinite())
-            logits = bounds.apply(step.logits, t)
-            live, parents, words, pool, done = self._advance(logits, gained, pool, done, bounds, t)
+            best, words = top(bounds.apply(step.logits, t), min(2 * self.size, step.logits.shape[-1]))
+            live, parents, words, pool, done = self._advance(best, words, gained, pool, done, bounds, t)
             ended = int(done.sum())
             paths.keep(active, words, parents, live, step.looks)
             if ended == len(active):
@@ -89,50 +90,48 @@ class Beam:
     def in_strides(self, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
         """The same several steps at a time (see `strides`); None where a score was not finite."""
         decoder: Any = stepper.decoder
-        recorder, paths = recorder_of(decoder), Paths(stepper.end)
+        recorder = recorder_of(decoder)
         with torch.inference_mode(False), torch.no_grad(), recorder.lock:
             ground, rows = Ground.of(stepper, bounds)
-            active = Active.all(len(stepper.lengths), stepper.lengths.device)
-            words = torch.full((len(rows), 1), stepper.begin, device=rows.device)
+            count, device = len(stepper.lengths), rows.device
+            active = Active.all(len(rows), device)  # those that only fill the bucket are done from the start
+            words = torch.full((len(rows), 1), stepper.begin, device=device)
             live = torch.zeros_like(words, dtype=torch.float32)
-            done = torch.arange(len(rows), device=rows.device) >= len(active)
+            done = torch.arange(len(rows), device=device) >= count
             pool = Pool.empty(live.expand(-1, self.size))
-            at = torch.zeros((), dtype=torch.int64, device=rows.device)
+            at = torch.zeros((), dtype=torch.int64, device=device)
             search = Searching(decoder.start(ground.memories), words, live, done, pool, at)
             finals: list[tuple[Tensor, Pool]] = []
+            kept: list[dict[str, Any]] = []
             for first in range(0, bounds.steps, STRIDE):
                 late = first + STRIDE > bounds.extent[0]
 
                 def stride(given: tuple[Any, ...], late: bool = late) -> tuple[Any, ...]:
                     return self._stride(stepper, bounds, *given, late=late)
 
-                key = key_of(stepper, bounds, first, search.state, self.size, self.length_penalty, self.best)
-                given = (ground.memories, ground.last, search)
-                search, found, flags = recorder.replays(key, stride, given)
-                count, (ended, sound) = len(active), flags.tolist()
+                key = key_of(stepper, bounds, first, search.state, self)
+                search, found, flags = recorder.replays(key, stride, (ground.memories, ground.last, search))
+                ended, sound = flags.tolist()
                 if not sound:
                     return None
-                ended -= len(search.done) - count
-                looks = ground.narrowed(found["looks"], count)
-                words, parents, live = (
-                    found[name][:, :count].clone() for name in ("words", "parents", "live")
-                )
-                for i in range(min(STRIDE, bounds.steps - first)):
-                    paths.keep(
-                        active, words[i], parents[i], live[i], {name: look[i] for name, look in looks.items()}
-                    )
-                if ended == count:
+                searched = len(active)
+                ended -= len(search.done) - searched
+                kept.append(_restored(active, found))
+                if ended == searched:
                     break
                 if active.worth_leaving(ended):
-                    real = search.done[:count]
-                    gone, kept = real.nonzero().squeeze(1), (~real).nonzero().squeeze(1)
+                    real = search.done[:searched]
+                    gone, stay = real.nonzero().squeeze(1), (~real).nonzero().squeeze(1)
                     finals.append((active.rows.index_select(0, gone), search.pool.select(gone)))
-                    active, chosen = active.select(kept), padded_rows(kept)
-                    ground, search = ground.select(chosen), search.select(chosen, len(kept))
-            real_rows = torch.arange(len(active), device=rows.device)
-            pool = Pool.joined([*finals, (active.rows, search.pool.select(real_rows))])
-            check_outputs(pool.totals[:, 0])
-            return paths.follow(pool, self.best)
+                    active, chosen = active.select(stay), padded_rows(stay)
+                    ground, search = ground.select(chosen), search.select(chosen, len(stay))
+            still = torch.arange(len(active), device=device)
+            pool = Pool.joined([*finals, (active.rows, search.pool.select(still))])
+            check_outputs(pool.totals[:count, 0])
+            outputs: Hypotheses = recorder.replays(
+                ("follow", self.best, stepper.end), partial(_follow, self.best, stepper.end), (pool, kept)
+            )
+            return outputs.narrowed(rows=count).cut().copied(ground.widths)
 
     def _stride(
         self,
@@ -154,13 +153,13 @@ class Beam:
         looks = []
         for _ in range(STRIDE):
             step = decoder.step(words, state, memories)
-            normaliser = normalisers(step.logits)
+            count = min(2 * self.size, step.logits.shape[-1])
+            normaliser, best, words = limited_top(step.logits, bounds, at, count, late=late)
             dead = ~normaliser.isfinite()
             alive = (live > -torch.inf) & ~done.unsqueeze(1)
             sound = sound & ~(normaliser.isnan() | (dead & alive)).any()
             gained = (live - normaliser).masked_fill(dead, -torch.inf)
-            logits = bounds.apply_on_device(step.logits, at, late=late)
-            live, parents, words, pool, done = self._advance(logits, gained, pool, done, bounds, at)
+            live, parents, words, pool, done = self._advance(best, words, gained, pool, done, bounds, at)
             state, at = step.state.reorder(parents), at + 1
             for name, part in (("words", words), ("parents", parents), ("live", live)):
                 kept[name].append(part)
@@ -171,10 +170,17 @@ class Beam:
         return Searching(state, words, live, done, pool, at), found, flags
 
     def _advance(
-        self, logits: Tensor, gained: Tensor, pool: Pool, done: Tensor, bounds: Bounds, t: int | Tensor
+        self,
+        best: Tensor,
+        words: Tensor,
+        gained: Tensor,
+        pool: Pool,
+        done: Tensor,
+        bounds: Bounds,
+        t: int | Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
         """The beginnings after a step, what they continue and their tokens, what is finished, and who is done."""
-        scores, parents, words = best_continuations(logits, gained, 2 * self.size)
+        scores, parents, words = best_continuations(best, words, gained, 2 * self.size)
         pool = self._finish(pool, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
         live, parents, words = self._prune(scores, parents, words, bounds.end)
         hopeless = live[:, 0] / self._penalty(t) <= pool.normalised[:, self.best - 1]
@@ -215,6 +221,32 @@ class Searching:
         done[real:] = True
         words, live = self.words.index_select(0, rows), self.live.index_select(0, rows)
         return Searching(self.state.select(rows), words, live, done, self.pool.select(rows), self.at)
+
+
+def _restored(active: Active, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a stride kept of its rows, (n, B', …), as that of all rows, copied."""
+
+    def all_rows(tensor: Tensor) -> Tensor:
+        if len(active) == active.total:
+            return tensor.clone()
+        whole = tensor.new_zeros(len(tensor), active.total, *tensor.shape[2:])
+        return whole.index_copy_(1, active.rows, tensor[:, : len(active)])
+
+    looks = {name: all_rows(look) for name, look in found["looks"].items()}
+    return {name: all_rows(found[name]) for name in ("words", "parents", "live")} | {"looks": looks}
+
+
+def _follow(best: int, end: int, given: tuple[Pool, list[dict[str, Any]]]) -> Hypotheses:
+    """From what all strides kept to whole hypotheses, whatever their length."""
+    pool, strides = given
+    paths = Paths(end)
+    for kept in strides:
+        paths.words += kept["words"].unbind()
+        paths.parents += kept["parents"].unbind()
+        paths.totals += kept["live"].unbind()
+        for step in range(len(kept["words"])):
+            paths.looks.append({name: look[step] for name, look in kept["looks"].items()})
+    return paths.follow(pool, best, len(paths.words))
 
 
 def _without_dead_ends(gained: Tensor, logits: Tensor, dead: Tensor) -> Tensor:

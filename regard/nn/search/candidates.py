@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import within_reach
+from regard.kernels.availability import installed, within_reach
+from regard.nn.search.limits import Bounds
 
 
 def normalisers(logits: Tensor) -> Tensor:
@@ -30,16 +31,34 @@ def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return found.values, found.indices
 
 
-def best_continuations(logits: Tensor, gained: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The `count` best of all K·V continuations of each source, best first.
+def limited_top(
+    logits: Tensor, bounds: Bounds, at: Tensor, count: int, *, late: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalisers (B, K) of the logits, and the `count` highest that the limits allow at step `at` (), as `top`.
 
-    logits     (B, K, V) of the next token, −inf where it may not be written
+    late   whether an output may have to end at this step
+    """
+    if logits.is_cuda and installed("triton"):
+        from regard.kernels.cuda import best
+
+        if best.serves(logits, count, bounds.forbidden):
+            end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden
+            return best.best(logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden)
+    normaliser = normalisers(logits)
+    return normaliser, *top(bounds.apply_on_device(logits, at, late=late), count)
+
+
+def best_continuations(
+    best: Tensor, words: Tensor, gained: Tensor, count: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The `count` best of all continuations of each source, best first.
+
+    best       (B, K, C) the highest logits of the next token that may be written, and `words`, which they are
     gained     (B, K) what is added to them: the log-probability of each beginning less the logits' normaliser
     returns    scores (B, count), the beginnings they continue (B, count), their tokens (B, count); −inf where there
                are fewer
     """
-    rows, _, choices = logits.shape
-    best, words = top(logits, min(count, choices))  # (B, K, C)
+    rows = len(best)
     totals = (best + gained.unsqueeze(-1)).reshape(rows, -1)
     scores, order = totals.topk(min(count, totals.shape[1]), 1)
     parents, words = order // best.shape[2], words.reshape(rows, -1).gather(1, order)

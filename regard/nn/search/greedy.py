@@ -24,6 +24,8 @@ class Greedy:
 
 @dataclass(frozen=True)
 class MostProbable:
+    most_probable: bool = True
+
     def given(self, active: Active, step: int, count: int) -> None:
         return None
 

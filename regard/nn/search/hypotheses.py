@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -27,6 +28,33 @@ class Hypotheses:
     token_scores: Tensor
     attention: dict[str, Tensor]
     end: int = END
+
+    def cut(self) -> Hypotheses:
+        """Without the steps at the end that no hypothesis needs."""
+        longest = int(self.lengths.max()) if self.lengths.numel() else 0
+        return self.narrowed(steps=longest)
+
+    def narrowed(self, *, rows: int | None = None, steps: int | None = None) -> Hypotheses:
+        """The first sources, and the first steps."""
+        return replace(
+            self,
+            tokens=self.tokens[:rows, :, :steps],
+            lengths=self.lengths[:rows],
+            scores=self.scores[:rows],
+            token_scores=self.token_scores[:rows, :, :steps],
+            attention={name: looks[:rows, :, :steps] for name, looks in self.attention.items()},
+        )
+
+    def copied(self, widths: Mapping[str, int]) -> Hypotheses:
+        """The same in memory of its own, each look cut to so many positions of its memory."""
+        return replace(
+            self,
+            tokens=self.tokens.clone(),
+            lengths=self.lengths.clone(),
+            scores=self.scores.clone(),
+            token_scores=self.token_scores.clone(),
+            attention={name: looks[..., : widths[name]].clone() for name, looks in self.attention.items()},
+        )
 
     def content(self, row: int, rank: int = 0) -> list[int]:
         """The ids of one hypothesis without its END."""

@@ -38,12 +38,16 @@ class Paths:
         self.totals.append(active.restore(totals))
         self.looks.append({name: active.restore(look) for name, look in looks.items()})
 
-    def follow(self, pool: Pool, best: int) -> Hypotheses:
-        """Walks back from where each of the `best` finished hypotheses ended."""
+    def follow(self, pool: Pool, best: int, steps: int | None = None) -> Hypotheses:
+        """Walks back from where each of the `best` finished hypotheses ended.
+
+        steps   how many there were; None: as many as the longest has
+        """
         ends, slots, totals = pool.steps[:, :best], pool.slots[:, :best], pool.totals[:, :best]
         exists = totals > -torch.inf
         lengths = torch.where(exists, ends + 1, 0)
-        steps = int(lengths.max()) if lengths.numel() else 0
+        if steps is None:
+            steps = int(lengths.max()) if lengths.numel() else 0
         words, reached, places = [], [], []
         after = slots
         for t in reversed(range(steps)):

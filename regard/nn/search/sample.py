@@ -65,6 +65,7 @@ class Drawn:
     top_k: int
     top_p: float
     generators: Sequence[np.random.Generator] = field(compare=False)
+    most_probable: bool = False
 
     def given(self, active: Active, step: int, count: int) -> Tensor:
         chances = [self.generators[number].random((count, self.samples)) for number in active.numbers]

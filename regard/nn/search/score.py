@@ -27,6 +27,7 @@ class Forced:
     """The tokens (B, T) that are written, whatever the logits say."""
 
     following: Tensor
+    most_probable: bool = False
 
     def given(self, active: Active, step: int, count: int) -> Tensor:
         return active.pick(self.following[:, step : step + count]).t().unsqueeze(-1)

@@ -22,7 +22,7 @@ from regard.kernels.buckets import rounded
 from regard.kernels.replay import Replays, plain_parts
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
-from regard.nn.search.candidates import normalisers
+from regard.nn.search.candidates import limited_top, normalisers
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
@@ -199,18 +199,7 @@ def walk_in_strides(
                 )
                 done = done.index_select(0, chosen).clone()
                 done[len(kept) :] = True
-        return _cut(whole(written, scores, looks, stepper.end))
-
-
-def _cut(found: Hypotheses) -> Hypotheses:
-    """Without the steps of the last stride that no hypothesis needed."""
-    longest = int(found.lengths.max())
-    return replace(
-        found,
-        tokens=found.tokens[..., :longest],
-        token_scores=found.token_scores[..., :longest],
-        attention={name: looks[:, :, :longest] for name, looks in found.attention.items()},
-    )
+        return whole(written, scores, looks, stepper.end).cut()
 
 
 def _name(choice: Choice) -> Hashable:
@@ -232,16 +221,20 @@ def _walk(
     decoder: Any = stepper.decoder
     state, words, done, at = walking.state, walking.words, walking.done, walking.at
     bounds = replace(bounds, last=walking.last)
-    sound = torch.ones((), dtype=torch.bool, device=words.device)
+    sound = torch.ones_like(done)
     written, scores, looks = [], [], []
     for i in range(STRIDE):
         step = decoder.step(words, state, walking.memories)
         state, logits = step.state, step.logits
-        normaliser = normalisers(logits)
-        logits = bounds.apply_on_device(logits, at, late=late)
-        words = choice.choose(logits, None if walking.given is None else walking.given[i])
-        score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser
-        sound = sound & (score.isfinite() | done).all()
+        if choice.most_probable:
+            normaliser, best, chosen = limited_top(logits, bounds, at, 1, late=late)
+            words, score = chosen.squeeze(-1), best.squeeze(-1) - normaliser
+        else:
+            normaliser = normalisers(logits)
+            logits = bounds.apply_on_device(logits, at, late=late)
+            words = choice.choose(logits, None if walking.given is None else walking.given[i])
+            score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser
+        sound = sound & ((score - score == 0) | done)
         done, at = done | (words == stepper.end), at + 1
         written.append(words)
         scores.append(score)
@@ -251,7 +244,7 @@ def _walk(
         "scores": torch.stack(scores),
         "looks": by_step(looks, words.shape[1]),
     }
-    flags = torch.stack([done.all(1).sum(), sound.to(torch.int64)])
+    flags = torch.stack([done.all(1).sum(), sound.all().to(torch.int64)])
     return state, words, done, at, found, flags
 
 

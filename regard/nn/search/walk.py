@@ -17,7 +17,13 @@ from regard.nn.search.stepper import Stepper
 
 
 class Choice(Protocol):
-    """How the next tokens are chosen, from the logits and what is known of each step beforehand."""
+    """How the next tokens are chosen, from the logits and what is known of each step beforehand.
+
+    most_probable   whether it is always the most probable one
+    """
+
+    @property
+    def most_probable(self) -> bool: ...
 
     def given(self, active: Active, step: int, count: int) -> Tensor | None:
         """(count, B', K) what the next `count` steps are given: chances, or the tokens themselves; None: nothing."""

@@ -12,11 +12,13 @@ back.py       the steps backward
 gathered.py   the gradients of weights and inputs, as single products
 graphs.py     both ways as CUDA graphs, a bounded number of them
 attend.py     the autograd function
+looking.py    one look of a search, without a gradient
 sweeps.py     a layer without attention, several directions side by side
 sweeping.py   its autograd function
 """
 
 from regard.kernels.cuda.recurrence.attend import Inputs, UnrollGiven, recur
+from regard.kernels.cuda.recurrence.looking import look_at
 from regard.kernels.cuda.recurrence.plan import LookPlan, UnrollPlan
 from regard.kernels.cuda.recurrence.sweeping import Orders, sweep_over
 from regard.kernels.cuda.recurrence.sweeps import Sweep
@@ -28,6 +30,7 @@ __all__ = [
     "Sweep",
     "UnrollGiven",
     "UnrollPlan",
+    "look_at",
     "recur",
     "sweep_over",
 ]

@@ -32,7 +32,7 @@ def look_options(look: LookPlan) -> dict[str, Any]:
     }
 
 
-def _block(size: int, positions: int, numbers: int) -> int:
+def feature_block(size: int, positions: int, numbers: int) -> int:
     """Features of a tile of about so many numbers, at least 16, and no more than there are."""
     return min(power_of_two(size, 16), max(16, numbers // positions))
 
@@ -42,8 +42,8 @@ def look_forth(room: UnrollRoom, m: int, step: int, time: int) -> None:
     plan, look = room.plan, room.plan.looks[m]
     query, width = _query(room, m, time)
     options = look_options(look)
-    options["BLOCK_A"] = _block(look.features, options["BLOCK_S"], 4096)
-    options["BLOCK_D"] = _block(look.values, options["BLOCK_S"], 16384)
+    options["BLOCK_A"] = feature_block(look.features, options["BLOCK_S"], 4096)
+    options["BLOCK_D"] = feature_block(look.values, options["BLOCK_S"], 16384)
     context = room["context"][step][:, plan.context_places[m] :]
     chain = look.select == "segments"
     looks.look_forth[(plan.rows,)](
@@ -69,8 +69,8 @@ def look_back(room: UnrollRoom, m: int, step: int, time: int, outside: bool) -> 
     query, width = _query(room, m, time)
     d_query = query if look.additive else room["d_states", plan.layers - 1][time]
     options = look_options(look)
-    options["BLOCK_A"] = _block(look.features, options["BLOCK_S"], 16384)
-    options["BLOCK_D"] = _block(look.values, options["BLOCK_S"], 4096)
+    options["BLOCK_A"] = feature_block(look.features, options["BLOCK_S"], 16384)
+    options["BLOCK_D"] = feature_block(look.values, options["BLOCK_S"], 4096)
     chain = look.select == "segments"
     looks.look_back[(plan.rows,)](
         query,

@@ -31,20 +31,28 @@ def _tile(base, s, known, d, D: tl.constexpr):
 def look_forth(query, keys, values, vector, transitions, mask, alive, context, weights, joints, S,
                QW: tl.constexpr, CW: tl.constexpr, A: tl.constexpr, D: tl.constexpr,
                SCALE: tl.constexpr, MASS: tl.constexpr, ADDITIVE: tl.constexpr, SELECT: tl.constexpr,
-               BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_D: tl.constexpr):  # fmt: skip
-    """query (B, ·) rows QW apart, context (B, ·) rows CW apart, keys (B, S, A), values (B, S, D), weights (B, S)."""
+               BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_D: tl.constexpr,
+               SHARED: tl.constexpr = 1):  # fmt: skip
+    """query (B, ·) rows QW apart, context (B, ·) rows CW apart, weights (B, S); keys (M, S, A), values (M, S, D) and
+    mask (M, S) of memories that `SHARED` rows each look at, B = M · SHARED. Without `alive`, all rows live.
+    """
     b = tl.program_id(0).to(tl.int64)
+    m = b // SHARED
     s = tl.arange(0, BLOCK_S)
     here = s < S
     query += b * QW
-    keys += b * S * A
-    values += b * S * D
+    keys += m * S * A
+    values += m * S * D
     context += b * CW
     weights += b * S
     if SELECT == "segments":
         joints += b * S * 4
-    if tl.load(alive + b) != 0:
-        known = tl.load(mask + b * S + s, mask=here, other=0) != 0
+    if alive is None:
+        lives = 1
+    else:
+        lives = tl.load(alive + b)
+    if lives != 0:
+        known = tl.load(mask + m * S + s, mask=here, other=0) != 0
         total = tl.zeros([BLOCK_S, BLOCK_A], keys.dtype.element_ty)
         for first in tl.static_range(0, A, BLOCK_A):
             a = first + tl.arange(0, BLOCK_A)
