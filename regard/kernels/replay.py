@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -72,6 +72,16 @@ def plain_parts(value: Any) -> Hashable:
     if isinstance(value, (tuple, list)):
         return tuple(plain_parts(part) for part in value)
     return value  # type: ignore[no-any-return]
+
+
+def outside_inference() -> AbstractContextManager[Any]:
+    """For memory that lasts: what is made in inference mode may not be written to outside of it."""
+    if not torch.is_inference_mode_enabled():
+        return nullcontext()
+    stack = ExitStack()
+    stack.enter_context(torch.inference_mode(False))
+    stack.enter_context(torch.no_grad())
+    return stack
 
 
 @contextmanager

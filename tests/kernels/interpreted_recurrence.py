@@ -11,13 +11,18 @@ import pytest
 import torch
 
 from regard.data.batch import Tokens
-from regard.kernels.cuda import best, cost
+from regard.kernels.cuda import beams, best, cost
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
 from regard.nn.decoders import graphed
 from regard.nn.encoders import graphed as graphed_layer
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.search import Beam
+from regard.nn.search.active import Active
+from regard.nn.search.limits import Bounds
+from regard.nn.search.paths import Paths
+from regard.nn.search.pool import Pool
 from regard.nn.targets import shifted
 
 torch.backends.cudnn.allow_tf32 = False
@@ -285,3 +290,75 @@ def test_a_planted_nan_reaches_the_normalizer():
     last, at = torch.tensor([9], device=DEVICE), torch.tensor(0, device=DEVICE)
     found = best.best(logits, last, at, 2, end=3, minimum=0, forbidden=())
     assert found[0][0, 0].isfinite() and not found[0][0, 1].isfinite()
+
+
+@pytest.mark.parametrize("size, n_best, penalty", [(1, 1, 1.0), (3, 2, 0.6), (5, 5, 0.0)])
+def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
+    """A search over random logits, some of them −inf, with both ways of keeping its books."""
+    torch.manual_seed(5)
+    rows, choices, steps, end = 4, 9, 6, 3
+    beam = Beam(size, length_penalty=penalty, best=n_best)
+    bounds = Bounds(torch.tensor([9, 3, 2, 5], device=DEVICE), 0, end, (0, 2), None)
+    live, done = torch.zeros(rows, 1, device=DEVICE), torch.tensor([0, 0, 0, 1], device=DEVICE) > 0
+    pool = other_pool = Pool.empty(live.expand(-1, size))
+    sound = torch.ones(rows, dtype=torch.int8, device=DEVICE)
+    kept, paths = [], Paths(end)
+    for t in range(steps):
+        logits = torch.randn(rows, live.shape[1], choices, device=DEVICE) * 2
+        logits[..., end] += 1.5
+        logits[0, :, 5:] = -torch.inf
+        at, count = torch.tensor(t, device=DEVICE), min(2 * size, choices)
+        normalizers, values, words = best.best(
+            logits, bounds.last, at, count, end=end, minimum=0, forbidden=(0, 2)
+        )
+        room = (
+            torch.empty(rows, size, device=DEVICE),
+            torch.empty(rows, size, dtype=torch.int64, device=DEVICE),
+            torch.empty(rows, size, dtype=torch.int64, device=DEVICE),
+        )
+        parts, new_done = beams.advance(
+            values, words, normalizers, live, pool.parts, done, bounds.last, at, sound, room,
+            size=size, n_best=n_best, end=end, penalty=penalty,
+        )  # fmt: skip
+        expected = beam.advance(values, words, live - normalizers, other_pool, done, bounds, t)
+        torch.testing.assert_close(room[0], expected[0])
+        real = expected[0] > -torch.inf
+        assert torch.equal(room[1][real], expected[1][real]) and torch.equal(room[2][real], expected[2][real])
+        pool, other_pool = Pool(*parts), expected[3]
+        for found, plain in zip(pool.parts[:2], other_pool.parts[:2], strict=True):
+            torch.testing.assert_close(found, plain)
+        finished = pool.totals > -torch.inf
+        for found, plain in zip(pool.parts[2:], other_pool.parts[2:], strict=True):
+            assert torch.equal(found[finished], plain[finished])
+        assert torch.equal(new_done, expected[4])
+        live, done = room[0], new_done
+        kept.append(room)
+        paths.keep(Active.all(rows, live.device), room[2], room[1], room[0], {})
+    assert bool(sound.all())
+    stacked = (torch.stack([room[place] for room in kept]) for place in (2, 1, 0))
+    ended = (pool.steps, pool.slots, pool.totals)
+    tokens_, reached, _ = beams.follow(*stacked, ended, n_best, end=end, pad=0)
+    plain = paths.follow(pool, n_best, steps)
+    assert torch.equal(tokens_, plain.tokens)
+    torch.testing.assert_close(
+        reached.diff(dim=-1, prepend=torch.zeros_like(reached[..., :1]))[tokens_ != 0],
+        plain.token_scores[tokens_ != 0],
+    )
+
+
+def test_quick_beams_tell_of_a_planted_nan():
+    values, words = torch.zeros(2, 1, 4, device=DEVICE), torch.ones(2, 1, 4, dtype=torch.int64, device=DEVICE)
+    live, done = torch.zeros(2, 1, device=DEVICE), torch.zeros(2, dtype=torch.bool, device=DEVICE)
+    sound = torch.ones(2, dtype=torch.int8, device=DEVICE)
+    normalizers = torch.tensor([[1.0], [torch.nan]], device=DEVICE)
+    room = (
+        torch.empty(2, 2, device=DEVICE),
+        *torch.empty(2, 2, 2, dtype=torch.int64, device=DEVICE),
+    )
+    last, at = torch.tensor([9, 9], device=DEVICE), torch.tensor(0, device=DEVICE)
+    pool = Pool.empty(live.expand(-1, 2))
+    beams.advance(
+        values, words, normalizers, live, pool.parts, done, last, at, sound, room,
+        size=2, n_best=1, end=3, penalty=1.0,
+    )  # fmt: skip
+    assert sound.tolist() == [1, 0]

@@ -9,6 +9,7 @@ from regard.data.batch import END
 from regard.nn import Embedding, MeanEncoder
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.search import Beam, Greedy, Limits, Sample, Stepper, strides
+from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.greedy import MostProbable
 from regard.nn.search.strides import walk_in_strides
 from regard.nn.search.walk import walk
@@ -61,7 +62,7 @@ def test_strides_find_what_single_steps_find(kind: str, limits: str) -> None:
     bounds = beam.limits.of(stepper)
     with torch.inference_mode():
         greedy = walk_in_strides(stepper, MostProbable(), bounds)
-        several = beam.in_strides(stepper, bounds)
+        several = beam_in_strides(beam, stepper, bounds)
     same(greedy, walk(stepper, MostProbable(), steps=bounds.steps, bounds=bounds))
     same(several, beam.step_by_step(stepper, bounds))
 
@@ -72,7 +73,7 @@ def test_a_score_that_is_not_finite_is_left_to_single_steps() -> None:
         stepper.decoder.output.bias.fill_(torch.nan)
     bounds = Limits().of(stepper)
     assert walk_in_strides(stepper, MostProbable(), bounds) is None
-    assert Beam(size=2).in_strides(stepper, bounds) is None
+    assert beam_in_strides(Beam(size=2), stepper, bounds) is None
 
 
 SEARCHES = {

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.kernels.availability import installed
 from regard.kernels.buckets import rounded
+from regard.kernels.replay import outside_inference
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.decoder import Truth
@@ -39,8 +40,6 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
         weight.is_cuda
         and installed("triton")
         and not torch.compiler.is_compiling()
-        # the graphs' memory must be good for training too, which nothing made in inference mode is
-        and not torch.is_inference_mode_enabled()
         and not transforms_active()
         and has_kernels(decoder, memories)
     )
@@ -159,7 +158,8 @@ def unroll(
     plan = plan_of(decoder, memories, len(packing.starts) - 1)
     embedded = decoder.embedding(packing.pack(previous))  # (N, E)
     inputs = inputs_of(decoder, memories, embedded, plan)
-    said, contexts, weights = recur(given_of(decoder, memories, packing, plan), inputs)
+    with outside_inference():
+        said, contexts, weights = recur(given_of(decoder, memories, packing, plan), inputs)
     readouts = said if decoder.looks_after else decoder.readout(said, contexts, embedded)
     return Unrolled(readouts, dict(zip(reading.names, weights, strict=True)))
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.kernels.availability import installed
 from regard.kernels.buckets import rounded
+from regard.kernels.replay import outside_inference
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing
 from regard.private import transforms_active
@@ -27,8 +28,6 @@ def knows(layer: RecurrentLayer, inputs: Tensor) -> bool:
         and cell.weight_hh.dtype in (torch.float32, torch.float64)
         and installed("triton")
         and not torch.compiler.is_compiling()
-        # the graphs' memory must be good for training too, which nothing made in inference mode is
-        and not torch.is_inference_mode_enabled()
         and not transforms_active()
     )
 
@@ -56,4 +55,5 @@ def run(layer: RecurrentLayer, inputs: Tensor, packing: Packing) -> tuple[Tensor
         index.append((lengths.index_select(0, rows) - 1 - times) * sweep.rows + rows)
     last = lengths * sweep.rows + torch.arange(count, device=rows.device)
     weights = [weight for one in cells for weight in one.torch_weights()]
-    return sweep_over(sweep, Orders(tuple(index), last), inputs.to(sweep.dtype), layer.first, weights)
+    with outside_inference():
+        return sweep_over(sweep, Orders(tuple(index), last), inputs.to(sweep.dtype), layer.first, weights)

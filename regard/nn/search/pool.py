@@ -50,8 +50,11 @@ class Pool:
 
     def select(self, rows: Tensor) -> Pool:
         """The hypotheses of some of the sources, (B') int64."""
-        parts = (self.normalised, self.totals, self.steps, self.slots)
-        return Pool(*(part.index_select(0, rows) for part in parts))
+        return Pool(*(part.index_select(0, rows) for part in self.parts))
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.normalised, self.totals, self.steps, self.slots
 
     @staticmethod
     def joined(parts: Sequence[tuple[Tensor, Pool]]) -> Pool:

@@ -1,0 +1,211 @@
+"""A beam search in strides: the steps of `Beam`, several recorded as one graph (see `strides`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from regard.data.batch import PAD
+from regard.kernels.availability import installed
+from regard.nn.memory import Memory
+from regard.nn.search.active import Active
+from regard.nn.search.candidates import limited_top
+from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.limits import Bounds
+from regard.nn.search.paths import Paths
+from regard.nn.search.pool import Pool
+from regard.nn.search.soundness import check_outputs
+from regard.nn.search.stepper import Stepper
+from regard.nn.search.strides import STRIDE, Ground, by_step, key_of, padded_rows, recorder_of
+
+if TYPE_CHECKING:
+    from regard.nn.search.beam import Beam
+
+
+@dataclass(frozen=True)
+class Searching:
+    """Where a beam search stands between two strides; `at` () is the number of steps taken."""
+
+    state: Any
+    words: Tensor
+    live: Tensor
+    done: Tensor
+    pool: Pool
+    at: Tensor
+
+    @staticmethod
+    def start(decoder: Any, memories: Mapping[str, Memory], begin: int, real: int, size: int) -> Searching:
+        """Before the first token; sources from `real` on only fill a bucket, and are done."""
+        state = decoder.start(memories)
+        mask = next(iter(memories.values())).mask
+        words = torch.full((len(mask), 1), begin, device=mask.device)
+        live = torch.zeros_like(words, dtype=torch.float32)
+        done = torch.arange(len(mask), device=mask.device) >= real
+        at = torch.zeros((), dtype=torch.int64, device=mask.device)
+        return Searching(state, words, live, done, Pool.empty(live.expand(-1, size)), at)
+
+    def select(self, rows: Tensor, real: int) -> Searching:
+        """Some of the sources, (B') int64, of which the first `real` are searched and the others fill a bucket."""
+        done = self.done.index_select(0, rows)
+        done[real:] = True
+        words, live = self.words.index_select(0, rows), self.live.index_select(0, rows)
+        return Searching(self.state.select(rows), words, live, done, self.pool.select(rows), self.at)
+
+
+def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
+    """As `Beam.step_by_step`; None where a score was not finite."""
+    decoder: Any = stepper.decoder
+    recorder = recorder_of(decoder)
+    with torch.inference_mode(False), torch.no_grad(), recorder.lock:
+        ground, rows = Ground.of(stepper, bounds)
+        count, device = len(stepper.lengths), rows.device
+        active = Active.all(len(rows), device)
+        search = Searching.start(decoder, ground.memories, stepper.begin, count, beam.size)
+        finals: list[tuple[Tensor, Pool]] = []
+        kept: list[dict[str, Any]] = []
+        for first in range(0, bounds.steps, STRIDE):
+            late = first + STRIDE > bounds.extent[0]
+            run = partial(_stride, beam, stepper, bounds, late)
+            key = key_of(stepper, bounds, first, search.state, beam)
+            search, found, flags = recorder.replays(key, run, (ground.memories, ground.last, search))
+            ended, sound = flags.tolist()
+            if not sound:
+                return None
+            searched = len(active)
+            ended -= len(search.done) - searched
+            kept.append(_restored(active, found))
+            if ended == searched:
+                break
+            if active.worth_leaving(ended):
+                real = search.done[:searched]
+                gone, stay = real.nonzero().squeeze(1), (~real).nonzero().squeeze(1)
+                finals.append((active.rows.index_select(0, gone), search.pool.select(gone)))
+                active, chosen = active.select(stay), padded_rows(stay)
+                ground, search = ground.select(chosen), search.select(chosen, len(stay))
+        still = torch.arange(len(active), device=device)
+        pool = Pool.joined([*finals, (active.rows, search.pool.select(still))])
+        check_outputs(pool.totals[:count, 0])
+        run_back = partial(_follow, beam.best, stepper.end)
+        key = ("follow", beam.best, stepper.end)
+        outputs: Hypotheses = recorder.replays(key, run_back, (pool, kept))
+        return outputs.narrowed(rows=count).cut().copied(ground.widths)
+
+
+def _stride(
+    beam: Beam,
+    stepper: Stepper,
+    bounds: Bounds,
+    late: bool,
+    given: tuple[Mapping[str, Memory], Tensor, Searching],
+) -> tuple[Any, ...]:
+    """STRIDE steps: where the search stands then, what was kept, and (sources that are done, all was finite)."""
+    memories, last, search = given
+    decoder: Any = stepper.decoder
+    bounds = replace(bounds, last=last)
+    looks: list[Mapping[str, Tensor]] = []
+    kept: dict[str, list[Tensor]] = {"live": [], "parents": [], "words": []}
+    sound = torch.ones(len(last), dtype=torch.int8, device=last.device)
+    for _ in range(STRIDE):
+        step = decoder.step(search.words, search.state, memories)
+        count = min(2 * beam.size, step.logits.shape[-1])
+        normaliser, best, words = limited_top(step.logits, bounds, search.at, count, late=late)
+        live, parents, words, pool, done = _advance(beam, best, words, normaliser, search, bounds, sound)
+        state = step.state.reorder(parents)
+        search = Searching(state, words, live, done, pool, search.at + 1)
+        for name, part in (("live", live), ("parents", parents), ("words", words)):
+            kept[name].append(part)
+        looks.append(step.looks)
+    found: dict[str, Any] = {name: torch.stack(parts) for name, parts in kept.items()}
+    found["looks"] = by_step(looks, beam.size)
+    return search, found, torch.stack([search.done.sum(), sound.min().to(torch.int64)])
+
+
+def _advance(
+    beam: Beam,
+    best: Tensor,
+    words: Tensor,
+    normaliser: Tensor,
+    search: Searching,
+    bounds: Bounds,
+    sound: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
+    """As `Beam.advance`; `sound` (B) becomes 0, in place, where a score that counts is not finite."""
+    if best.is_cuda and installed("triton"):
+        from regard.kernels.cuda import beams
+
+        if beams.serves(beam.size, best.shape[2], best):
+            kept = _places(best, beam.size)
+            parts, done = beams.advance(
+                best,
+                words,
+                normaliser,
+                search.live,
+                search.pool.parts,
+                search.done,
+                bounds.last,
+                search.at,
+                sound,
+                kept,
+                size=beam.size,
+                n_best=beam.best,
+                end=bounds.end,
+                penalty=beam.length_penalty,
+            )
+            return *kept, Pool(*parts), done
+    dead = ~normaliser.isfinite()
+    alive = (search.live > -torch.inf) & ~search.done.unsqueeze(1)
+    sound &= ~(normaliser.isnan() | (dead & alive)).any(1)
+    gained = (search.live - normaliser).masked_fill(dead, -torch.inf)
+    return beam.advance(best, words, gained, search.pool, search.done, bounds, search.at)
+
+
+def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Room for live scores, parents and words, (B, size)."""
+    rows = len(like)
+    parents, words = torch.empty(2, rows, size, dtype=torch.int64, device=like.device)
+    return like.new_empty(rows, size), parents, words
+
+
+def _restored(active: Active, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a stride kept of its rows, (n, B', …), as that of all rows, copied."""
+
+    def all_rows(tensor: Tensor) -> Tensor:
+        if len(active) == active.total:
+            return tensor.clone()
+        whole = tensor.new_zeros(len(tensor), active.total, *tensor.shape[2:])
+        return whole.index_copy_(1, active.rows, tensor[:, : len(active)])
+
+    looks = {name: all_rows(look) for name, look in found["looks"].items()}
+    return {name: all_rows(found[name]) for name in ("words", "parents", "live")} | {"looks": looks}
+
+
+def _follow(best: int, end: int, given: tuple[Pool, Sequence[Mapping[str, Any]]]) -> Hypotheses:
+    """From what all strides kept to whole hypotheses, with as many steps as there were."""
+    pool, strides = given
+    words, parents, live = (
+        torch.cat([kept[name] for kept in strides]) for name in ("words", "parents", "live")
+    )
+    looks = {name: torch.cat([kept["looks"][name] for kept in strides]) for name in strides[0]["looks"]}
+    if not (words.is_cuda and installed("triton")):
+        by_time = [{name: look[t] for name, look in looks.items()} for t in range(len(words))]
+        paths = Paths(end, list(words), list(parents), list(live), by_time)
+        return paths.follow(pool, best, len(words))
+    from regard.kernels.cuda import beams
+
+    ended = (pool.steps, pool.slots, pool.totals)
+    tokens, reached, places = beams.follow(words, parents, live, ended, best, end=end, pad=PAD)
+    lengths = torch.where(pool.totals[:, :best] > -torch.inf, pool.steps[:, :best] + 1, 0)
+    real = torch.arange(len(words), device=words.device) < lengths.unsqueeze(-1)  # (B, best, T)
+    before = torch.nn.functional.pad(reached[..., :-1], (1, 0))
+    attention = {}
+    for name, look in looks.items():  # (T, B, K, S)
+        index = places.permute(2, 0, 1).unsqueeze(-1).expand(-1, -1, -1, look.shape[-1])
+        rows = look.gather(2, index).permute(1, 2, 0, 3)  # (B, best, T, S)
+        attention[name] = torch.where(real.unsqueeze(-1), rows, 0)
+    scores = torch.where(real, reached - before, 0)
+    return Hypotheses(tokens, lengths, pool.totals[:, :best], scores, attention, end)
