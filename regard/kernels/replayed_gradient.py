@@ -108,7 +108,7 @@ class GradientRecording:
         self.shapes = [weight.shape for weight in weights]
         self.sizes = [weight.numel() for weight in weights]
         self.flat = torch.zeros(sum(self.sizes), device=weights[0].device, dtype=weights[0].dtype)
-        self.holder: weakref.ref[Held] | None = None
+        self.holder: weakref.ref[PendingGradient] | None = None
         self.forth, self.back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with on_the_side(), torch.enable_grad():
             with recording(self.forth, pool):
@@ -132,11 +132,11 @@ class GradientRecording:
 
     @property
     def free(self) -> bool:
-        held = None if self.holder is None else self.holder()
-        return held is None or held.used
+        pending = None if self.holder is None else self.holder()
+        return pending is None or pending.used
 
 
-class Held:
+class PendingGradient:
     """Alive while somebody may still take the way back; `used` once somebody has."""
 
     used = False
@@ -149,18 +149,18 @@ class _Replayed(torch.autograd.Function):
     def forward(ctx: Any, recording: GradientRecording, *tensors: Tensor) -> Tensor:
         copy_all([tensor.detach() for tensor in recording.inputs], tensors[: len(recording.inputs)])
         recording.forth.replay()
-        ctx.recording, ctx.held = recording, Held()
-        recording.holder = weakref.ref(ctx.held)
+        ctx.recording, ctx.pending = recording, PendingGradient()
+        recording.holder = weakref.ref(ctx.pending)
         return recording.found.clone()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_found: Tensor) -> Any:
         recording: GradientRecording = ctx.recording
-        if ctx.held.used:
+        if ctx.pending.used:
             raise RuntimeError("The way back of a recorded function can be taken once only.")
         recording.d_found.copy_(d_found)
         recording.back.replay()
-        ctx.held.used = True
+        ctx.pending.used = True
         of_inputs = [None if gradient is None else gradient.clone() for gradient in recording.d_inputs]
         return None, *of_inputs, *recording.weight_gradients(recording.flat.clone())

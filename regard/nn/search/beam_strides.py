@@ -21,7 +21,7 @@ from regard.nn.search.paths import Paths
 from regard.nn.search.pool import Pool
 from regard.nn.search.soundness import check_outputs
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.strides import STRIDE, Ground, by_step, key_of, padded_rows, recorder_of
+from regard.nn.search.strides import Key, SearchedRows, by_step, padded_rows, recorder_of, strides_of
 
 if TYPE_CHECKING:
     from regard.nn.search.beam import Beam
@@ -62,17 +62,19 @@ def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses 
     decoder: Any = stepper.decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
-        ground, rows = Ground.of(stepper, bounds)
+        searched_rows, rows = SearchedRows.of(stepper, bounds)
         count, device = len(stepper.lengths), rows.device
         active = Active.all(len(rows), device)
-        search = Searching.start(decoder, ground.memories, stepper.begin, count, beam.size)
+        search = Searching.start(decoder, searched_rows.memories, stepper.begin, count, beam.size)
         finals: list[tuple[Tensor, Pool]] = []
         kept: list[dict[str, Any]] = []
-        for first in range(0, bounds.steps, STRIDE):
-            late = first + STRIDE > bounds.extent[0]
-            run = partial(_stride, beam, stepper, bounds, late)
-            key = key_of(stepper, bounds, first, search.state, beam)
-            search, found, flags = recorder.replays(key, run, (ground.memories, ground.last, search))
+        key = Key.of(stepper, bounds, beam)
+        for first, length in strides_of(bounds.steps):
+            late = first + length > bounds.extent[0]
+            run = partial(_stride, beam, stepper, bounds, length, late)
+            given = (searched_rows.memories, searched_rows.last, search)
+            here = key.at(search.state, length, late=late)
+            search, found, flags = recorder.replays(here, run, given)
             ended, sound = flags.tolist()
             if not sound:
                 return None
@@ -86,31 +88,31 @@ def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses 
                 gone, stay = real.nonzero().squeeze(1), (~real).nonzero().squeeze(1)
                 finals.append((active.rows.index_select(0, gone), search.pool.select(gone)))
                 active, chosen = active.select(stay), padded_rows(stay)
-                ground, search = ground.select(chosen), search.select(chosen, len(stay))
+                searched_rows, search = searched_rows.select(chosen), search.select(chosen, len(stay))
         still = torch.arange(len(active), device=device)
         pool = Pool.joined([*finals, (active.rows, search.pool.select(still))])
         check_outputs(pool.totals[:count, 0])
         run_back = partial(_follow, beam.best, stepper.end)
-        key = ("follow", beam.best, stepper.end)
-        outputs: Hypotheses = recorder.replays(key, run_back, (pool, kept))
-        return outputs.narrowed(rows=count).cut().copied(ground.widths)
+        outputs: Hypotheses = recorder.replays(("follow", beam.best, stepper.end), run_back, (pool, kept))
+        return outputs.narrowed(rows=count).cut().copied(searched_rows.widths)
 
 
 def _stride(
     beam: Beam,
     stepper: Stepper,
     bounds: Bounds,
+    length: int,
     late: bool,
     given: tuple[Mapping[str, Memory], Tensor, Searching],
 ) -> tuple[Any, ...]:
-    """STRIDE steps: where the search stands then, what was kept, and (sources that are done, all was finite)."""
+    """So many steps: where the search stands then, what was kept, and (sources that are done, all was finite)."""
     memories, last, search = given
     decoder: Any = stepper.decoder
     bounds = replace(bounds, last=last)
     looks: list[Mapping[str, Tensor]] = []
     kept: dict[str, list[Tensor]] = {"live": [], "parents": [], "words": []}
     sound = torch.ones(len(last), dtype=torch.int8, device=last.device)
-    for _ in range(STRIDE):
+    for _ in range(length):
         step = decoder.step(search.words, search.state, memories)
         count = min(2 * beam.size, step.logits.shape[-1])
         normaliser, best, words = limited_top(step.logits, bounds, search.at, count, late=late)

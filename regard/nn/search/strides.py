@@ -10,8 +10,9 @@ where a score is not finite, and says where.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,10 +27,19 @@ from regard.nn.search.candidates import limited_top, normalisers
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.walk import Choice, walk, whole
+from regard.nn.search.walk import TokenChoice, walk, whole
 
-STRIDE = 8
-"""Steps of one recording."""
+FIRST, LATER = 8, 16
+"""Steps of the first stride of a search, and of those after it, at most."""
+
+
+def strides_of(steps: int) -> Iterator[tuple[int, int]]:
+    """The first step of each stride, and how many it takes."""
+    first = 0
+    while first < steps:
+        count = min(LATER if first else FIRST, steps - first)
+        yield first, count
+        first += count
 
 
 class Recorder:
@@ -68,7 +78,7 @@ def serves(stepper: Stepper, bounds: Bounds) -> bool:
     )
 
 
-def walk_fast(stepper: Stepper, choice: Choice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
+def walk_fast(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
     """Writes until every hypothesis has its END: in strides where they serve, step by step elsewhere."""
     if serves(stepper, bounds):
         found = walk_in_strides(stepper, choice, bounds, hypotheses)
@@ -78,7 +88,7 @@ def walk_fast(stepper: Stepper, choice: Choice, bounds: Bounds, hypotheses: int 
 
 
 @dataclass(frozen=True)
-class Ground:
+class SearchedRows:
     """What stays the same while some rows are searched: their memories, rounded up to a bucket, and their limits.
 
     last     (B') the step at which a row ends at the latest
@@ -90,14 +100,14 @@ class Ground:
     widths: Mapping[str, int]
 
     @staticmethod
-    def of(stepper: Stepper, bounds: Bounds) -> tuple[Ground, Tensor]:
-        """The ground, and its rows (B') by their number in the batch; those beyond the batch repeat its first."""
+    def of(stepper: Stepper, bounds: Bounds) -> tuple[SearchedRows, Tensor]:
+        """They, and the number (B') of each in the batch; those that fill a bucket repeat the first."""
         rows = padded_rows(torch.arange(len(stepper.lengths), device=stepper.lengths.device))
         memories = {name: _widened(memory.select(rows)) for name, memory in stepper.memories.items()}
         widths = {name: memory.mask.shape[1] for name, memory in stepper.memories.items()}
-        return Ground(memories, bounds.last.index_select(0, rows), widths), rows
+        return SearchedRows(memories, bounds.last.index_select(0, rows), widths), rows
 
-    def select(self, rows: Tensor) -> Ground:
+    def select(self, rows: Tensor) -> SearchedRows:
         memories = {name: memory.select(rows) for name, memory in self.memories.items()}
         return replace(self, memories=memories, last=self.last.index_select(0, rows))
 
@@ -127,13 +137,25 @@ def _widened(memory: Memory) -> Memory:
     )
 
 
-def key_of(stepper: Stepper, bounds: Bounds, step: int, state: Any, *more: Hashable) -> Hashable:
-    """What tells two strides apart beside the shapes: limits, weights, and the position where the decoder knows it."""
-    decoder: Any = stepper.decoder
-    late = step + STRIDE > bounds.extent[0]
-    where = None if getattr(decoder, "timeless", False) else plain_parts(state)
-    weights = tuple(parameter.data_ptr() for parameter in decoder.parameters())
-    return (stepper.begin, stepper.end, bounds.minimum, bounds.forbidden, late, where, weights, *more)
+@dataclass(frozen=True)
+class Key:
+    """What tells two strides apart beside the shapes: the search, its limits, and where the weights lie."""
+
+    search: Hashable
+    limits: tuple[Any, ...]
+    weights: tuple[int, ...]
+    timeless: bool
+
+    @staticmethod
+    def of(stepper: Stepper, bounds: Bounds, search: Hashable) -> Key:
+        decoder: Any = stepper.decoder
+        limits = (stepper.begin, stepper.end, bounds.minimum, bounds.forbidden)
+        weights = tuple(parameter.data_ptr() for parameter in decoder.parameters())
+        return Key(search, limits, weights, getattr(decoder, "timeless", False))
+
+    def at(self, state: Any, count: int, *, late: bool) -> Hashable:
+        """Of one stride: how many steps, and the position where the decoder knows it."""
+        return (self, count, late, None if self.timeless else plain_parts(state))
 
 
 @dataclass(frozen=True)
@@ -150,16 +172,16 @@ class Walking:
 
 
 def walk_in_strides(
-    stepper: Stepper, choice: Choice, bounds: Bounds, hypotheses: int = 1
+    stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1
 ) -> Hypotheses | None:
     """As `walk`; None where a score was not finite."""
     decoder: Any = stepper.decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
-        ground, rows = Ground.of(stepper, bounds)
+        searched_rows, rows = SearchedRows.of(stepper, bounds)
         active = Active.all(len(stepper.lengths), stepper.lengths.device)
         words = torch.full((len(rows), hypotheses), stepper.begin, device=rows.device)
-        state = decoder.start(ground.memories)
+        state = decoder.start(searched_rows.memories)
         if hypotheses > 1:
             state = state.reorder(torch.zeros_like(words))
         done = (torch.arange(len(rows), device=rows.device) >= len(active))[:, None].expand_as(words)
@@ -167,33 +189,31 @@ def walk_in_strides(
         written: list[tuple[Active, Tensor]] = []
         scores: list[tuple[Active, Tensor]] = []
         looks: dict[str, list[tuple[Active, Tensor]]] = {}
-        for step in range(0, bounds.steps, STRIDE):
-            late = step + STRIDE > bounds.extent[0]
-            given = _padded_given(choice.given(active, step, STRIDE), len(words))
-
-            def stride(walking: Walking, late: bool = late) -> tuple[Any, ...]:
-                return _walk(stepper, choice, bounds, walking, late=late)
-
-            walking = Walking(ground.memories, state, words, done, ground.last, at, given)
-            key = key_of(stepper, bounds, step, state, "walk", _name(choice))
-            state, words, done, at, found, flags = recorder.replays(key, stride, walking)
+        key = Key.of(stepper, bounds, _name(choice))
+        for step, length in strides_of(bounds.steps):
+            late = step + length > bounds.extent[0]
+            given = _padded_given(choice.given(active, step, length), len(words))
+            run = partial(_walk, stepper, choice, bounds, length, late)
+            walking = Walking(searched_rows.memories, state, words, done, searched_rows.last, at, given)
+            here = key.at(state, length, late=late)
+            state, words, done, at, found, flags = recorder.replays(here, run, walking)
             count, (ended, sound) = len(active), flags.tolist()
             if not sound:
                 return None
             ended -= len(words) - count
-            taken = range(min(STRIDE, bounds.steps - step))
+            taken = range(length)
             new_words, new_scores = (found[name][:, :count].clone() for name in ("words", "scores"))
             written += [(active, new_words[i]) for i in taken]
             scores += [(active, new_scores[i]) for i in taken]
-            for name, look in ground.narrowed(found["looks"], count).items():
+            for name, look in searched_rows.narrowed(found["looks"], count).items():
                 looks.setdefault(name, []).extend((active, look[i]) for i in taken)
             if ended == count:
                 break
             if active.worth_leaving(ended):
                 kept = (~done.all(1)).nonzero().squeeze(1)
                 active, chosen = active.select(kept), padded_rows(kept)
-                ground, state, words = (
-                    ground.select(chosen),
+                searched_rows, state, words = (
+                    searched_rows.select(chosen),
                     state.select(chosen),
                     words.index_select(0, chosen),
                 )
@@ -202,7 +222,7 @@ def walk_in_strides(
         return whole(written, scores, looks, stepper.end).cut()
 
 
-def _name(choice: Choice) -> Hashable:
+def _name(choice: TokenChoice) -> Hashable:
     """A choice as part of a key: its type and its plain options."""
     options = {name: value for name, value in vars(choice).items() if isinstance(value, (int, float, str))}
     return (type(choice), *options.items())
@@ -215,15 +235,15 @@ def _padded_given(given: Tensor | None, rows: int) -> Tensor | None:
 
 
 def _walk(
-    stepper: Stepper, choice: Choice, bounds: Bounds, walking: Walking, *, late: bool
+    stepper: Stepper, choice: TokenChoice, bounds: Bounds, length: int, late: bool, walking: Walking
 ) -> tuple[Any, ...]:
-    """STRIDE steps: where the walk stands after them, what was written, and (rows that have ended, all was finite)."""
+    """So many steps: where the walk stands after them, what was written, and (rows that have ended, all was finite)."""
     decoder: Any = stepper.decoder
     state, words, done, at = walking.state, walking.words, walking.done, walking.at
     bounds = replace(bounds, last=walking.last)
     sound = torch.ones_like(done)
     written, scores, looks = [], [], []
-    for i in range(STRIDE):
+    for i in range(length):
         step = decoder.step(words, state, walking.memories)
         state, logits = step.state, step.logits
         if choice.most_probable:

@@ -16,7 +16,7 @@ from regard.nn.search.soundness import all_finite, check_choices, check_scores
 from regard.nn.search.stepper import Stepper
 
 
-class Choice(Protocol):
+class TokenChoice(Protocol):
     """How the next tokens are chosen, from the logits and what is known of each step beforehand.
 
     most_probable   whether it is always the most probable one
@@ -34,7 +34,7 @@ class Choice(Protocol):
 
 @torch.no_grad()
 def walk(
-    stepper: Stepper, choice: Choice, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
+    stepper: Stepper, choice: TokenChoice, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
 ) -> Hypotheses:
     """Writes until every hypothesis has its END.
 
