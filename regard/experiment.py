@@ -22,7 +22,7 @@ from regard.run import RunFolder
 from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
-from regard.training import Result, make_progress, process_rank, seed_everything, world_size
+from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
@@ -51,6 +51,7 @@ class Experiment:
             run = RunFolder.resume(run) if resumed else RunFolder.start(run)
         self.spec, self.device, self.quiet, self.resumed = spec, device, quiet, resumed
         self.folder, self.run = run, run.path
+        self.callbacks: Sequence[Callback] = ()
         self.console = Console(quiet=quiet or process_rank() > 0)
         try:
             with undisturbed():
@@ -82,8 +83,8 @@ class Experiment:
         The folder is locked until the run ends or is closed. A run that is overwritten stays until the new one has its
         first checkpoint.
         """
-        spec = _spec(what, overrides)
-        folder = run or Path("runs") / _run_name(what, spec)
+        spec = spec_of(what, overrides)
+        folder = run or Path("runs") / name_of_run(what, spec)
         return cls(spec, RunFolder.start(folder, overwrite=overwrite), device=device, quiet=quiet)
 
     @classmethod
@@ -144,6 +145,7 @@ class Experiment:
             device=self.device,
             locate=train.where,
             settle=self.folder.settle,
+            callbacks=self.callbacks,
         )
         self.folder.settle()  # a run without a step has no checkpoint
         if process_rank() == 0:
@@ -260,66 +262,21 @@ class Experiment:
             "versions": versions(),
         }
         self.model.save(self.run)
+        self.model.folder = self.run
         self.console.print(
             f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{self.run}[/bold]",
             highlight=False,
         )
 
 
-def _run_name(what: str, spec: Spec) -> str:
+def name_of_run(what: str, spec: Spec | None = None) -> str:
     """The name of a run: a file gives its own (my.yaml → my), a system of the zoo its name."""
-    path = Path(what)
-    return (
-        path.name.split(".")[0] if path.suffix in (".yaml", ".yml") else spec.name or path.name.split(".")[0]
-    )
+    stem = Path(what.split("+")[0]).name.split(".")[0].replace(":", "-")
+    if spec is None and not is_data_file(what) and Path(what).suffix not in (".yaml", ".yml"):
+        spec = find(what)
+    return stem if spec is None or Path(what).suffix in (".yaml", ".yml") else spec.name or stem
 
 
-def fit(
-    data: str | Path | Spec | Sequence[Any],
-    *,
-    spec: str | Path | None = None,
-    run: str | Path | None = None,
-    overrides: Sequence[str] = (),
-    device: str | None = None,
-    overwrite: bool = False,
-    quiet: bool = False,
-) -> Model:
-    """Train a model on a file of pairs, on pairs given as a list, or as a spec or the zoo says.
-
-        model = regard.fit("words.tsv")
-        model = regard.fit([("cat", "K AE T"), …], overrides=["training.epochs=3"])
-        model = regard.fit("train.tsv", spec="my.yaml")     # the spec's model on these data
-        model = regard.fit("reverse")                       # a system of the zoo
-        model = regard.fit(regard.Spec(inputs=…, data=…))   # a spec written in Python
-
-    run         the folder everything is kept in; default: runs/NAME
-    overrides   `key.path=value`, as with --set
-    """
-    changes = list(overrides)
-    if isinstance(data, Spec):
-        described = data.changed(*changes)
-        kept = RunFolder.start(run or Path("runs") / (described.name or "model"), overwrite=overwrite)
-        return Experiment(described, kept, device=device, quiet=quiet).train()
-    if isinstance(data, str | Path):
-        what, changes = _with_spec(str(data), spec, changes)
-        folder = None if run is None else Path(run)
-        return Experiment.start(
-            what, run=folder, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
-        ).train()
-    kept = RunFolder.start(run or Path("runs") / "pairs", overwrite=overwrite)
-    try:
-        what, changes = _with_spec(str(kept.add_pairs(data)), spec, changes)
-        described = _spec(what, changes if spec is not None else ["name=pairs", *changes])
-    except BaseException:
-        kept.close()
-        raise
-    return Experiment(described, kept, device=device, quiet=quiet).train()
-
-
-def _spec(what: str, overrides: Sequence[str]) -> Spec:
+def spec_of(what: str, overrides: Sequence[str]) -> Spec:
+    """The spec of a file of pairs, of a spec's file or of a system of the zoo."""
     return pairs_spec(what, overrides) if is_data_file(what) else find(what, overrides)
-
-
-def _with_spec(data: str, spec: str | Path | None, changes: list[str]) -> tuple[str, list[str]]:
-    """What to train, and the changes to its spec: the data themselves, or a spec on these data."""
-    return (data, changes) if spec is None else (str(spec), [f"data={{train: {data!r}}}", *changes])

@@ -30,7 +30,7 @@ RUN_FILES = (
     "state/kept/step-[0-9]*.safetensors",
     STATE_FILE,
 )
-DATA_FILES = ("pairs.jsonl", "pairs-[0-9]*.jsonl")
+DATA_FILES = tuple(f"{name}{number}.jsonl" for name in ("pairs", "dev", "test") for number in ("", "-[0-9]*"))
 FOLDERS = ("state/kept", "state", "tensorboard")
 
 

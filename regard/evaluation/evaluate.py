@@ -49,8 +49,11 @@ class Evaluation:
     chance: dict[str, Score] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{name}={score.value:.4g}" for name, score in self.scores.items())
-        return f"Evaluation({scores}; {len(self.inputs):,} rows)"
+        lines = [f"Evaluation of {len(self.inputs):,} rows"]
+        for name, score in self.scores.items():
+            chance = f"   (chance {self.chance[name].value:.4g})" if name in self.chance else ""
+            lines.append(f"  {name} {score.value:.4g}{chance}")
+        return "\n".join(lines)
 
     def of_outputs(self) -> dict[str, tuple[str, OutputMetric]]:
         """{name of a score: its output and its metric} for the metrics of outputs alone."""

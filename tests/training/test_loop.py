@@ -239,7 +239,7 @@ def test_tensorboard_gets_what_the_log_gets(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    train(tmp_path, network=Line(), evaluate=measured([3.0]), epochs=1, tensorboard=True, **LINE)
+    train(tmp_path, network=Line(), evaluate=measured([3.0]), epochs=1, loggers=["tensorboard"], **LINE)
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert [(event.step, event.value) for event in events.Scalars("dev/loss")] == [(12, 3.0)]
 
