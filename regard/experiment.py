@@ -24,10 +24,13 @@ from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
+from regard.training.log import read_curve
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
 WITH_HEADERS = (".tsv", ".tab", ".csv")
+EXAMPLES = 6
+"""Answers that a card shows."""
 
 
 class Experiment:
@@ -237,10 +240,12 @@ class Experiment:
 
     def _finish(self, result: Result) -> None:
         self.model.eval()
-        scores = {}
+        scores: dict[str, Any] = {}
+        examples: list[dict[str, Any]] = []
         for split in [name for name in self.splits if name != "train"]:
             evaluation = self.evaluate(split)
             scores[split] = evaluation.to_dict()
+            examples = evaluation.examples(EXAMPLES, list(self.spec.inputs)) or examples
             figures = "   ".join(
                 f"{name} {score.value:.4g}"
                 + (f" (chance {evaluation.chance[name].value:.4g})" if name in evaluation.chance else "")
@@ -259,6 +264,9 @@ class Experiment:
                 "stopped_because": result.stopped_because,
                 "seed": self.spec.training.seed,
             },
+            "data": {split: self._about(split) for split in self.datasets},
+            "curve": read_curve(self.run, self.spec.training.metric),
+            "examples": examples,
             "versions": versions(),
         }
         self.model.save(self.run)
@@ -267,6 +275,16 @@ class Experiment:
             f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{self.run}[/bold]",
             highlight=False,
         )
+
+    def _about(self, split: str) -> dict[str, Any]:
+        data = self.spec.data
+        named = getattr(data, split, ()) if split in ("train", "dev", "test") else ()
+        source = ", ".join(Path(file).name for file in named)
+        if data.provider:
+            source = f"{data.provider.kind} {data.provider.type}"
+        elif split == "dev" and not named:
+            source = "set aside from train"
+        return {"rows": len(self.datasets[split]), "from": source}
 
 
 def name_of_run(what: str, spec: Spec | None = None) -> str:

@@ -75,6 +75,27 @@ class Evaluation:
         output, measured = self.of_outputs()[name]
         return by_length(measured, *self.values[output], self.lengths, edges=edges)
 
+    def examples(self, count: int, inputs: Sequence[str]) -> list[dict[str, Any]]:
+        """Some inputs, by name, with what was written and what is true, spread over the rows; of the first output."""
+        if not self.predictions or not self.inputs:
+            return []
+        output, written = next(iter(self.predictions.items()))
+        places = range(0, len(written), max(1, len(written) // count))
+        found = []
+        for row in list(places)[:count]:
+            true = self.references[output][row]
+            values = (self.inputs[row].get(name, "") for name in inputs)
+            given = " · ".join(value for value in values if not value.startswith("data:"))
+            found.append(
+                {
+                    "input": given,
+                    "written": written[row],
+                    "true": " / ".join(true),
+                    "right": written[row] in true,
+                }
+            )
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """The scores, for JSON."""
         return {

@@ -23,7 +23,7 @@ from regard.model.inference import BatchInference
 from regard.model.inputs import Input, given_rows, input_row, is_files, one_or_several
 from regard.model.network import Network
 from regard.model.order import in_order
-from regard.model.override import Override, check_look
+from regard.model.override import Override, check_look, check_reached
 from regard.model.searching import sample_keys, searched
 from regard.model.store import (
     CARD,
@@ -38,6 +38,7 @@ from regard.model.store import (
     write_weights,
 )
 from regard.prediction import Prediction
+from regard.sharing import fetched
 from regard.spec import Spec
 from regard.spec.saved import foreign_parts, write_spec
 
@@ -114,8 +115,9 @@ class Model:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[str] = ()) -> Model:
-        """A finished model from its folder; `overrides` may change how it searches, not what it is."""
-        folder = Path(folder).expanduser()
+        """A finished model from its folder, or from the Hub (`hf:owner/name`); `overrides` may change how it
+        searches, not what it is."""
+        folder = fetched(folder)
         spec = read_spec(folder, tuple(overrides))
         columns = read_columns(folder / COLUMNS)
         missing = [name for name in make_columns(spec) if name not in columns]
@@ -136,8 +138,21 @@ class Model:
         write_spec(folder, self.spec)
         write_weights(folder / WEIGHTS, self.network)
         write_metrics(folder, self.metrics)
-        parameters, parts = count_parameters(self.network), foreign_parts(self.spec)
-        write_text(folder / CARD, card(self.spec, self.metrics, parameters, parts))
+        write_text(folder / CARD, self._card())
+
+    def _card(self) -> str:
+        sizes = {
+            f"encoder of {name}": count_parameters(self.network.reader(name)) for name in self.network.readers
+        }
+        sizes |= {f"decoder of {name}": count_parameters(one) for name, one in self.network.decoders.items()}
+        return card(
+            self.spec,
+            self.metrics,
+            count_parameters(self.network),
+            foreign_parts(self.spec),
+            sizes=sizes,
+            vocabularies={n: column.size for n, column in self.columns.items() if hasattr(column, "size")},
+        )
 
     @property
     def device(self) -> torch.device:
@@ -264,7 +279,10 @@ class Model:
             )
 
         batches = Batches(dataset, rows=batch_rows, shuffle=False)
-        return in_order((batch.rows, answer(batch)) for batch in batches)
+        answers = in_order((batch.rows, answer(batch)) for batch in batches)
+        if look is not None:
+            check_reached(look, answers[0])
+        return answers
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -503,5 +521,5 @@ def best_device() -> str:
 
 
 def load(folder: str | Path, *, device: str | None = None) -> Model:
-    """A trained model from its folder."""
+    """A trained model from its folder, or shared on the Hugging Face Hub: `regard.load("hf:owner/name")`."""
     return Model.load(folder, device=device)

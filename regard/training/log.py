@@ -91,3 +91,15 @@ def _written(values: Mapping[str, float | int]) -> dict[str, str]:
     return {
         name: f"{value:.8g}" if isinstance(value, float) else str(value) for name, value in values.items()
     }
+
+
+def read_curve(run: Path, metric: str, most: int = 60) -> dict[str, Any]:
+    """{metric, steps, values} of the evaluations in RUN/log.csv, thinned to at most so many."""
+    path = run / FILE
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row.get(f"dev.{metric}")]
+    rows = rows[:: -(-len(rows) // most) or 1]
+    values = [float(row[f"dev.{metric}"]) for row in rows]
+    return {"metric": metric, "steps": [int(row["step"]) for row in rows], "values": values}

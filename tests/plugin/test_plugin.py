@@ -118,7 +118,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         ["evaluate", str(run), "--json", "scores.json"],
         ["describe", str(run)],
         ["predict", str(run), SENTENCE],
-        ["predict", str(run), "--json", "--trace", SENTENCE],
+        ["predict", str(run), "--json", "-", "--trace", SENTENCE],
         ["show", str(run), SENTENCE],
         ["show", str(run), "--row", "3"],
         ["show", str(run), SENTENCE, "-o", "figure.svg"],
