@@ -242,7 +242,9 @@ class Experiment:
         self.model.eval()
         scores: dict[str, Any] = {}
         examples: list[dict[str, Any]] = []
-        for split in [name for name in self.splits if name != "train"]:
+        for split in sorted(
+            (name for name in self.splits if name != "train"), key=lambda name: name != "dev"
+        ):
             evaluation = self.evaluate(split)
             scores[split] = evaluation.to_dict()
             examples = evaluation.examples(EXAMPLES, list(self.spec.inputs)) or examples

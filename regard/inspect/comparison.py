@@ -156,7 +156,7 @@ def _compare_arcs(panels: Sequence[tuple[str, Trace]], name: str, truth: str, ti
 def written_text(trace: Trace) -> str:
     """What was written, as a title has it."""
     if trace.kind == "text":
-        return shorten(trace.hypotheses[0][0], 60) if trace.hypotheses else join(trace.output)
+        return (shorten(trace.hypotheses[0][0], 60) or "∅") if trace.hypotheses else join(trace.output)
     return "" if trace.kind in ("tree", "tags") else answer(trace)
 
 

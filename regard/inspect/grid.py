@@ -14,7 +14,7 @@ from regard.inspect.writing import is_special, text_width, visible
 BAR = 44.0
 """Width of a full bar in the margin."""
 
-NAME = 18.0
+NAME = 22.0
 """Room for the name of an axis."""
 
 TIPS_UP_TO = 10_000
@@ -60,7 +60,7 @@ def draw_matrix(matrix: Matrix, *, row_labels: bool = True, margin: bool = True)
     header, top, overhang = _column_labels(matrix, sizes, left)
     if named:
         middle = top + len(rows) * sizes.pitch / 2 + text_width(matrix.row_name, 11) / 2
-        header.append(Text(11, middle, matrix.row_name, size=11, colour="muted", italic=True, rotate=-90))
+        header.append(Text(10, middle, matrix.row_name, size=11, colour="muted", italic=True, rotate=-90))
     if matrix.title:
         header.append(Text(left, 12, matrix.title, size=13, bold=True))
         overhang = max(

@@ -46,12 +46,15 @@ def matrices(trace: Trace) -> list[Matrix]:
 
 
 def scale(*weights: Array) -> float:
-    """The weight that gets the full shade: 1, or where attention is so diffuse that none comes near it, the largest."""
+    """The weight that gets the full shade: 1; or where attention is so diffuse that none comes near it, the largest,
+    and at least twice that of an even look, so that one which prefers nothing looks like it."""
     largest = max((float(one.max(initial=0.0)) for one in weights if not np.isnan(one).any()), default=1.0)
-    if largest >= DIFFUSE or largest < FAINTEST:
+    positions = min((one.shape[1] for one in weights if one.size), default=1)
+    limit = max(largest, 2.0 / positions)
+    if limit >= DIFFUSE or largest < FAINTEST:
         return 1.0
-    step = 10.0 ** (math.floor(math.log10(largest)) - 1)
-    return float(f"{math.ceil(largest / step - 1e-9) * step:.2g}")
+    step = 10.0 ** (math.floor(math.log10(limit)) - 1)
+    return float(f"{math.ceil(limit / step - 1e-9) * step:.2g}")
 
 
 def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
@@ -114,6 +117,7 @@ def _single(figure: Trace | Matrix) -> Matrix:
 
 
 def _share_labels(line: Sequence[Matrix]) -> list[Block]:
+    line = [replace(matrix, row_name="" if i else matrix.row_name) for i, matrix in enumerate(line)]
     return [
         draw_matrix(matrix, row_labels=i == 0 or matrix.rows != line[0].rows) for i, matrix in enumerate(line)
     ]

@@ -76,7 +76,7 @@ def _model(
         for name, column in columns.items():
             unit = f" by {column.unit}" if getattr(column, "unit", None) else ""
             known = f", {vocabularies[name]:,} in the vocabulary" if name in vocabularies else ""
-            lines.append(f"- {verb} {_plain(name)}: {_plain(column.type)}{_plain(unit)}{known}")
+            lines.append(f"- {verb} {_plain(f'{name}: {column.type}{unit}')}{known}")
     told = "; ".join(f"{_plain(name)} {count:,}" for name, count in sizes.items())
     lines.append(f"- {parameters:,} parameters" + (f" ({told})" if told else ""))
     for needed, some in _by_distribution(parts).items():
