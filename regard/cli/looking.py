@@ -15,7 +15,7 @@ from regard.errors import RegardError
 from regard.evaluation import open_dataset
 from regard.inspect.sights import Style
 from regard.model import Model
-from regard.model.override import Override, check_reached
+from regard.model.override import Override, check_reached, check_sampled
 from regard.prediction import Prediction
 from regard.trace import SeenFilm, SeenPicture, Trace
 
@@ -137,7 +137,9 @@ def show_trace(
         found = looked.by(model, name)
         if found.trace is None:
             continue
-        _check_shown(found.trace, samples=looked.samples, grid=grid)
+        if looked.samples:
+            check_sampled(found)
+        _check_shown(found.trace, grid=grid)
         scenes = [figure(found.trace, style=style)]
         if looked.look is not None:
             before = looked.untold(model, name)
@@ -155,14 +157,8 @@ def show_trace(
                 console.print(f"log p {found.score:.3f}", highlight=False)
 
 
-def _check_shown(trace: Trace, *, samples: int, grid: bool) -> None:
+def _check_shown(trace: Trace, *, grid: bool) -> None:
     """Refuse options that this figure has nothing for."""
-    if samples and all(getattr(one, "samples", None) is None for one in trace.structures.values()):
-        raise RegardError(
-            "this model selects nothing jointly, so that there is nothing to sample.",
-            where="--samples",
-            fix="Leave it out.",
-        )
     if grid and not any(isinstance(one, SeenPicture | SeenFilm) for one in trace.seen.values()):
         raise RegardError("this model reads no image or video.", where="--grid", fix="Leave it out.")
 

@@ -23,7 +23,7 @@ from regard.model.inference import BatchInference
 from regard.model.inputs import Input, given_rows, input_row, is_files, one_or_several
 from regard.model.network import Network
 from regard.model.order import in_order
-from regard.model.override import Override, check_look, check_reached
+from regard.model.override import Override, check_look, check_reached, check_sampled
 from regard.model.searching import sample_keys, searched
 from regard.model.store import (
     CARD,
@@ -282,6 +282,8 @@ class Model:
         answers = in_order((batch.rows, answer(batch)) for batch in batches)
         if look is not None:
             check_reached(look, answers[0])
+        if samples and trace and not ensemble:
+            check_sampled(answers[0])
         return answers
 
     @overload

@@ -44,6 +44,17 @@ def check_reached(look: Override, answer: Prediction) -> None:
                 )
 
 
+def check_sampled(answer: Prediction) -> None:
+    """Refuse to draw samples where nothing is selected jointly."""
+    found = {} if answer.trace is None else answer.trace.structures
+    if all(getattr(one, "samples", None) is None for one in found.values()):
+        raise RegardError(
+            "this model selects nothing jointly, so that there is nothing to sample.",
+            where="samples",
+            fix="Leave it out.",
+        )
+
+
 def with_override(look: Override, encoded: Mapping[str, Memory], decoder: Any) -> dict[str, Memory]:
     """The memories of one row, those that are looked at with where to look."""
     attended = decoder.attended

@@ -9,7 +9,7 @@ import pytest
 
 from regard.cli.gallery import collect, show_gallery
 from regard.evaluation import open_dataset
-from regard.experiment import fit
+from regard import fit
 from regard.model import Model
 
 

@@ -11,7 +11,7 @@ import pytest
 from regard.cli.gallery import collect
 from regard.cli.looking import LookRequest, show_trace
 from regard.evaluation import open_dataset
-from regard.experiment import fit
+from regard import fit
 from regard.model import Model
 from regard.trace import SeenPicture
 

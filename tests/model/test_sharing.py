@@ -13,6 +13,7 @@ from regard import RegardError
 from regard.cli import main
 from regard.sharing import fetched, push
 
+SOURCES = (("train", "pairs.jsonl"), ("dev", "set aside from train"))
 PAIRS = [(f"{a}{b}", f"{a.upper()} {b.upper()}") for a in "abcdefg" for b in "abcdefg"]
 
 
@@ -78,8 +79,9 @@ def test_a_card_tells_data_sizes_signatures_curve_and_examples(run: Path) -> Non
     card = (run / "card.md").read_text(encoding="utf-8")
     assert card.startswith("# letters \\<b\\>\n")
     assert "- reads source: text by char, " in card and " in the vocabulary" in card
-    assert "| train | 49 | pairs.jsonl |" in card and "| test | 9 | test.jsonl |" in card
-    assert "| dev | " in card and "set aside from train" in card
+    train, dev = (re.search(rf"\| {part} \| (\d+) \| {source} \|", card) for part, source in SOURCES)
+    assert train and dev and int(train[1]) + int(dev[1]) == len(PAIRS)
+    assert "| test | 9 | test.jsonl |" in card
     assert "encoder of source" in card and "parameters" in card
     assert "| test | per | " in card and "signature" in card
     assert "dev loss from step 2 to 6:" in card and any(block in card for block in "▁▂▃▄▅▆▇█")
