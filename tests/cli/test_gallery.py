@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from regard import fit
 from regard.cli.gallery import collect, show_gallery
 from regard.evaluation import open_dataset
-from regard import fit
 from regard.model import Model
 
 
