@@ -163,6 +163,11 @@ def is_interrupted(folder: Path) -> bool:
         return False
 
 
+def is_data(name: str) -> bool:
+    """Whether this is what rows given in Python are called in the folder of a run."""
+    return any(fnmatchcase(name, entry) for entry in DATA_FILES)
+
+
 def _is_known(name: object) -> bool:
     known = (*RUN_FILES, *DATA_FILES)
     return isinstance(name, str) and (name in known or any(_matches(name, entry) for entry in known))

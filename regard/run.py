@@ -18,7 +18,7 @@ from regard import manifest
 from regard.errors import RegardError
 from regard.files import naming, sweep, write_text
 from regard.lock import Lock
-from regard.manifest import DATA_FILES, FOLDERS, MANIFEST, RUN_FILES, STATE_FILE, Manifest
+from regard.manifest import FOLDERS, MANIFEST, RUN_FILES, STATE_FILE, Manifest
 from regard.training.processes import process_rank
 
 LOCK, NEXT = ".regard.lock", ".regard-next"
@@ -84,7 +84,7 @@ class RunFolder:
     def prepare(self, inputs: Iterable[str] = ()) -> None:
         """Own the names of a run's files, before the first is written; `inputs` are the files it is trained on."""
         own = manifest.read(self.path).present(self.path)
-        used = [name for name in own if _is_data(name) and _among(self.path / name, inputs)]
+        used = [name for name in own if manifest.is_data(name) and _among(self.path / name, inputs)]
         manifest.claim(self.work, (*RUN_FILES, *used))
 
     def add_rows(self, text: str, name: str = "pairs") -> Path:
@@ -227,7 +227,7 @@ def _move_in(path: Path) -> None:
         files = tuple(dict.fromkeys((*old.files, *new.files)))
         old = Manifest(files, tuple(dict.fromkeys((*old.folders, *new.folders))), tuple(moving))
         manifest.write(path, old)
-    kept = {*old.moving, *(name for name in new.files if _is_data(name))}
+    kept = {*old.moving, *(name for name in new.files if manifest.is_data(name))}
     manifest.remove(path, old, [name for name in old.present(path) if name not in kept])
     for name in old.moving:
         with naming(path / name):
@@ -249,10 +249,6 @@ def _discard(folder: Path) -> None:
     (folder / MANIFEST).unlink(missing_ok=True)
     with suppress(OSError):  # not empty: something else is in it
         folder.rmdir()
-
-
-def _is_data(name: str) -> bool:
-    return any(Path(name).match(entry) for entry in DATA_FILES)
 
 
 def _among(path: Path, inputs: Iterable[str]) -> bool:

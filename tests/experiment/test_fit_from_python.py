@@ -62,6 +62,8 @@ def test_rows_given_in_python_are_remembered(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path.parent)  # the run names its rows wherever one stands
     folder = tmp_path / str(model.folder)
     assert len(regard.load(folder).evaluate("test").inputs) == len(set(WORDS[9:15]))
+    folder = folder.rename(tmp_path / "moved")  # its rows move with a run
+    assert len(regard.load(folder).evaluate("test").inputs) == len(set(WORDS[9:15]))
     longer = Experiment.resume(folder, overrides=["training.steps=3"], device="cpu", quiet=True).train()
     assert longer.metrics["training"]["steps"] == 3
 
