@@ -69,7 +69,7 @@ def report(found: dict[str, Prediction], truth: dict[str, list[str]], facts: dic
             prediction.trace,
             heading=word,
             answer=prediction.text,
-            note=f"{verdict(prediction, truth[word])}   log p = {prediction.score:.2f}",
+            note=f"{verdict(prediction, truth[word])} · log p = {prediction.score:.2f}",
         )
         for word, prediction in found.items()
         if prediction.trace is not None
