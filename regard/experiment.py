@@ -266,7 +266,7 @@ class Experiment:
                 "stopped_because": result.stopped_because,
                 "seed": self.spec.training.seed,
             },
-            "data": {split: self._about(split) for split in self.datasets},
+            "splits": {split: self._about(split) for split in self.datasets},
             "curve": read_curve(self.run, self.spec.training.metric),
             "examples": examples,
             "versions": versions(),

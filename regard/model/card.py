@@ -35,7 +35,7 @@ def card(
     lines = [f"# {_plain(spec.name or 'model')}", "", _plain(spec.description or f"{inputs} → {outputs}"), ""]
     lines += _use(spec)
     lines += _model(spec, parameters, sizes or {}, vocabularies or {}, parts)
-    lines += _data(metrics.get("data", {}))
+    lines += _data(metrics.get("splits", {}))
     lines += _scores(metrics.get("scores", {}))
     lines += _training(spec, metrics)
     lines += _examples(metrics.get("examples", []))
@@ -84,10 +84,10 @@ def _model(
     return [*lines, ""]
 
 
-def _data(data: Mapping[str, Any]) -> list[str]:
-    if not data:
+def _data(splits: Mapping[str, Any]) -> list[str]:
+    if not splits:
         return []
-    rows = [[split, f"{one.get('rows', 0):,}", one.get("from", "")] for split, one in data.items()]
+    rows = [[split, f"{one.get('rows', 0):,}", one.get("from", "")] for split, one in splits.items()]
     return ["## Data", "", *_table(["part", "rows", "from"], rows), ""]
 
 
