@@ -270,7 +270,8 @@ def test_a_part_of_a_script_must_be_registered_again(tmp_path: Path) -> None:
     assert [(one["kind"], one["name"], one["distribution"]) for one in listed] == [
         ("selection", "loudest", "")
     ]
-    assert "needs the script that registers __main__.Loudest" in (tmp_path / "run" / "card.md").read_text()
+    told = (tmp_path / "run" / "card.md").read_text()
+    assert r"needs the script that registers \_\_main\_\_.Loudest" in told
     with pytest.raises(package.RegardError) as error:
         package.load(tmp_path / "run")
     assert "uses a part that is not registered here: selection loudest (a script)" in str(error.value)
