@@ -65,7 +65,9 @@ def answer(
     with ExitStack() as opened:
         lines = None if json_file is None else opened.enter_context(written(json_file))
         plain = None if lines is not None and output is None else opened.enter_context(written(output))
-        count = opened.enter_context(counting(shown=not given))
+        on_screen = (lines, plain).count(sys.stdout) > 0 and sys.stdout.isatty()
+        typed = file is None and sys.stdin.isatty()
+        count = opened.enter_context(counting(shown=not (given or typed or on_screen)))
         while chunk := list(islice(inputs, CHUNK)):
             unknown.look_at(chunk)
             for name in model.spec.outputs:
@@ -106,7 +108,7 @@ def check_together(model: Model, others: Sequence[Model], names: Sequence[Path])
 @contextmanager
 def counting(*, shown: bool) -> Iterator[Callable[[int], None]]:
     """Shows on standard error how many inputs are answered, where somebody watches it and the answers go elsewhere."""
-    if not shown or not sys.stderr.isatty() or sys.stdout.isatty() or sys.stdin.isatty():
+    if not shown or not sys.stderr.isatty():
         yield lambda answered: None
         return
     from rich.console import Console
