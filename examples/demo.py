@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from regard import Prediction
+from regard.evaluation import references
 from regard.experiment import Experiment
 from regard.inspect import Card, Section, curve, page, save
 
@@ -29,10 +30,13 @@ def main() -> None:
     test = experiment.dataset("test")
     words = pick([test.raw(row)["word"] for row in range(len(test))])
     found = {word: model.predict(word) for word in words}
-    for prediction in found.values():
+    rows = {test.raw(row)["word"]: row for row in range(len(test))}
+    truth = {word: references(test, "phonemes")[rows[word]] for word in words}
+    for word, prediction in found.items():
         if prediction.trace is not None:
             console.print()
             prediction.trace.print(console)
+            console.print(verdict(prediction, truth[word]))
 
     console.rule("[bold]all held-out words[/bold]")
     scores = model.metrics["scores"]["test"]
@@ -44,7 +48,7 @@ def main() -> None:
     }
     for name, value in facts.items():
         console.print(f"{value:>10}  {name}")
-    save(report(found, facts), RUN / "demo.html")
+    save(report(found, truth, facts), RUN / "demo.html")
     console.print(f"\nThe same as a page: [bold]{RUN / 'demo.html'}[/bold]")
 
 
@@ -53,9 +57,20 @@ def pick(words: list[str]) -> list[str]:
     return random.Random(7).sample(sorted(word for word in words if 7 <= len(word) <= 10), 5)
 
 
-def report(found: dict[str, Prediction], facts: dict[str, str]) -> str:
+def verdict(prediction: Prediction, true: list[str]) -> str:
+    """Whether it is right, and what is true."""
+    right = prediction.text in true
+    return "✓ right" if right else f"✗ wrong; the dictionary has {' or '.join(true)}"
+
+
+def report(found: dict[str, Prediction], truth: dict[str, list[str]], facts: dict[str, str]) -> str:
     cards = [
-        Card(prediction.trace, heading=word, answer=prediction.text, note=f"log p = {prediction.score:.2f}")
+        Card(
+            prediction.trace,
+            heading=word,
+            answer=prediction.text,
+            note=f"{verdict(prediction, truth[word])} · log p = {prediction.score:.2f}",
+        )
         for word, prediction in found.items()
         if prediction.trace is not None
     ]

@@ -16,7 +16,7 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard.errors import RegardError
-    from regard.experiment import fit
+    from regard.fitting import fit
     from regard.model import Model, load
     from regard.parts import register
     from regard.prediction import Prediction
@@ -29,7 +29,7 @@ _HOMES = {
     "RegardError": "regard.errors",
     "Spec": "regard.spec",
     "Trace": "regard.trace",
-    "fit": "regard.experiment",
+    "fit": "regard.fitting",
     "load": "regard.model",
     "register": "regard.parts",
 }

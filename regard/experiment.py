@@ -22,12 +22,15 @@ from regard.run import RunFolder
 from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
-from regard.training import Result, make_progress, process_rank, seed_everything, world_size
+from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
+from regard.training.log import read_curve
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
 WITH_HEADERS = (".tsv", ".tab", ".csv")
+EXAMPLES = 6
+"""Answers that a card shows."""
 
 
 class Experiment:
@@ -51,6 +54,7 @@ class Experiment:
             run = RunFolder.resume(run) if resumed else RunFolder.start(run)
         self.spec, self.device, self.quiet, self.resumed = spec, device, quiet, resumed
         self.folder, self.run = run, run.path
+        self.callbacks: Sequence[Callback] = ()
         self.console = Console(quiet=quiet or process_rank() > 0)
         try:
             with undisturbed():
@@ -82,8 +86,8 @@ class Experiment:
         The folder is locked until the run ends or is closed. A run that is overwritten stays until the new one has its
         first checkpoint.
         """
-        spec = _spec(what, overrides)
-        folder = run or Path("runs") / _run_name(what, spec)
+        spec = spec_of(what, overrides)
+        folder = run or Path("runs") / name_of_run(what, spec)
         return cls(spec, RunFolder.start(folder, overwrite=overwrite), device=device, quiet=quiet)
 
     @classmethod
@@ -144,6 +148,7 @@ class Experiment:
             device=self.device,
             locate=train.where,
             settle=self.folder.settle,
+            callbacks=self.callbacks,
         )
         self.folder.settle()  # a run without a step has no checkpoint
         if process_rank() == 0:
@@ -235,10 +240,14 @@ class Experiment:
 
     def _finish(self, result: Result) -> None:
         self.model.eval()
-        scores = {}
-        for split in [name for name in self.splits if name != "train"]:
+        scores: dict[str, Any] = {}
+        examples: list[dict[str, Any]] = []
+        for split in sorted(
+            (name for name in self.splits if name != "train"), key=lambda name: name != "dev"
+        ):
             evaluation = self.evaluate(split)
             scores[split] = evaluation.to_dict()
+            examples = evaluation.examples(EXAMPLES, list(self.spec.inputs)) or examples
             figures = "   ".join(
                 f"{name} {score.value:.4g}"
                 + (f" (chance {evaluation.chance[name].value:.4g})" if name in evaluation.chance else "")
@@ -257,69 +266,37 @@ class Experiment:
                 "stopped_because": result.stopped_because,
                 "seed": self.spec.training.seed,
             },
+            "splits": {split: self._about(split) for split in self.datasets},
+            "curve": read_curve(self.run, self.spec.training.metric),
+            "examples": examples,
             "versions": versions(),
         }
         self.model.save(self.run)
+        self.model.folder = self.run
         self.console.print(
             f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{self.run}[/bold]",
             highlight=False,
         )
 
+    def _about(self, split: str) -> dict[str, Any]:
+        data = self.spec.data
+        named = getattr(data, split, ()) if split in ("train", "dev", "test") else ()
+        source = ", ".join(Path(file).name for file in named)
+        if data.provider:
+            source = f"{data.provider.kind} {data.provider.type}"
+        elif split == "dev" and not named:
+            source = "set aside from train"
+        return {"rows": len(self.datasets[split]), "from": source}
 
-def _run_name(what: str, spec: Spec) -> str:
+
+def name_of_run(what: str, spec: Spec | None = None) -> str:
     """The name of a run: a file gives its own (my.yaml → my), a system of the zoo its name."""
-    path = Path(what)
-    return (
-        path.name.split(".")[0] if path.suffix in (".yaml", ".yml") else spec.name or path.name.split(".")[0]
-    )
+    stem = Path(what.split("+")[0]).name.split(".")[0].replace(":", "-")
+    if spec is None and not is_data_file(what) and Path(what).suffix not in (".yaml", ".yml"):
+        spec = find(what)
+    return stem if spec is None or Path(what).suffix in (".yaml", ".yml") else spec.name or stem
 
 
-def fit(
-    data: str | Path | Spec | Sequence[Any],
-    *,
-    spec: str | Path | None = None,
-    run: str | Path | None = None,
-    overrides: Sequence[str] = (),
-    device: str | None = None,
-    overwrite: bool = False,
-    quiet: bool = False,
-) -> Model:
-    """Train a model on a file of pairs, on pairs given as a list, or as a spec or the zoo says.
-
-        model = regard.fit("words.tsv")
-        model = regard.fit([("cat", "K AE T"), …], overrides=["training.epochs=3"])
-        model = regard.fit("train.tsv", spec="my.yaml")     # the spec's model on these data
-        model = regard.fit("reverse")                       # a system of the zoo
-        model = regard.fit(regard.Spec(inputs=…, data=…))   # a spec written in Python
-
-    run         the folder everything is kept in; default: runs/NAME
-    overrides   `key.path=value`, as with --set
-    """
-    changes = list(overrides)
-    if isinstance(data, Spec):
-        described = data.changed(*changes)
-        kept = RunFolder.start(run or Path("runs") / (described.name or "model"), overwrite=overwrite)
-        return Experiment(described, kept, device=device, quiet=quiet).train()
-    if isinstance(data, str | Path):
-        what, changes = _with_spec(str(data), spec, changes)
-        folder = None if run is None else Path(run)
-        return Experiment.start(
-            what, run=folder, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
-        ).train()
-    kept = RunFolder.start(run or Path("runs") / "pairs", overwrite=overwrite)
-    try:
-        what, changes = _with_spec(str(kept.add_pairs(data)), spec, changes)
-        described = _spec(what, changes if spec is not None else ["name=pairs", *changes])
-    except BaseException:
-        kept.close()
-        raise
-    return Experiment(described, kept, device=device, quiet=quiet).train()
-
-
-def _spec(what: str, overrides: Sequence[str]) -> Spec:
+def spec_of(what: str, overrides: Sequence[str]) -> Spec:
+    """The spec of a file of pairs, of a spec's file or of a system of the zoo."""
     return pairs_spec(what, overrides) if is_data_file(what) else find(what, overrides)
-
-
-def _with_spec(data: str, spec: str | Path | None, changes: list[str]) -> tuple[str, list[str]]:
-    """What to train, and the changes to its spec: the data themselves, or a spec on these data."""
-    return (data, changes) if spec is None else (str(spec), [f"data={{train: {data!r}}}", *changes])

@@ -30,7 +30,7 @@ RUN_FILES = (
     "state/kept/step-[0-9]*.safetensors",
     STATE_FILE,
 )
-DATA_FILES = ("pairs.jsonl", "pairs-[0-9]*.jsonl")
+DATA_FILES = tuple(f"{name}{number}.jsonl" for name in ("pairs", "dev", "test") for number in ("", "-[0-9]*"))
 FOLDERS = ("state/kept", "state", "tensorboard")
 
 
@@ -161,6 +161,11 @@ def is_interrupted(folder: Path) -> bool:
         return bool(read(folder).moving)
     except RegardError:
         return False
+
+
+def is_data(name: str) -> bool:
+    """Whether this is what rows given in Python are called in the folder of a run."""
+    return any(fnmatchcase(name, entry) for entry in DATA_FILES)
 
 
 def _is_known(name: object) -> bool:

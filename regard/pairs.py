@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regard.data import Row, read_rows
+from regard.data import read_rows
 from regard.errors import RegardError
 from regard.spec import Spec
 
@@ -73,25 +73,6 @@ def _metrics(targets: Sequence[str], unit: str) -> list[str]:
     if unit == "char":
         return ["cer", "exact"]
     return ["per", "word_error"] if _is_code(targets) else ["bleu", "chrf"]
-
-
-def rows_text(pairs: Sequence[Any]) -> str:
-    """Pairs given in Python as JSON lines, to be kept beside the run so that it can be resumed."""
-    import json
-
-    lines = []
-    for number, pair in enumerate(pairs, 1):
-        if isinstance(pair, tuple | list) and len(pair) == 2:
-            pair = dict(zip((SOURCE, TARGET), pair, strict=True))
-        elif not isinstance(pair, Row | dict):
-            raise RegardError(
-                f"expected a pair (source, target) or a mapping, received {pair!r}.", where=f"row {number}"
-            )
-        missing = next((name for name, value in pair.items() if value is None or value != value), None)
-        if missing is not None:
-            raise RegardError(f"the {missing} is missing.", where=f"row {number}", fix="Leave the row out.")
-        lines.append(json.dumps({name: str(value) for name, value in pair.items()}, ensure_ascii=False))
-    return "\n".join(lines) + "\n"
 
 
 def _text(values: Sequence[str]) -> dict[str, Any]:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from typing import Any
 
 from regard import manifest
 from regard.errors import RegardError
 from regard.files import naming, sweep, write_text
 from regard.lock import Lock
-from regard.manifest import DATA_FILES, FOLDERS, MANIFEST, RUN_FILES, STATE_FILE, Manifest
-from regard.pairs import rows_text
+from regard.manifest import FOLDERS, MANIFEST, RUN_FILES, STATE_FILE, Manifest
 from regard.training.processes import process_rank
 
 LOCK, NEXT = ".regard.lock", ".regard-next"
@@ -41,7 +40,7 @@ class RunFolder:
         self.path, self.work = path, work or path
         self._lock: Lock | None = None
         self._made: list[Path] = []
-        self._pairs: Path | None = None
+        self._added: list[Path] = []
 
     @classmethod
     def start(cls, path: str | Path, *, overwrite: bool = False) -> RunFolder:
@@ -54,6 +53,21 @@ class RunFolder:
         if overwrite and contains_run(folder.path):
             folder.work = folder.path / NEXT
         return folder
+
+    @classmethod
+    def start_beside(cls, path: str | Path) -> RunFolder:
+        """A folder for a new run: this one, or where it holds a run already NAME-2, NAME-3, …"""
+        wanted = Path(path).expanduser()
+        for number in count(1):
+            folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
+            if contains_run(folder):
+                continue
+            try:
+                return cls.start(folder)
+            except RegardError:
+                if not contains_run(folder) and not (folder / LOCK).exists():
+                    raise
+        raise AssertionError("there is always a next number")
 
     @classmethod
     def resume(cls, path: str | Path) -> RunFolder:
@@ -70,27 +84,28 @@ class RunFolder:
     def prepare(self, inputs: Iterable[str] = ()) -> None:
         """Own the names of a run's files, before the first is written; `inputs` are the files it is trained on."""
         own = manifest.read(self.path).present(self.path)
-        used = [name for name in own if _is_data(name) and _among(self.path / name, inputs)]
+        used = [name for name in own if manifest.is_data(name) and _among(self.path / name, inputs)]
         manifest.claim(self.work, (*RUN_FILES, *used))
 
-    def add_pairs(self, rows: Sequence[Any]) -> Path:
-        """Rows given in Python, kept in the folder so that the run can be resumed. Another run's rows stay."""
-        text, names = rows_text(rows), manifest.present(self.path, DATA_FILES)
-        for name in names:
-            if manifest.read(self.path).owns(name) and _text_of(self.path / name) == text:
-                return self.path / name
-        number = next(n for n in range(1, len(names) + 2) if _pairs_name(n) not in names)
-        name = _pairs_name(number)
-        manifest.claim(self.path, [name])
-        self._pairs = self.path / name
-        write_text(self._pairs, text)
-        return self._pairs
+    def add_rows(self, text: str, name: str = "pairs") -> Path:
+        """Rows given in Python, as JSON lines in the folder, so that the run can be resumed and measured again. Another
+        run's rows stay."""
+        names = manifest.present(self.path, [f"{name}.jsonl", f"{name}-[0-9]*.jsonl"])
+        for known in names:
+            if manifest.read(self.path).owns(known) and _text_of(self.path / known) == text:
+                return (self.path / known).absolute()
+        number = next(n for n in range(1, len(names) + 2) if _rows_name(name, n) not in names)
+        path = self.path / _rows_name(name, number)
+        manifest.claim(self.path, [path.name])
+        self._added.append(path)
+        write_text(path, text)
+        return path.absolute()
 
     def settle(self) -> Path:
         """Called when the first checkpoint is whole: the run takes the place of the one it overwrites."""
         if self.work != self.path and process_rank() == 0:
             _move_in(self.path)
-        self.work, self._pairs = self.path, None
+        self.work, self._added = self.path, []
         return self.path
 
     def close(self) -> None:
@@ -102,8 +117,9 @@ class RunFolder:
         ):  # what made the run fail, a full disk say, is the thing to report
             if self.work != self.path and not _has_checkpoint(self.path):
                 _discard(self.path / NEXT)
-                if self._pairs is not None:
-                    self._forget(self._pairs)
+                self._forget_added()
+            elif self._added and not contains_run(self.path):
+                self._forget_added()
         self._lock.release()
         self._lock = None
         self._remove_made()
@@ -158,11 +174,15 @@ class RunFolder:
                 f"`--set training.start_from={self.path} -o NEW`.",
             )
 
-    def _forget(self, path: Path) -> None:
-        listed = manifest.read(self.path)
-        manifest.remove(self.path, listed, [path.name])
-        files = tuple(name for name in listed.files if name != path.name)
-        manifest.write(self.path, Manifest(files, listed.folders, listed.moving))
+    def _forget_added(self) -> None:
+        """Remove the rows of a run that came to nothing, and the list of files where no other is left."""
+        listed, names = manifest.read(self.path), [path.name for path in self._added]
+        manifest.remove(self.path, listed, names)
+        files = tuple(name for name in listed.files if name not in names)
+        if files:
+            manifest.write(self.path, Manifest(files, listed.folders, listed.moving))
+        else:
+            (self.path / MANIFEST).unlink(missing_ok=True)
 
     def _remove_made(self) -> None:
         """The folders made for a run that wrote nothing."""
@@ -207,7 +227,7 @@ def _move_in(path: Path) -> None:
         files = tuple(dict.fromkeys((*old.files, *new.files)))
         old = Manifest(files, tuple(dict.fromkeys((*old.folders, *new.folders))), tuple(moving))
         manifest.write(path, old)
-    kept = {*old.moving, *(name for name in new.files if _is_data(name))}
+    kept = {*old.moving, *(name for name in new.files if manifest.is_data(name))}
     manifest.remove(path, old, [name for name in old.present(path) if name not in kept])
     for name in old.moving:
         with naming(path / name):
@@ -231,17 +251,13 @@ def _discard(folder: Path) -> None:
         folder.rmdir()
 
 
-def _is_data(name: str) -> bool:
-    return any(Path(name).match(entry) for entry in DATA_FILES)
-
-
 def _among(path: Path, inputs: Iterable[str]) -> bool:
     parts = [Path(part) for name in inputs for part in (name, *name.split("+"))]
     return any(part.exists() and part.samefile(path) for part in parts)
 
 
-def _pairs_name(number: int) -> str:
-    return "pairs.jsonl" if number == 1 else f"pairs-{number}.jsonl"
+def _rows_name(name: str, number: int) -> str:
+    return f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl"
 
 
 def _text_of(path: Path) -> str:

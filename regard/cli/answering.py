@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from regard.cli.unknown import UnknownUnits
+from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoColumn
 from regard.errors import RegardError
 from regard.files import replacing
 from regard.model import Model
 from regard.prediction import Prediction
 
+STANDARD = Path("-")
+"""Standard output, or standard input, where a file is expected."""
 CHUNK = 1024
 """Inputs read and answered at a time, so that a long file starts to come out before it is all in."""
 
 
 def load(run: Path, overrides: Sequence[str], device: str | None) -> Model:
-    return Model.load(run, device=device, overrides=overrides)
+    model = Model.load(run, device=device, overrides=overrides)
+    searched = [change for change in overrides if change.startswith("search.")]
+    if searched and not any(decoder.stepwise for decoder in model.network.decoders.values()):
+        raise RegardError(
+            f"{searched[0]} has no effect: this model finds its answer at once, it searches for no text.",
+            where=str(run),
+            fix="Leave out --beam, --n-best and --set search.…",
+        )
+    return model
 
 
 def answer(
@@ -30,7 +43,7 @@ def answer(
     texts: Sequence[str],
     file: Path | None,
     output: Path | None,
-    json_lines: bool,
+    json_file: Path | None,
     trace: bool,
     others: Sequence[Path],
     overrides: Sequence[str],
@@ -40,20 +53,71 @@ def answer(
 
     model = load(run, overrides, device)
     ensemble = [load(other, overrides, device) for other in others]
+    check_together(model, ensemble, [run, *others])
     named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
-    if named is not None and is_treebank(named) and not json_lines:
+    if named is not None and is_treebank(named) and json_file is None:
         annotate(model, named, output, ensemble)
         return
+    given = as_inputs(model, texts)
     hint_at_file(model, texts)
-    inputs = iter(texts) if texts else read_inputs(model, file)
-    with written(output) as stream:
+    inputs = iter(given) if given else read_inputs(model, file)
+    unknown = UnknownUnits(model)
+    with ExitStack() as opened:
+        lines = None if json_file is None else opened.enter_context(written(json_file))
+        plain = None if lines is not None and output is None else opened.enter_context(written(output))
+        on_screen = (lines, plain).count(sys.stdout) > 0 and sys.stdout.isatty()
+        typed = file is None and sys.stdin.isatty()
+        count = opened.enter_context(counting(shown=not (given or typed or on_screen)))
         while chunk := list(islice(inputs, CHUNK)):
+            unknown.look_at(chunk)
             for name in model.spec.outputs:
-                for given, found in zip(
-                    chunk, model.predict(chunk, output=name, trace=trace, ensemble=ensemble), strict=True
-                ):
-                    for line in lines_of(given, found, name, model, json_lines=json_lines):
-                        print(line, file=stream)
+                answers = model.predict(chunk, output=name, trace=trace, ensemble=ensemble)
+                for one, found in zip(chunk, answers, strict=True):
+                    if lines is not None:
+                        print(json_line(one, found, name, model), file=lines)
+                    for line in lines_of(found, name, model) if plain is not None else ():
+                        print(line, file=plain)
+            count(len(chunk))
+    unknown.tell()
+
+
+def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
+    """What stands after RUN on the command line: words are one text; where the input is a file, each is one."""
+    by_name = [model.columns[name] for name in model.spec.inputs]
+    if len(by_name) == 1 and isinstance(by_name[0], ImageColumn | VideoColumn | AudioColumn | SeriesColumn):
+        return list(words)
+    return (
+        [parse_line(" ".join(words).encode("utf-8", "surrogateescape"), "the text", model)] if words else []
+    )
+
+
+def check_together(model: Model, others: Sequence[Model], names: Sequence[Path]) -> None:
+    """Models answer together what all of them read and write."""
+    for other, name in zip(others, names[1:], strict=True):
+        for role in ("inputs", "outputs"):
+            mine, theirs = list(getattr(model.spec, role)), list(getattr(other.spec, role))
+            if mine != theirs:
+                verb = "reads" if role == "inputs" else "writes"
+                raise RegardError(
+                    f"{names[0]} {verb} {', '.join(mine)}, but {name} {verb} {', '.join(theirs)}.",
+                    where="--with",
+                    fix="Models decide together that were trained on the same columns.",
+                )
+
+
+@contextmanager
+def counting(*, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Shows on standard error how many inputs are answered, where somebody watches it and the answers go elsewhere."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda answered: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} inputs answered"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda answered: bar.advance(task, answered)
 
 
 def hint_at_file(model: Model, texts: Sequence[str]) -> None:
@@ -61,15 +125,17 @@ def hint_at_file(model: Model, texts: Sequence[str]) -> None:
     from regard.data.columns import TextColumn
 
     reads_text = all(isinstance(model.columns[name], TextColumn) for name in model.spec.inputs)
-    if reads_text and len(texts) == 1 and Path(texts[0]).is_file():
+    if reads_text and len(texts) == 1 and os.path.isfile(texts[0]):
         print(f"{texts[0]} is a file, taken here as a text; -f {texts[0]} reads it.", file=sys.stderr)
 
 
-def lines_of(given: Any, found: Prediction, output: str, model: Model, *, json_lines: bool) -> Iterator[str]:
-    if json_lines:
-        named = {"output": output} if len(model.spec.outputs) > 1 else {}
-        yield json.dumps({"input": given, **named, **found.to_dict()}, ensure_ascii=False)
-    elif found.alternatives and model.spec.search.n_best > 1:
+def json_line(given: Any, found: Prediction, output: str, model: Model) -> str:
+    named = {"output": output} if len(model.spec.outputs) > 1 else {}
+    return json.dumps({"input": given, **named, **found.to_dict()}, ensure_ascii=False)
+
+
+def lines_of(found: Prediction, output: str, model: Model) -> Iterator[str]:
+    if found.alternatives and model.spec.search.n_best > 1:
         for alternative in found.alternatives:
             yield f"{alternative.score:.4f}\t{alternative.text}"
         yield ""
@@ -129,8 +195,8 @@ def parse_line(raw: bytes, where: str, model: Model) -> Any:
 
 @contextmanager
 def written(path: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that is written atomically."""
-    if path is None:
+    """Standard output (None or `-`), or a file that is written atomically."""
+    if path is None or path == STANDARD:
         yield sys.stdout
         return
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:

@@ -108,6 +108,8 @@ def draw_side_by_side(
     from regard.inspect import compare as draw
     from regard.inspect import save
 
+    if output == Path("-"):
+        raise RegardError("a figure is a file.", where="-o", fix="Name one: -o compare.svg")
     looked = LookRequest(text, target, row, split)
     if names and len(names) != len(runs):
         raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")

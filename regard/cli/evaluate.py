@@ -41,12 +41,14 @@ def evaluate(
     ] = None,
     json_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--json", metavar="FILE", help="Write the figures here as JSON."),
+        typer.Option("--json", metavar="FILE", help="Write the figures here as JSON; -: standard output."),
     ] = None,
     predictions: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            "--predictions", metavar="FILE", help="Write inputs, outputs and references here (TSV)."
+            "--predictions",
+            metavar="FILE",
+            help="Write inputs, outputs and references here (TSV); -: standard output.",
         ),
     ] = None,
     others: With = None,

@@ -11,6 +11,7 @@ from rapidfuzz.distance import Levenshtein
 
 from regard.cli.answering import load
 from regard.data import Dataset
+from regard.data.columns import TextColumn
 from regard.evaluation import open_dataset, references
 from regard.inspect import Example
 from regard.model import Model
@@ -78,7 +79,12 @@ def _example(
 ) -> Example:
     assert answer.trace is not None  # it was asked for
     trace = _known_places(model, dataset, output, row, answer.trace)
-    asked = " · ".join(" ".join(pieces) for name, pieces in trace.input.items() if name not in trace.seen)
+    raw = dataset.raw(row)
+    asked = " · ".join(
+        raw[name] if isinstance(model.columns[name], TextColumn) and name in raw else " ".join(pieces)
+        for name, pieces in trace.input.items()
+        if name not in trace.seen
+    )
     return Example(trace, answer.text, tuple(true), asked, group)
 
 

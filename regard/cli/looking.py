@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from regard.cli.answering import load, parse_line
+from regard.cli.answering import as_inputs, load
+from regard.cli.unknown import UnknownUnits
 from regard.errors import RegardError
 from regard.evaluation import open_dataset
 from regard.inspect.sights import Style
 from regard.model import Model
-from regard.model.override import Override
+from regard.model.override import Override, check_reached, check_sampled
 from regard.prediction import Prediction
+from regard.trace import SeenFilm, SeenPicture, Trace
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,17 @@ class LookRequest:
     look: str | None = None
 
     def __post_init__(self) -> None:
-        if (self.text is None) == (self.row is None):
+        if self.text is not None and self.row is not None:
+            raise RegardError(
+                f"there are a text, {self.text!r}, and --row {self.row}; one of them would not be looked at.",
+                where="--row",
+                fix="Leave out one.",
+            )
+        if self.target is not None and self.row is not None:
+            raise RegardError(
+                "a row of the data has its own output.", where="--target", fix="Leave out --target, or --row."
+            )
+        if self.text is None and self.row is None:
             raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
 
     def untold(self, model: Model, output: str) -> Prediction:
@@ -53,7 +65,11 @@ class LookRequest:
         """What a model answers, with its trace; of a row its `own` text, or the true one."""
         if self.row is not None:
             return self._row(model, model.output_name(output), own=own)
-        given = parse_line((self.text or "").encode(), "the text", model)
+        given = as_inputs(model, [self.text or ""])[0]
+        if output is None or output == next(iter(model.spec.outputs)):
+            unknown = UnknownUnits(model)
+            unknown.look_at([given])
+            unknown.tell()
         how: dict[str, Any] = {"output": output, "samples": self.samples, "look": self._told()}
         if self.target is None:
             return model.predict([given], **how)[0]
@@ -79,7 +95,10 @@ class LookRequest:
         batch = dataset.batch([self.row])
         if model.network.decoders[output].stepwise and self.look is None and not own:
             return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
-        return model.answer(batch, output=output, samples=self.samples, look=self._told())[0]
+        answer = model.answer(batch, output=output, samples=self.samples, look=self._told())[0]
+        if self.look is not None:
+            check_reached(self._told() or "", answer)
+        return answer
 
 
 def show_trace(
@@ -100,6 +119,8 @@ def show_trace(
 
     from regard.inspect import before_and_after, figure, save, together
 
+    if (heads or layers) and grid:
+        raise RegardError("the heads are not drawn over images.", where="--grid", fix="Leave it out.")
     if heads or layers:
         show_heads(run, looked, layers or None, of=of, output=output, overrides=overrides, device=device)
         return
@@ -116,6 +137,9 @@ def show_trace(
         found = looked.by(model, name)
         if found.trace is None:
             continue
+        if looked.samples:
+            check_sampled(found)
+        _check_shown(found.trace, grid=grid)
         scenes = [figure(found.trace, style=style)]
         if looked.look is not None:
             before = looked.untold(model, name)
@@ -131,6 +155,12 @@ def show_trace(
                 console.print(scene)
             if not math.isnan(found.score):
                 console.print(f"log p {found.score:.3f}", highlight=False)
+
+
+def _check_shown(trace: Trace, *, grid: bool) -> None:
+    """Refuse options that this figure has nothing for."""
+    if grid and not any(isinstance(one, SeenPicture | SeenFilm) for one in trace.seen.values()):
+        raise RegardError("this model reads no image or video.", where="--grid", fix="Leave it out.")
 
 
 def show_heads(

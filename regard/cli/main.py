@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
 from regard.cli.predict import predict
+from regard.cli.push import push
 from regard.cli.score import score
 from regard.cli.show import show
 from regard.cli.train import train
@@ -36,6 +38,7 @@ app.command()(score)
 app.command()(show)
 app.command()(compare)
 app.command()(describe)
+app.command()(push)
 app.command("list")(list_systems)
 app.command()(init)
 
@@ -61,6 +64,8 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Where torch comes with mimalloc: memory given back at once and asked for again costs a tenth of each update.
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")
+    # a warning is a sentence, not a place in the code
+    warnings.formatwarning = lambda message, *_: f"{message}\n"  # type: ignore[assignment]
     try:
         app()
     except RegardError as error:

@@ -10,11 +10,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from regard.cli.answering import load
+from regard.cli.answering import STANDARD, check_together, load, written
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
-from regard.files import write_text
 from regard.metrics import ByLength
+from regard.model import Model
 from regard.model.store import versions
 
 TOGETHER = " + "
@@ -37,13 +37,19 @@ def evaluate_runs(
     compare: bool = False,
 ) -> None:
     beside = [load(other, overrides, device) for other in others]
+    models = [load(run, overrides, device) for run in runs]
+    for run, model in zip(runs, models, strict=True):
+        check_together(model, beside, [run, *others])
+    if compare:
+        check_comparable(runs, models)
     found = {
         TOGETHER.join(str(one) for one in (run, *others)): measure(
-            load(run, overrides, device), metrics, files=files, splits=splits, ensemble=beside
+            model, metrics, files=files, splits=splits, ensemble=beside
         )
-        for run in runs
+        for run, model in zip(runs, models, strict=True)
     }
-    console = Console()
+    # tables go where they do not mix with what is written to standard output
+    console = Console(stderr=STANDARD in (json_file, predictions))
     console.print(score_table(found, files or splits))
     print_labels(found, console)
     curves = {name: lengths_of(evaluation) for name, evaluation in found.items()} if by_length or plot else {}
@@ -62,9 +68,27 @@ def evaluate_runs(
         compared = {"comparisons": comparisons_json(made)}
     if json_file is not None:
         figures = as_json(found, curves) | compared
-        write_text(json_file, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
+        write_file(json_file, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
     if predictions is not None:
         write_predictions(found, predictions)
+
+
+def check_comparable(runs: Sequence[Path], models: Sequence[Model]) -> None:
+    """Refuse, before anything is measured, runs that cannot be held against the first."""
+    if len(runs) < 2:
+        raise RegardError(
+            f"comparing needs at least two runs, received {len(runs)}.",
+            where="--compare",
+            fix="Name another run.",
+        )
+    wanted = list(models[0].spec.outputs)
+    for run, model in zip(runs[1:], models[1:], strict=True):
+        if list(model.spec.outputs) != wanted:
+            raise RegardError(
+                f"{runs[0]} writes {', '.join(wanted)}, but {run} writes {', '.join(model.spec.outputs)}.",
+                where="--compare",
+                fix="Compare runs that write the same outputs.",
+            )
 
 
 def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:
@@ -174,4 +198,10 @@ def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
                 given = " | ".join(evaluation.inputs[row].values())
                 wanted = " | ".join(evaluation.references[output][row])
                 lines.append("\t".join(" ".join(cell.split()) for cell in (model, given, text, wanted)))
-    write_text(path, "\n".join(lines) + "\n")
+    write_file(path, "\n".join(lines) + "\n")
+
+
+def write_file(path: Path, text: str) -> None:
+    """A file, or standard output where it is `-`."""
+    with written(path) as stream:
+        stream.write(text)

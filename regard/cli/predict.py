@@ -16,7 +16,9 @@ def predict(
     texts: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
-            metavar="TEXT", help="What to read, or a .conllu file; default, or -: --file or standard input."
+            metavar="TEXT",
+            help="One input: a text (several words need no quotes), or a .conllu file; files where the model reads "
+            "images, video or audio. Default, or -: --file or standard input.",
         ),
     ] = None,
     file: Annotated[
@@ -41,7 +43,10 @@ def predict(
         ),
     ] = None,
     output: Output = None,
-    json_lines: Annotated[bool, typer.Option("--json", help="JSON lines, with scores.")] = False,
+    json_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--json", metavar="FILE", help="Write JSON lines with scores here; -: standard output."),
+    ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="With --json: where the model looked, too.")] = False,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="So many answers for each input.")] = 1,
     beam: Beam = None,
@@ -52,7 +57,8 @@ def predict(
 ) -> None:
     """Use a model: texts, a file or standard input → texts or JSON lines, in the order they came.
 
-    regard predict runs/g2p attention · regard predict runs/g2p -f words.txt --json > out.jsonl
+    regard predict runs/g2p attention · regard predict runs/my I am going home ·
+    regard predict runs/g2p -f words.txt --json out.jsonl
 
     regard predict runs/parser-crf file.conllu -o out.conllu writes the file back with the predicted columns in it.
     """
@@ -61,11 +67,13 @@ def predict(
     changes = search_overrides(beam, seed, overrides)
     texts = [] if texts == ["-"] else texts or []
     file = None if file == Path("-") else file
-    _check_read(texts, file, trace=trace, json_lines=json_lines)
+    _check_read(texts, file, trace=trace, json_lines=json_file is not None)
     if column is not None or new_column is not None:
         from regard.cli.tables import add_column
 
-        table, column, new_column = _whole_table(file, column, new_column, several=json_lines or n_best > 1)
+        table, column, new_column = _whole_table(
+            file, column, new_column, several=json_file is not None or n_best > 1
+        )
         add_column(
             run,
             file=table,
@@ -84,7 +92,7 @@ def predict(
         texts=texts,
         file=file,
         output=output,
-        json_lines=json_lines,
+        json_file=json_file,
         trace=trace,
         others=others or [],
         overrides=changes,
@@ -99,7 +107,7 @@ def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines:
             f"there are texts and a file, {file}; one of them would not be read.", fix="Leave out one."
         )
     if trace and not json_lines:
-        raise RegardError("--trace is written as JSON.", fix="Add --json; `regard show` draws it.")
+        raise RegardError("--trace is written as JSON.", fix="Add --json FILE; `regard show` draws it.")
 
 
 def _whole_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -16,8 +17,8 @@ def show(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
             metavar="TEXT",
-            help="One input: a text (several words need no quotes), or the file of a picture, film or sound. "
-            "Several inputs as JSON, by their names.",
+            help="One input, as with predict: a text (several words need no quotes), or the file of an image, video "
+            "or audio. Several inputs as JSON, by their names.",
         ),
     ] = None,
     target: Annotated[
@@ -76,12 +77,17 @@ def show(
     from regard.cli.looking import LookRequest, show_trace
 
     changes = search_overrides(beam, seed, overrides)
+    output = None if output == Path("-") else output
     if gallery:
         if text or look or target is not None or row is not None:
             raise RegardError(
                 "a gallery chooses its rows itself.",
                 where="--gallery",
                 fix="Leave out the text, --row, --target and --look.",
+            )
+        if samples:
+            raise RegardError(
+                "a gallery draws no samples.", where="--samples", fix="Use it with a text or --row."
             )
         if heads or layer:
             raise RegardError(

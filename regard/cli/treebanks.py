@@ -84,7 +84,7 @@ def _inputs(model: Model, sentence: ConlluSentence, path: Path) -> dict[str, str
 @contextmanager
 def written_bytes(path: Path | None) -> Iterator[IO[bytes] | Any]:
     """Standard output, or a file, compressed as its name says, that is written atomically."""
-    if path is None:
+    if path is None or path == Path("-"):
         import sys
 
         yield sys.stdout.buffer

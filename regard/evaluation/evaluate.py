@@ -49,8 +49,11 @@ class Evaluation:
     chance: dict[str, Score] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{name}={score.value:.4g}" for name, score in self.scores.items())
-        return f"Evaluation({scores}; {len(self.inputs):,} rows)"
+        lines = [f"Evaluation of {len(self.inputs):,} rows"]
+        for name, score in self.scores.items():
+            chance = f"   (chance {self.chance[name].value:.4g})" if name in self.chance else ""
+            lines.append(f"  {name} {score.value:.4g}{chance}")
+        return "\n".join(lines)
 
     def of_outputs(self) -> dict[str, tuple[str, OutputMetric]]:
         """{name of a score: its output and its metric} for the metrics of outputs alone."""
@@ -71,6 +74,27 @@ class Evaluation:
             )
         output, measured = self.of_outputs()[name]
         return by_length(measured, *self.values[output], self.lengths, edges=edges)
+
+    def examples(self, count: int, inputs: Sequence[str]) -> list[dict[str, Any]]:
+        """Some inputs, by name, with what was written and what is true, spread over the rows; of the first output."""
+        if not self.predictions or not self.inputs:
+            return []
+        output, written = next(iter(self.predictions.items()))
+        places = range(0, len(written), max(1, len(written) // count))
+        found = []
+        for row in list(places)[:count]:
+            true = self.references[output][row]
+            values = (self.inputs[row].get(name, "") for name in inputs)
+            given = " · ".join(value for value in values if not value.startswith("data:"))
+            found.append(
+                {
+                    "input": given,
+                    "written": written[row],
+                    "true": " / ".join(true),
+                    "right": written[row] in true,
+                }
+            )
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The scores, for JSON."""

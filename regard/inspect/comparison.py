@@ -11,13 +11,17 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
+from regard.inspect.content import ArcDiagram, HopTable, Matrix, SegmentBands
+from regard.inspect.heatmap import join
+from regard.inspect.heatmap import matrices as heatmap_of
+from regard.inspect.heatmap import panels as heatmap_panels
 from regard.inspect.highlight import answer
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
 from regard.inspect.layout import WIDEST, Block, below, beside, frame
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
+from regard.inspect.writing import shorten
 from regard.trace import Arcs, Hops, Segments, Trace
 
 
@@ -32,8 +36,9 @@ def compare(
     """One panel for each (name, trace), before them one of what is true, where the traces know it.
 
     What was seen is drawn once for each trace, one below the other, the truth outlined in it. Traces with arcs are
-    drawn as arcs, those with hops as hop tables, and all others as segments: a trace that has only attention shows its
-    weights on the same bands. The names say which is which; the traces should be of the same input.
+    drawn as arcs, those with hops as hop tables, those with segments as bands, on which traces that have only attention
+    show their weights; where there is attention alone, as heatmaps. The names say which is which, and what each model
+    wrote where they differ; the traces should be of the same input.
 
     over     the input to show; the first that has a structure or attention otherwise
     truth    the name of the first panel; "" leaves it out
@@ -47,12 +52,36 @@ def compare(
             raise RegardError(f"the trace of panel {title_of!r} shows nothing over {name!r}.")
     if any(name in trace.seen for _, trace in panels):
         return _compare_sights(panels, name, title)
+    panels = _with_what_was_written(panels)
     kinds = [type(trace.structures[name]) for _, trace in panels if name in trace.structures]
     if Arcs in kinds:
         return _compare_arcs(panels, name, truth, title)
     if Hops in kinds:
         return _compare_hops(panels, name, truth, title, across)
-    return _compare_segments(panels, name, truth, title, across)
+    if Segments in kinds:
+        return _compare_segments(panels, name, truth, title, across)
+    return _compare_looks(panels, name, truth, title, across)
+
+
+def _with_what_was_written(panels: Sequence[tuple[str, Trace]]) -> list[tuple[str, Trace]]:
+    """Panels named by what each model wrote too, where they did not all write the same."""
+    written = [written_text(trace) for _, trace in panels]
+    if len(set(written)) == 1:
+        return list(panels)
+    return [(f"{named} → {text}", trace) for (named, trace), text in zip(panels, written, strict=True)]
+
+
+def _compare_looks(
+    panels: Sequence[tuple[str, Trace]], name: str, truth: str, title: str, across: int | None
+) -> Scene:
+    shown: list[tuple[str, Trace | Matrix]] = []
+    for named, trace in panels:
+        only = replace(trace, attention={name: trace.attention[name]})
+        shown.append((named, heatmap_of(only)[0]))
+    known = next((one for _, one in shown if isinstance(one, Matrix) and one.truth is not None), None)
+    if truth and known is not None and known.truth is not None:
+        shown.insert(0, (truth, replace(known, values=known.truth, truth=None)))
+    return heatmap_panels(shown, title=title, across=across)
 
 
 def _shared_input(panels: Sequence[tuple[str, Trace]]) -> str:
@@ -122,6 +151,13 @@ def _compare_arcs(panels: Sequence[tuple[str, Trace]], name: str, truth: str, ti
     blocks = [draw_arcs(diagram) for diagram in shown]
     spoken = " ".join(f"{diagram.title}: {tell_arcs(diagram)}" for diagram in shown)
     return frame(below([*blocks, *arc_legend(shown)], gap=24), title=title, description=spoken)
+
+
+def written_text(trace: Trace) -> str:
+    """What was written, as a title has it."""
+    if trace.kind == "text":
+        return (shorten(trace.hypotheses[0][0], 60) or "∅") if trace.hypotheses else join(trace.output)
+    return "" if trace.kind in ("tree", "tags") else answer(trace)
 
 
 def _arranged(shown: Sequence[Any], draw: Callable[[Any, Any], Block], across: int | None) -> Block:

@@ -14,6 +14,9 @@ from regard.inspect.writing import is_special, text_width, visible
 BAR = 44.0
 """Width of a full bar in the margin."""
 
+NAME = 22.0
+"""Room for the name of an axis."""
+
 TIPS_UP_TO = 10_000
 """Cells of a matrix that is still given a tooltip for each: beyond, the file would be mostly tooltips."""
 
@@ -52,7 +55,12 @@ def draw_matrix(matrix: Matrix, *, row_labels: bool = True, margin: bool = True)
     sizes = _sizes(matrix)
     rows = [visible(row) for row in matrix.rows]
     left = max((text_width(row, sizes.font) for row in rows), default=0.0) + 10 if row_labels else 0.0
+    named = row_labels and bool(matrix.row_name) and bool(rows)
+    left += NAME if named else 0.0
     header, top, overhang = _column_labels(matrix, sizes, left)
+    if named:
+        middle = top + len(rows) * sizes.pitch / 2 + text_width(matrix.row_name, 11) / 2
+        header.append(Text(10, middle, matrix.row_name, size=11, colour="muted", italic=True, rotate=-90))
     if matrix.title:
         header.append(Text(left, 12, matrix.title, size=13, bold=True))
         overhang = max(
@@ -85,12 +93,18 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
     labels = [visible(column) for column in matrix.columns]
     widest = max((text_width(label, sizes.font) for label in labels), default=0.0)
     upright = widest <= sizes.pitch * 1.0
-    title = 24.0 if matrix.title else 0.0
+    named = bool(matrix.column_name) and bool(labels) and matrix.column_name != matrix.title
+    title = (24.0 if matrix.title else 0.0) + (NAME if named else 0.0)
     angle = 0.0 if upright else -50.0 if sizes.cell > 11 else -90.0
     rise, run = -math.sin(math.radians(angle)), math.cos(math.radians(angle))
     top = title + (sizes.font + 8 if upright else widest * rise + sizes.font * max(0.6, run) + 6)
     marks: list[Mark] = []
     overhang = 0.0
+    if named:
+        end = len(labels) * sizes.pitch / 2
+        x = left + max(0.0, end - text_width(matrix.column_name, 11) / 2)
+        marks.append(Text(x, title - 6, matrix.column_name, size=11, colour="muted", italic=True))
+        overhang = text_width(matrix.column_name, 11)
     for place, column in enumerate(matrix.order):
         middle = left + (place + 0.5) * sizes.pitch - sizes.gap / 2
         # A turned label stands with the middle of its first letter over the middle of the column.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from regard.errors import RegardError
 from regard.inspect.content import Matrix
@@ -13,8 +16,10 @@ from regard.inspect.layout import Block, below, beside, colour_scale, frame
 from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
 from regard.inspect.writing import right_to_left, shorten, visible
-from regard.trace import Trace
+from regard.trace import Array, Trace
 
+DIFFUSE, FAINTEST = 0.5, 1e-4
+"""Where no weight reaches the first, the scale ends at the largest one; below the second there is nothing to see."""
 LONGEST = 160
 """Signs of a title that is only what was written."""
 
@@ -22,8 +27,10 @@ LONGEST = 160
 def matrices(trace: Trace) -> list[Matrix]:
     """One matrix for each input that was attended to, in the order of the trace."""
     several = len(trace.attention) > 1
+    limit = scale(*trace.attention.values())
     return [
         Matrix(
+            limit=limit,
             rows=found.names,
             columns=tuple(trace.input[name]),
             values=found.weights,
@@ -36,6 +43,18 @@ def matrices(trace: Trace) -> list[Matrix]:
         )
         for name, found in ((name, looked(trace, name)) for name in trace.attention)
     ]
+
+
+def scale(*weights: Array) -> float:
+    """The weight that gets the full shade: 1; or where attention is so diffuse that none comes near it, the largest,
+    and at least twice that of an even look, so that one which prefers nothing looks like it."""
+    largest = max((float(one.max(initial=0.0)) for one in weights if not np.isnan(one).any()), default=1.0)
+    positions = min((one.shape[1] for one in weights if one.size), default=1)
+    limit = max(largest, 2.0 / positions)
+    if limit >= DIFFUSE or largest < FAINTEST:
+        return 1.0
+    step = 10.0 ** (math.floor(math.log10(limit)) - 1)
+    return float(f"{math.ceil(limit / step - 1e-9) * step:.2g}")
 
 
 def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
@@ -51,7 +70,7 @@ def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
     shown = matrices(trace)
     last = len(shown) - 1
     blocks = [draw_matrix(matrix, row_labels=i == 0, margin=i == last) for i, matrix in enumerate(shown)]
-    legend = colour_scale(name="weight", **_signs(shown))
+    legend = colour_scale(name="weight", limit=shown[0].limit, **_signs(shown))
     return frame(
         below([beside(blocks, gap=18), legend], gap=16),
         title=reading(trace) if title is None else title,
@@ -69,6 +88,7 @@ def panels(
     if not figures:
         raise RegardError("there are no panels to draw.", fix="Give at least one (title, trace).")
     shown = [replace(_single(figure), title=name, margin=None) for name, figure in figures]
+    shown = [replace(matrix, limit=max(one.limit for one in shown)) for matrix in shown]
     across = across or len(shown)
     lines = [shown[i : i + across] for i in range(0, len(shown), across)]
     rows = [beside(_share_labels(line), gap=24) for line in lines]
@@ -97,6 +117,7 @@ def _single(figure: Trace | Matrix) -> Matrix:
 
 
 def _share_labels(line: Sequence[Matrix]) -> list[Block]:
+    line = [replace(matrix, row_name="" if i else matrix.row_name) for i, matrix in enumerate(line)]
     return [
         draw_matrix(matrix, row_labels=i == 0 or matrix.rows != line[0].rows) for i, matrix in enumerate(line)
     ]
@@ -108,11 +129,12 @@ def reading(trace: Trace) -> str:
     sources = [join(trace.input[name]) for name in (read if trace.seen else trace.attention or read)]
     if trace.kind == "tree":
         return " + ".join(sources)
+    # what was written, where it is known as a text: pieces alone do not say where the spaces are
+    written = trace.hypotheses[0][0] if trace.hypotheses else ""
     if not sources:
-        written = trace.hypotheses[0][0] if trace.hypotheses else ""
         return shorten(written, LONGEST) or join(trace.output, longest=LONGEST)
     arrow = "→"
-    line = f"{' + '.join(sources)} {arrow} {join(trace.output)}"
+    line = f"{' + '.join(sources)} {arrow} {shorten(visible(written), 60) if written else join(trace.output)}"
     # A right-to-left source must not turn the whole line around: the mark pins its direction.
     return "\u200e" + line.replace(arrow, f"\u200e{arrow}") if right_to_left(line) else line
 

@@ -6,6 +6,8 @@ Figures are made and written without `matplotlib.pyplot`: no window, no state th
 from __future__ import annotations
 
 import io
+import re
+import unicodedata
 import warnings
 from typing import Any
 
@@ -44,10 +46,29 @@ def pdf(scene: Scene, *, theme: Theme = LIGHT) -> bytes:
 
 
 def _write(scene: Scene, theme: Theme, buffer: io.BytesIO, **options: Any) -> None:
-    with warnings.catch_warnings():
-        # A sign that no installed font has is drawn as a box; a warning for each would bury what matters.
-        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         figure(scene, theme).savefig(buffer, facecolor=theme.hex("paper"), **options)
+    missing = []
+    for warning in caught:
+        found = re.match(r"Glyph (\d+) ", str(warning.message))
+        if found:
+            missing.append(chr(int(found[1])))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if missing:  # one warning: matplotlib has one for each sign, and draws a box
+        signs = list(dict.fromkeys(missing))
+        warnings.warn(
+            f"No installed font has {' '.join(signs[:8])}{' …' if len(signs) > 8 else ''} ({_scripts(signs)}); "
+            "boxes stand for them. Install a font of this script, or write .svg or .html.",
+            stacklevel=3,
+        )
+
+
+def _scripts(signs: list[str]) -> str:
+    """The scripts of some signs, as Unicode begins their names: Devanagari, CJK."""
+    named = [unicodedata.name(sign, "unknown").split()[0].capitalize() for sign in signs]
+    return ", ".join(dict.fromkeys("CJK" if name == "Cjk" else name for name in named))
 
 
 def figure(scene: Scene, theme: Theme = LIGHT) -> Any:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, cast
 
+import numpy as np
 from numpy.typing import NDArray
 from PIL.Image import Image
 
 from regard.data import Row
 from regard.data.columns import Column
+from regard.data.frames import columns_of, is_missing, records, values_of
 from regard.errors import RegardError
+from regard.parts import Plan
 
 Value = str | PathLike[str] | bytes | NDArray[Any] | Image | tuple[NDArray[Any], int]
 Input = Value | Mapping[str, Value]
@@ -19,12 +22,29 @@ Input = Value | Mapping[str, Value]
 the bytes of a file, or an array; a picture may be a Pillow picture, and samples of a sound come with their rate."""
 
 
-def one_or_several(inputs: Input | Sequence[Input]) -> tuple[Sequence[Input], bool]:
-    """The inputs, and whether there was one: samples with their rate are one, though a pair."""
+def one_or_several(inputs: Input | Iterable[Input]) -> tuple[Sequence[Input], bool]:
+    """The inputs, and whether there was one: samples with their rate are one, though a pair.
+
+    Several are anything that can be gone through: a list, a Series, an array of texts, a generator; of a frame each row
+    is an input. An array of numbers is one input: a picture, a film, a series.
+    """
     sound = isinstance(inputs, tuple) and len(inputs) == 2 and isinstance(inputs[1], int)
-    if sound or isinstance(inputs, str | bytes) or not isinstance(inputs, Sequence):
+    if sound or isinstance(inputs, str | bytes | bytearray | memoryview | Mapping | PathLike | Image):
         return [cast(Input, inputs)], True
-    return cast(Sequence[Input], inputs), False
+    if isinstance(inputs, np.ndarray):
+        texts = inputs.dtype.kind in "OUST" and inputs.ndim > 0
+        return (cast(Sequence[Input], inputs.tolist()), False) if texts else ([inputs], True)
+    columns = columns_of(inputs)
+    if columns is not None and len(columns) == 1:
+        return next(iter(columns.values())), False
+    if columns is not None:
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows], False
+    if isinstance(inputs, Sequence):
+        return cast(Sequence[Input], inputs), False
+    if isinstance(inputs, Iterable) or hasattr(inputs, "to_list") or hasattr(inputs, "tolist"):
+        return values_of(inputs, "inputs"), False
+    return [cast(Input, inputs)], True
 
 
 def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> Row:
@@ -39,5 +59,53 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
     unknown = [name for name in value if name not in columns]
     if unknown:
         raise RegardError(f"no input {unknown[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
-    values = {columns[name].field: columns[name].written(one) for name, one in value.items()}
+    values = {columns[name].field: columns[name].written(_plain(one)) for name, one in value.items()}
     return Row(values, file="input", line=number)
+
+
+def is_files(data: Any) -> bool:
+    """Whether these are names of files rather than rows."""
+    return isinstance(data, list | tuple) and all(isinstance(one, str | PathLike) for one in data)
+
+
+def given_rows(
+    data: Any,
+    y: Any,
+    spec: Plan,
+    columns: Mapping[str, Column],
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    where: str = "data",
+) -> list[Row]:
+    """Rows given in Python with the fields that a spec reads, each value as its column writes it."""
+    by_field = {column.field: column for column in columns.values()}
+    needed = [part.field or name for name, part in {**spec.inputs, **spec.outputs}.items()]
+    found = records(data, y, source=source, target=target, fields=needed, where=where)
+    if not found:
+        raise RegardError("there are no rows.", where=where)
+    absent = [name for name in needed if name not in found[0]]
+    if absent:
+        raise RegardError(
+            f"there is no column {absent[0]!r}; there are {', '.join(found[0])}.",
+            where=where,
+            fix="Name the columns so, or pass source=… and target=…." if len(needed) == 2 else "Add it.",
+        )
+    made = []
+    for number, row in enumerate(found, 1):
+        place = f"{where}, row {number}"
+        for name in needed:
+            if is_missing(row.get(name)):
+                raise RegardError(f"the {name} is missing.", where=place, fix="Leave the row out.")
+        values = {
+            name: by_field[name].written(_plain(value))
+            for name, value in row.items()
+            if name in by_field and not is_missing(value)
+        }
+        made.append(Row(values, file=where, line=number))
+    return made
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
+import numpy as np
 import torch
 
 from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column
+from regard.data.frames import values_of
 from regard.errors import RegardError
 from regard.files import write_text
 from regard.manifest import MODEL_FILES, claim
@@ -18,10 +20,10 @@ from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import as_rows, fitted_columns, make_columns
 from regard.model.inference import BatchInference
-from regard.model.inputs import Input, input_row, one_or_several
+from regard.model.inputs import Input, given_rows, input_row, is_files, one_or_several
 from regard.model.network import Network
 from regard.model.order import in_order
-from regard.model.override import Override, check_look
+from regard.model.override import Override, check_look, check_reached, check_sampled
 from regard.model.searching import sample_keys, searched
 from regard.model.store import (
     CARD,
@@ -36,6 +38,7 @@ from regard.model.store import (
     write_weights,
 )
 from regard.prediction import Prediction
+from regard.sharing import fetched
 from regard.spec import Spec
 from regard.spec.saved import foreign_parts, write_spec
 
@@ -45,6 +48,30 @@ if TYPE_CHECKING:
 PREDICT_ROWS, DEFAULT_BATCH_COST = 64, 4000
 Target = str | int | float
 """An output that is given, as its column writes it."""
+Method = Literal["greedy", "beam", "sample"]
+
+
+class PredictOptions(TypedDict, total=False):
+    """The options of `Model.predict`, for type checkers."""
+
+    output: str | None
+    trace: bool
+    samples: int
+    batch_rows: int
+    prefix: str | None
+    ensemble: Sequence[Model]
+    look: Override | None
+    seed: int | None
+    method: Method | None
+    beam: int | None
+    length_penalty: float | None
+    n_best: int | None
+    min_length: int | None
+    max_length: int | Literal["spec"] | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    replace_unknown: bool | None
 
 
 class Model:
@@ -57,11 +84,13 @@ class Model:
     columns   the typed fields of its data, fitted
     network   the torch module
     metrics   what was measured when it was trained
+    folder    where it was loaded from, or trained; None where it is in memory alone
     """
 
     def __init__(self, spec: Spec, columns: Mapping[str, Column], network: Network) -> None:
         self.spec, self.columns, self.network = spec, dict(columns), network
         self.metrics: dict[str, Any] = {}
+        self.folder: Path | None = None
 
     @classmethod
     def build(
@@ -86,8 +115,9 @@ class Model:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[str] = ()) -> Model:
-        """A finished model from its folder; `overrides` may change how it searches, not what it is."""
-        folder = Path(folder).expanduser()
+        """A finished model from its folder, or from the Hub (`hf:owner/name`); `overrides` may change how it
+        searches, not what it is."""
+        folder = fetched(folder)
         spec = read_spec(folder, tuple(overrides))
         columns = read_columns(folder / COLUMNS)
         missing = [name for name in make_columns(spec) if name not in columns]
@@ -97,7 +127,7 @@ class Model:
             network = build_network(spec, columns, read_files=False)
         read_weights(folder / WEIGHTS, network)
         model = cls(spec, columns, network)
-        model.metrics = read_metrics(folder)
+        model.metrics, model.folder = read_metrics(folder), folder
         return model.to(device or best_device()).eval()
 
     def save(self, folder: str | Path) -> None:
@@ -108,8 +138,21 @@ class Model:
         write_spec(folder, self.spec)
         write_weights(folder / WEIGHTS, self.network)
         write_metrics(folder, self.metrics)
-        parameters, parts = count_parameters(self.network), foreign_parts(self.spec)
-        write_text(folder / CARD, card(self.spec, self.metrics, parameters, parts))
+        write_text(folder / CARD, self._card())
+
+    def _card(self) -> str:
+        sizes = {
+            f"encoder of {name}": count_parameters(self.network.reader(name)) for name in self.network.readers
+        }
+        sizes |= {f"decoder of {name}": count_parameters(one) for name, one in self.network.decoders.items()}
+        return card(
+            self.spec,
+            self.metrics,
+            count_parameters(self.network),
+            foreign_parts(self.spec),
+            sizes=sizes,
+            vocabularies={n: column.size for n, column in self.columns.items() if hasattr(column, "size")},
+        )
 
     @property
     def device(self) -> torch.device:
@@ -123,34 +166,17 @@ class Model:
         self.network.eval()
         return self
 
-    @overload
-    def predict(self, inputs: Input, **options: Any) -> Prediction: ...
+    @overload  # a str is an iterable of str, and one input here
+    def predict(  # type: ignore[overload-overlap]
+        self, inputs: Input, **options: Unpack[PredictOptions]
+    ) -> Prediction: ...
 
     @overload
-    def predict(self, inputs: Sequence[Input], **options: Any) -> list[Prediction]: ...
+    def predict(self, inputs: Iterable[Input], **options: Unpack[PredictOptions]) -> list[Prediction]: ...
 
-    def predict(self, inputs: Input | Sequence[Input], **options: Any) -> Prediction | list[Prediction]:
-        """Answer one input, or several in the order they came.
-
-        output        which output, where the model has several
-        trace         False leaves out where it looked
-        samples       how many segmentations of each step, or trees of a sentence, to draw (`trace.structures`)
-        batch_rows    inputs computed at a time; the answers do not depend on it
-        prefix        how every output must begin
-        ensemble      other models to decide together with
-        look          the attention to impose, for one input: `Override` of `regard.model.override`
-        seed          of all that is drawn, default: the spec's `training.seed`. With `method="sample"`, the same input
-                      and seed give the same answer, whatever else is in the call; equal inputs in one call, and the
-                      `n_best` samples of one input, are drawn independently
-        and the fields of the spec's `search`: method, beam, length_penalty, n_best, max_length, temperature, …
-        """
-        several, single = one_or_several(inputs)
-        answers = self._predict(several, **options)
-        return answers[0] if single else answers
-
-    def _predict(
+    def predict(
         self,
-        inputs: Sequence[Input],
+        inputs: Any,
         *,
         output: str | None = None,
         trace: bool = True,
@@ -159,12 +185,80 @@ class Model:
         prefix: str | None = None,
         ensemble: Sequence[Model] = (),
         look: Override | None = None,
-        **search: Any,
+        seed: int | None = None,
+        method: Method | None = None,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
+        min_length: int | None = None,
+        max_length: int | Literal["spec"] | None = "spec",
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        replace_unknown: bool | None = None,
+    ) -> Prediction | list[Prediction]:
+        """Answer one input, or several in the order they came.
+
+        inputs        one (a text; a mapping by the inputs' names; a picture, film or sound), or several: a list, an
+                      array of texts, a Series, a frame, a generator
+        output        which output, where the model has several
+        trace         False leaves out where it looked
+        samples       how many segmentations of each step, or trees of a sentence, to draw (`trace.structures`)
+        batch_rows    inputs computed at a time; the answers do not depend on it
+        prefix        how every output must begin
+        ensemble      additional models of the ensemble
+        look          the attention to impose, for one input: `Override` of `regard.model.override`
+        seed          of all that is drawn, default: the spec's `training.seed`. With `method="sample"`, the same input
+                      and seed give the same answer, whatever else is in the call; equal inputs in one call, and the
+                      `n_best` samples of one input, are drawn independently
+        method, …     how a text is searched for, as in the spec's `search`; default: as the spec says.
+                      `max_length=None` is the longest that the input's length allows
+        """
+        several, single = one_or_several(inputs)
+        changes: dict[str, Any] = {
+            "seed": seed,
+            "method": method,
+            "beam": beam,
+            "length_penalty": length_penalty,
+            "n_best": n_best,
+            "min_length": min_length,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "replace_unknown": replace_unknown,
+        }
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if max_length != "spec":
+            changes["max_length"] = max_length
+        answers = self._predict(
+            several,
+            self.searching(**changes),
+            output=output,
+            trace=trace,
+            samples=samples,
+            batch_rows=batch_rows,
+            prefix=prefix,
+            ensemble=ensemble,
+            look=look,
+        )
+        return answers[0] if single else answers
+
+    def _predict(
+        self,
+        inputs: Sequence[Input],
+        model: Model,
+        *,
+        output: str | None,
+        trace: bool,
+        samples: int,
+        batch_rows: int,
+        prefix: str | None,
+        ensemble: Sequence[Model],
+        look: Override | None,
     ) -> list[Prediction]:
         if not inputs:
             return []
         check_look(look, inputs=len(inputs), models=1 + len(ensemble))
-        model = self.searching(**search)
         dataset = self.dataset([self.row(value, number) for number, value in enumerate(inputs, 1)])
         others = [(other, other.dataset([other.row(value) for value in inputs])) for other in ensemble]
         keys: list[int] = []
@@ -185,18 +279,33 @@ class Model:
             )
 
         batches = Batches(dataset, rows=batch_rows, shuffle=False)
-        return in_order((batch.rows, answer(batch)) for batch in batches)
+        answers = in_order((batch.rows, answer(batch)) for batch in batches)
+        if look is not None:
+            check_reached(look, answers[0])
+        if samples and trace and not ensemble:
+            check_sampled(answers[0])
+        return answers
 
     @overload
-    def score(self, inputs: Input, targets: Target, **options: Any) -> Prediction: ...
+    def score(  # type: ignore[overload-overlap]
+        self, inputs: Input, targets: Target, *, output: str | None = None, samples: int = 0,
+        look: Override | None = None,
+    ) -> Prediction: ...  # fmt: skip
 
     @overload
     def score(
-        self, inputs: Sequence[Input], targets: Sequence[Target], **options: Any
-    ) -> list[Prediction]: ...
+        self, inputs: Iterable[Input], targets: Iterable[Target], *, output: str | None = None,
+        samples: int = 0, look: Override | None = None,
+    ) -> list[Prediction]: ...  # fmt: skip
 
     def score(
-        self, inputs: Input | Sequence[Input], targets: Target | Sequence[Target], **options: Any
+        self,
+        inputs: Any,
+        targets: Any,
+        *,
+        output: str | None = None,
+        samples: int = 0,
+        look: Override | None = None,
     ) -> Prediction | list[Prediction]:
         """Given outputs as predictions: their log-probabilities, and where the model looks while it writes them.
 
@@ -205,13 +314,14 @@ class Model:
         look          as in `predict`, for one pair
         """
         several, single = one_or_several(inputs)
-        wanted = targets if isinstance(targets, Sequence) and not isinstance(targets, str) else [targets]
-        if (wanted is targets) == single or len(several) != len(wanted):
+        alone = isinstance(targets, str | int | float | np.generic)
+        wanted = [targets] if alone else values_of(targets, "targets")
+        if alone != single or len(several) != len(wanted):
             raise RegardError(
                 f"inputs: {len(several)}, targets: {len(wanted)}; "
                 f"score takes one of each, or two lists of the same length."
             )
-        answers = self._score(several, wanted, **options)
+        answers = self._score(several, wanted, output=output, samples=samples, look=look)
         return answers[0] if single else answers
 
     def _score(
@@ -219,9 +329,9 @@ class Model:
         inputs: Sequence[Input],
         targets: Sequence[Target],
         *,
-        output: str | None = None,
-        samples: int = 0,
-        look: Override | None = None,
+        output: str | None,
+        samples: int,
+        look: Override | None,
     ) -> list[Prediction]:
         if not inputs:
             return []
@@ -242,21 +352,44 @@ class Model:
         self,
         split: str = "test",
         *,
-        data: str | Path | Sequence[str | Path] = (),
+        data: Any = None,
+        y: Any = None,
+        source: str | None = None,
+        target: str | None = None,
         metrics: Sequence[str] = (),
         ensemble: Sequence[Model] = (),
     ) -> Evaluation:
         """What it does on rows it has not seen: `model.evaluate(data="new.tsv").scores["per"].value`.
 
-        split      of the data it learned from
-        data       a file or files like those, instead of a split
-        metrics    the spec's, or what is usual for the output, where none are named
-        ensemble   other models to decide together with
+        split            of the data it learned from
+        data, y          instead of a split: a file or files like those, or rows as `regard.fit` takes them
+        source, target   the columns of these rows, as in `regard.fit`
+        metrics          the spec's, or what is usual for the output, where none are named
+        ensemble         additional models of the ensemble
         """
         from regard.evaluation import measure
 
         files = [data] if isinstance(data, str | Path) else data
-        return measure(self, metrics, files=[*map(str, files)], splits=[split], ensemble=ensemble)
+        if y is None and (files is None or is_files(files)):
+            return measure(self, metrics, files=[*map(str, files or ())], splits=[split], ensemble=ensemble)
+        rows = given_rows(data, y, self.spec, self.columns, source=source, target=target)
+        return measure(self, metrics, rows=rows, splits=[split], ensemble=ensemble)
+
+    def __repr__(self) -> str:
+        lines = [f"Model({self.spec.name or (self.folder.name if self.folder else '')!r})"]
+        for role in ("inputs", "outputs"):
+            for name in getattr(self.spec, role):
+                column = self.columns[name]
+                kind = getattr(self.spec, role)[name].type
+                size = f", {column.size:,} in the vocabulary" if hasattr(column, "size") else ""
+                lines.append(f"  {'reads' if role == 'inputs' else 'writes':<7}{name}: {kind}{size}")
+        lines.append(f"  {count_parameters(self.network):,} parameters on {self.device}")
+        for split, scores in self.metrics.get("scores", {}).items():
+            figures = ", ".join(f"{name} {score['value']:.4g}" for name, score in scores.items())
+            lines.append(f"  {split}: {figures}")
+        if self.folder is not None:
+            lines.append(f"  in {self.folder}")
+        return "\n".join(lines)
 
     @torch.inference_mode()
     def score_batch(
@@ -390,5 +523,5 @@ def best_device() -> str:
 
 
 def load(folder: str | Path, *, device: str | None = None) -> Model:
-    """A trained model from its folder."""
+    """A trained model from its folder, or shared on the Hugging Face Hub: `regard.load("hf:owner/name")`."""
     return Model.load(folder, device=device)

@@ -12,6 +12,7 @@ from regard.data.columns import AlignmentColumn, PlacesColumn
 from regard.errors import RegardError
 from regard.nn.decoders.label import wanted
 from regard.nn.memory import Memory
+from regard.prediction import Prediction
 
 Override = str | Mapping[str, str]
 """Where to look while an output is written, in the forms in which data say it, by the input's name where several are
@@ -25,6 +26,32 @@ def check_look(look: Override | None, *, inputs: int, models: int = 1) -> None:
         raise RegardError(
             f"look works with one input and no ensemble; received {inputs} inputs and {models} models.",
             where="look",
+        )
+
+
+def check_reached(look: Override, answer: Prediction) -> None:
+    """Refuse an override of a piece that the output never came to: nothing would have changed."""
+    if answer.trace is None or answer.trace.single:
+        return
+    count = len(answer.trace.output)
+    for one in (look,) if isinstance(look, str) else look.values():
+        for link in one.split():
+            piece = link.partition(":")[0] if ":" in link else link.rpartition("-")[2]
+            if piece.isdigit() and int(piece) >= count:
+                raise RegardError(
+                    f"the output has {count} pieces, 0 to {count - 1}; piece {piece} is never written.",
+                    where=f"look {look!r}",
+                )
+
+
+def check_sampled(answer: Prediction) -> None:
+    """Refuse to draw samples where nothing is selected jointly."""
+    found = {} if answer.trace is None else answer.trace.structures
+    if all(getattr(one, "samples", None) is None for one in found.values()):
+        raise RegardError(
+            "this model selects nothing jointly, so that there is nothing to sample.",
+            where="samples",
+            fix="Leave it out.",
         )
 
 

@@ -35,6 +35,7 @@ KINDS = {
     "decoder": "regard.nn.decoders",
     "metric": "regard.metrics",
     "schedule": "regard.training.schedules",
+    "logger": "regard.training.loggers",
 }
 """Each kind of part and the folder whose files hold ours."""
 GROUP = "regard.parts"

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from regard.errors import RegardError
 from regard.files import write_text
+from regard.manifest import is_data
 from regard.parts import Provenance, check_installed, used_parts
+from regard.spec.data import SPLITS
 from regard.spec.spec import Spec
 from regard.version import __version__
 
@@ -31,7 +33,21 @@ def write_spec(folder: Path, spec: Spec) -> None:
 def load_spec(folder: Path, overrides: Sequence[str] = ()) -> Spec:
     """The spec in a folder; refused with what to install where one of its parts is not registered."""
     check_installed(read_parts(folder), where=str(folder))
-    return Spec.load(folder / SPEC, overrides)
+    spec = Spec.load(folder / SPEC, overrides)
+    found = {split: _moved_rows(folder, getattr(spec.data, split)) for split in SPLITS}
+    changes = [f"data.{split}={json.dumps(files)}" for split, files in found.items() if files]
+    return spec.changed(*changes) if changes else spec
+
+
+def _moved_rows(folder: Path, files: Sequence[str]) -> list[str]:
+    """Where the rows that a run keeps are now, if the folder was moved since it named them."""
+    here = [
+        str((folder / Path(file).name).absolute())
+        if not Path(file).exists() and is_data(Path(file).name) and (folder / Path(file).name).is_file()
+        else file
+        for file in files
+    ]
+    return here if here != list(files) else []
 
 
 def read_parts(folder: Path) -> list[Provenance]:

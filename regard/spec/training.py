@@ -30,7 +30,11 @@ class DistillOptions(Settings):
 class TrainingSpec(Settings):
     """How a model is trained."""
 
-    moved = {"teachers": "distill: {from: [...]}", "teaching": "distill: {from: [...], weight: …}"}
+    moved = {
+        "teachers": "distill: {from: [...]}",
+        "teaching": "distill: {from: [...], weight: …}",
+        "tensorboard": "loggers: [tensorboard]",
+    }
 
     epochs: Count | None = None
     """Passes over the data; 10 when neither this nor `steps` is given. Where both are, what comes first is the end."""
@@ -84,8 +88,8 @@ class TrainingSpec(Settings):
     workers: Annotated[int, Field(ge=0)] | None = None
     """Threads that decode pictures, films and sounds ahead of the updates, 0: none; default: one for
     each CPU, 4 at most. What is learned does not depend on it."""
-    tensorboard: bool = False
-    """Write the log for TensorBoard too."""
+    loggers: tuple[Annotated[Any, one_of("logger")], ...] = ()
+    """Where the log is written besides log.csv: `[tensorboard]`, or with options `[{type: wandb, project: mine}]`."""
 
     @property
     def passes(self) -> int | None:

@@ -14,6 +14,8 @@ from torch import Tensor
 from regard.structures.base import Backend, Structure, logistic_noise
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
@@ -42,12 +44,12 @@ class MonotoneAlignment(Structure):
 
     def __init__(
         self,
-        match: Tensor,
-        skip_source: Tensor | None = None,
-        skip_target: Tensor | None = None,
+        match: Scores,
+        skip_source: Scores | None = None,
+        skip_target: Scores | None = None,
         *,
         lengths: tuple[Lengths, Lengths] | None = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         match, source, target = as_floats(match=match, skip_source=skip_source, skip_target=skip_target)

@@ -8,6 +8,8 @@ from torch import Tensor
 from regard.structures.base import Backend, Structure
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
@@ -30,12 +32,12 @@ class DependencyTree(Structure):
 
     def __init__(
         self,
-        arcs: Tensor,
+        arcs: Scores,
         single_root: bool = True,
         *,
         labelled: bool = False,
         lengths: Lengths = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         arcs, own, self.lengths = _prepare(arcs, labelled, lengths, mask)
@@ -62,7 +64,7 @@ class DependencyTree(Structure):
 
 
 def _prepare(
-    arcs: Tensor, labelled: bool, lengths: Lengths, mask: Tensor | None
+    arcs: Scores, labelled: bool, lengths: Lengths, mask: Mask | None
 ) -> tuple[Tensor, int, Tensor | None]:
     """Arcs in one precision, masked, their number of axes, and lengths."""
     (arcs,) = as_floats(arcs=arcs)

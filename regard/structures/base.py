@@ -26,7 +26,7 @@ from regard.structures.paired_semirings import (
     PartialSemiring,
     SignedLogSemiring,
 )
-from regard.structures.potentials import joint_batch
+from regard.structures.potentials import as_tensor, joint_batch
 from regard.structures.program import Backend, Program, Shape
 from regard.structures.recording import recorded
 from regard.structures.semirings import (
@@ -204,7 +204,8 @@ class Structure(Program):
 
         Its gradient in the potentials is the product of `weights` with the Jacobian of the marginals.
         """
-        semiring = ExpectationSemiring(0, weights.to(self.potentials[0].dtype))
+        weights = as_tensor("weights", weights).to(self.potentials[0])
+        semiring = ExpectationSemiring(0, weights)
         mean: Tensor = self._run(semiring, rank=weights.dim() - self.event_dims[0])[1]
         return mean
 
@@ -213,7 +214,8 @@ class Structure(Program):
 
         Differentiable except where it is exactly 0.
         """
-        semiring = SignedLogSemiring(0, factors.to(self.potentials[0].dtype))
+        factors = as_tensor("factors", factors).to(self.potentials[0])
+        semiring = SignedLogSemiring(0, factors)
         size, sign = self._run(semiring, rank=factors.dim() - self.event_dims[0])
         mean: Tensor = sign * self._normalise(size).exp()
         return mean

@@ -14,9 +14,12 @@ from regard import kernels
 from regard.structures.base import Backend
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
+    as_tensor,
     check_axes,
     expand_batch,
     flatten_batch,
@@ -47,13 +50,13 @@ class LinearChain(StateSequence):
 
     def __init__(
         self,
-        edges: Tensor,
-        nodes: Tensor | None = None,
-        start: Tensor | None = None,
-        end: Tensor | None = None,
+        edges: Scores,
+        nodes: Scores | None = None,
+        start: Scores | None = None,
+        end: Scores | None = None,
         *,
         lengths: Lengths = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         edges, nodes, start, end = _complete(edges, nodes, start, end)
@@ -98,11 +101,12 @@ class LinearChain(StateSequence):
 
     def states(self, value: Tensor) -> Tensor:
         """The states (..., N) of a value (..., N, C), −1 beyond the length: what a tagger prints."""
-        self._as_parts("value", value)
-        return torch.where(value.any(-1), value.to(torch.uint8).argmax(-1), -1)
+        present = self._as_parts("value", value)
+        return torch.where(present.any(-1), present.to(torch.uint8).argmax(-1), -1)
 
     def value_of(self, states: Tensor) -> Tensor:
         """The value (..., N, C) of states (..., N), zero beyond the length: what `log_prob` of a tagging takes."""
+        states = as_tensor("states", states, device=self._given[0].device)
         value = states.unsqueeze(-1) == torch.arange(self.event_shape[-1], device=states.device)
         value = value & self._inside_length().unsqueeze(-1)
         return value.to(self.potentials[0].dtype)
@@ -167,16 +171,16 @@ class LinearChain(StateSequence):
 
 
 def _complete(
-    edges: Tensor, nodes: Tensor | None, start: Tensor | None, end: Tensor | None
+    edges: Scores, nodes: Scores, start: Scores, end: Scores
 ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
     """Edges for every step, and what else is given, in one precision."""
+    edges, nodes, start, end = as_floats(edges=edges, nodes=nodes, start=start, end=end)
     check_axes("edges", edges, "CC", [edges.shape[-1] if edges.dim() else None] * 2)
     if nodes is None and edges.dim() < 3:
         raise ValueError(
             "edges of shape (C, C) are shared by all steps and do not say how many: give nodes of shape (..., N, C), "
             "or edges.expand(N - 1, C, C)."
         )
-    edges, nodes, start, end = as_floats(edges=edges, nodes=nodes, start=start, end=end)
     states = edges.shape[-1]
     if start is not None:
         check_axes("start", start, "C", [states])

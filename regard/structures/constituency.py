@@ -13,6 +13,8 @@ from torch import Tensor
 from regard.structures.base import Backend, Structure
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
@@ -42,11 +44,11 @@ class BinaryTree(Structure):
 
     def __init__(
         self,
-        spans: Tensor,
+        spans: Scores,
         *,
         labelled: bool = False,
         lengths: Lengths = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         (spans,) = as_floats(spans=spans)

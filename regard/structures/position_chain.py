@@ -17,6 +17,8 @@ from torch import Tensor
 from regard.structures.base import Backend, Structure
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
@@ -51,11 +53,11 @@ class PositionChain(Structure):
 
     def __init__(
         self,
-        scores: Tensor,
-        transitions: Tensor | tuple[Tensor, Tensor] | None = None,
+        scores: Scores,
+        transitions: Scores | tuple[Scores, Scores] | None = None,
         *,
         lengths: Lengths = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         left, right = transitions if isinstance(transitions, tuple) else (transitions, None)

@@ -5,28 +5,62 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.structures.semirings import NEGATIVE_INFINITY
 
-Lengths = Tensor | Sequence[int] | int | None
+Lengths = Tensor | NDArray[Any] | Sequence[int] | int | None
+Scores = Any
+"""A tensor, an array of numpy, or nested lists. An array keeps its precision; lists become float32."""
+Mask = Any
+"""The same, of Booleans."""
 
 
-def as_floats(**potentials: Tensor | None) -> list[Any]:
-    """All potentials in one precision: float64 if any has it, else float32, to which half precision is raised."""
+def as_tensor(name: str, value: Any, *, device: torch.device | None = None) -> Tensor:
+    """A tensor as it is; an array or nested lists as a tensor."""
+    if isinstance(value, Tensor):
+        return value
+    try:
+        array = value if isinstance(value, np.ndarray) else None
+        # torch shares the memory of an array, and warns of one that must not be written
+        tensor = torch.tensor(value) if array is None or not array.flags.writeable else torch.as_tensor(array)
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(
+            f"{name} must be a tensor, an array or nested lists of numbers of one length; "
+            f"received {type(value).__name__}."
+        ) from None
+    return tensor if device is None else tensor.to(device)
+
+
+def as_scores(name: str, value: Any) -> Tensor:
+    """A potential as a tensor; whole numbers of arrays and lists as float32."""
+    tensor = as_tensor(name, value)
+    whole = not isinstance(value, Tensor) and not tensor.is_floating_point() and not tensor.is_complex()
+    return tensor.float() if whole else tensor
+
+
+def as_floats(**potentials: Scores | None) -> list[Any]:
+    """All potentials in one precision: float64 if any has it, else float32, to which half precision is raised.
+
+    Arrays and lists go to the device of the first potential that is a tensor.
+    """
     if all(value is None or _is_single(value) for value in potentials.values()):
         return list(potentials.values())
-    given = {name: potential for name, potential in potentials.items() if potential is not None}
+    given = {name: as_scores(name, value) for name, value in potentials.items() if value is not None}
+    device = next((value.device for value in potentials.values() if isinstance(value, Tensor)), None)
     for name, potential in given.items():
-        if not isinstance(potential, Tensor) or not potential.is_floating_point():
-            kind = getattr(potential, "dtype", type(potential).__name__)
+        if not potential.is_floating_point():
             raise ValueError(
-                f"{name} must be a tensor of floating-point scores, not {kind}; call .float() on it."
+                f"{name} must be a tensor of floating-point scores, not {potential.dtype}; call .float() on it."
             )
+        if device is not None and not isinstance(potentials[name], Tensor):
+            given[name] = potential.to(device)
     double = any(potential.dtype == torch.float64 for potential in given.values())
     dtype = torch.float64 if double else torch.float32
-    return [None if potential is None else potential.to(dtype) for potential in potentials.values()]
+    return [given[name].to(dtype) if name in given else None for name in potentials]
 
 
 def _is_single(potential: object) -> bool:
@@ -98,10 +132,11 @@ def _within(lengths: Tensor, longest: int) -> bool:
     return bool(((lengths >= 0) & (lengths <= longest)).all())
 
 
-def apply_mask(potential: Tensor, mask: Tensor | None, event_dim: int) -> Tensor:
+def apply_mask(potential: Tensor, mask: Mask | None, event_dim: int) -> Tensor:
     """−inf where the mask, broadcast to the potential, is False."""
     if mask is None:
         return potential
+    mask = as_tensor("mask", mask, device=potential.device)
     if mask.dtype != torch.bool:
         raise ValueError(
             f"mask must be Boolean, True where a part is allowed, but is {mask.dtype}; call .bool() on it."

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, constraints
 
+from regard.structures.potentials import as_tensor, expand_batch
 from regard.structures.recording import recorded
 from regard.structures.semirings import LogSemiring, Semiring
 
@@ -61,6 +62,58 @@ class Program(Distribution):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_shape={tuple(self.batch_shape)}, event_shape={tuple(self.event_shape)})"
+
+    def __getitem__(self, index: Any) -> Self:
+        """Some of the batch, as indexing a tensor of its shape gives them: `chain[0]`, `chain[2:5]`, `chain[mask]`."""
+        if not self.batch_shape:
+            raise IndexError(f"{type(self).__name__} has no batch dimensions to index.")
+        places = torch.arange(self.batch_shape.numel(), device=self._given[0].device).view(self.batch_shape)
+        places = places[index]
+
+        def chosen(values: Tensor, own: int) -> Tensor:
+            every = expand_batch(values, self.batch_shape, own)
+            return every.reshape(-1, *every.shape[len(self.batch_shape) :])[places]
+
+        return self._rebatched(chosen, places.shape)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
+        """The same in a larger batch, without a copy, as in `torch.distributions`."""
+        shape, own = torch.Size(batch_shape), self.batch_shape
+        trailing = shape[max(len(shape) - len(own), 0) :]
+        if len(own) > len(shape) or any(o not in (1, n) for o, n in zip(own, trailing, strict=True)):
+            raise ValueError(f"The batch {tuple(own)} does not expand to {tuple(shape)}.")
+        return self._rebatched(lambda values, own: expand_batch(values, shape, own), shape)
+
+    def to(self, *where: Any, **options: Any) -> Self:
+        """On another device or in another precision: whatever `Tensor.to` takes."""
+        given: list[Any] = [None if one is None else one.to(*where, **options) for one in self._given]
+        wanted = next(one.dtype for one in given if one is not None)
+        if wanted not in (torch.float32, torch.float64):
+            raise ValueError(f"Structures are computed in float32 or float64, not {wanted}.")
+        device = given[0].device
+        lengths = tuple(None if one is None else one.to(device) for one in self._lengths)
+        return self._with_lengths(lengths)._with_potentials(given)
+
+    def _rebatched(self, change: Callable[[Tensor, int], Tensor], batch_shape: Shape) -> Self:
+        """A copy of another batch shape; change(values, own axes). What all of the batch share stays as it is."""
+        dims = (*self.event_dims, *[self.event_dims[-1]] * (len(self._given) - len(self.event_dims)))
+        given = [
+            values if values is None or values.dim() == own else change(values, own)
+            for values, own in zip(self._given, dims, strict=True)
+        ]
+        lengths = tuple(None if one is None else change(one, 0) for one in self._lengths)
+        copy = self._with_lengths(lengths)._with_potentials(given)
+        copy._batch_shape = torch.Size(batch_shape)
+        return copy
+
+    def _with_lengths(self, lengths: tuple[Tensor | None, ...]) -> Self:
+        copy = self._with_potentials(self._given)
+        for name, value in self.__dict__.items():
+            for old, new in zip(self._lengths, lengths, strict=True):
+                if value is old and old is not None:
+                    copy.__dict__[name] = new
+        copy._lengths = lengths
+        return copy
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         """The sum over all structures of the product of their parts, which are indexed from the right only."""
@@ -122,7 +175,8 @@ class Program(Distribution):
         return None if lengths is None else lengths.expand(self.batch_shape).reshape(-1).contiguous()
 
     def _as_parts(self, name: str, value: Tensor) -> Tensor:
-        """A value as Booleans, its shape checked."""
+        """A value (a tensor, an array or lists) as Booleans, its shape checked."""
+        value = as_tensor(name, value, device=self._given[0].device)
         dims = len(self.event_shape)
         if value.shape[value.dim() - dims :] != self.event_shape or value.dim() < dims:
             wanted = ", ".join(["...", *map(str, self.event_shape)])

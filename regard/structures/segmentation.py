@@ -14,9 +14,12 @@ from regard import kernels
 from regard.structures.base import Backend, logistic_noise
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
+    as_tensor,
     check_axes,
     expand_batch,
     flatten_batch,
@@ -42,11 +45,11 @@ class Segmentation(StateSequence):
 
     def __init__(
         self,
-        scores: Tensor,
-        transitions: Tensor,
+        scores: Scores,
+        transitions: Scores,
         *,
         lengths: Lengths = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         scores, transitions = as_floats(scores=scores, transitions=transitions)
@@ -79,7 +82,7 @@ class Segmentation(StateSequence):
 
     def value_of(self, states: Tensor) -> Tensor:
         """The value (..., N) of states (..., N): 1 inside a segment."""
-        return (states == 1).to(self.potentials[0].dtype)
+        return (as_tensor("states", states) == 1).to(self.potentials[0])
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)

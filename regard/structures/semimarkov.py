@@ -13,6 +13,8 @@ from torch import Tensor
 from regard.structures.base import Backend, Structure
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
@@ -38,11 +40,11 @@ class SemiMarkov(Structure):
 
     def __init__(
         self,
-        segments: Tensor,
-        transitions: Tensor | None = None,
+        segments: Scores,
+        transitions: Scores | None = None,
         *,
         lengths: Lengths = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         segments, transitions = as_floats(segments=segments, transitions=transitions)

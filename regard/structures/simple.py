@@ -8,6 +8,8 @@ from torch import Tensor
 from regard.structures.base import Backend, Structure, logistic_noise
 from regard.structures.potentials import (
     Lengths,
+    Mask,
+    Scores,
     apply_mask,
     as_floats,
     as_lengths,
@@ -30,10 +32,10 @@ class _Positions(Structure):
 
     def __init__(
         self,
-        scores: Tensor,
+        scores: Scores,
         *,
         lengths: Lengths = None,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         (potential,) = as_floats(scores=scores)

@@ -26,7 +26,7 @@ SEQUENCES = ("text", "tags", "tree")
 """Kinds of outputs that are one piece after another; anything else is one answer for the whole input."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """What was looked at while one prediction was made. T output pieces, S positions of an input.
 
@@ -153,6 +153,22 @@ class Trace:
         page = str(path).lower().endswith((".html", ".htm")) and not heads and layers is None
         save(self.html() if page else self.plot(heads=heads, layers=layers), path)
 
+    def __repr__(self) -> str:
+        lines = [f"Trace of a {self.kind}: {_shortened(self.output)}"]
+        for name, pieces in self.input.items():
+            facts = [self.seen[name].kind if name in self.seen else f"{len(pieces)} positions"]
+            if name in self.attention:
+                facts.append("attention {} × {}".format(*self.attention[name].shape))
+            if name in self.structures:
+                facts.append(self.structures[name].kind)
+            if name in self.truth:
+                facts.append("imposed" if name in self.overridden else "truth known")
+            told = "" if name in self.seen else f" {_shortened(pieces)}"
+            lines.append(f"  {name}:{told} ({', '.join(facts)})")
+        if self.heads:
+            lines.append(f"  heads of {', '.join(self.heads)}")
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         return self.plot()._repr_html_()
 
@@ -210,3 +226,7 @@ class Trace:
             heads={name: HeadLooks.from_dict(found) for name, found in values.get("heads", {}).items()},
             overridden=values.get("overridden", ()),
         )
+
+
+def _shortened(pieces: Sequence[str], most: int = 12) -> str:
+    return " ".join(pieces[:most]) + (" …" if len(pieces) > most else "")

@@ -9,7 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regard.training.callbacks import Callback
     from regard.training.device import make_accelerator
+    from regard.training.loggers import Logger
     from regard.training.loop import BatchSource, Result, fit
     from regard.training.processes import process_rank, world_size
     from regard.training.progress import BarProgress, LineProgress, Progress, make_progress
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "BarProgress": "regard.training.progress",
     "BatchSource": "regard.training.loop",
+    "Callback": "regard.training.callbacks",
     "Generators": "regard.training.seed",
     "Interrupted": "regard.training.signals",
     "LineProgress": "regard.training.progress",
+    "Logger": "regard.training.loggers",
     "Progress": "regard.training.progress",
     "Result": "regard.training.loop",
     "Schedule": "regard.training.schedules",
@@ -40,9 +44,11 @@ _HOMES = {
 __all__ = [
     "BarProgress",
     "BatchSource",
+    "Callback",
     "Generators",
     "Interrupted",
     "LineProgress",
+    "Logger",
     "Progress",
     "Result",
     "Schedule",

@@ -1,16 +1,16 @@
-"""The log of a run: a CSV file always, TensorBoard as an extra."""
+"""The log of a run: a CSV file always, and the loggers that were asked for."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.errors import MissingExtra
 from regard.files import naming, write_text
+from regard.training.loggers import Logger, open_loggers
 
 COLUMNS = ("step", "epoch", "seconds", "loss", "rate", "gradient_norm", "tokens_per_second")
 FILE = "log.csv"
@@ -23,15 +23,17 @@ class Log:
     processes of a launch: nothing is written.
     """
 
-    def __init__(self, run: Path | None, *, rows: int = 0, step: int = 0, tensorboard: bool = False) -> None:
+    def __init__(
+        self, run: Path | None, *, rows: int = 0, step: int = 0, loggers: Sequence[Any] = ()
+    ) -> None:
         self.columns = list(COLUMNS)
         self.rows = 0
         self._path = run / FILE if run is not None else None
-        self._board: Any = None
+        self._loggers: list[Logger] = []
         if run is not None:
             run.mkdir(parents=True, exist_ok=True)
             self._replace(run / FILE, self._kept(run / FILE, rows))
-            self._board = _open_board(run, step) if tensorboard else None
+            self._loggers = open_loggers(loggers, run, step)
 
     def write(self, values: Mapping[str, float | int]) -> None:
         if self._path is None:
@@ -44,19 +46,16 @@ class Log:
         with naming(self._path), self._path.open("a", newline="", encoding="utf-8") as file:
             csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(_written(values))
         self.rows += 1
-        if self._board is not None:
-            for name, value in values.items():
-                if name not in ("step", "epoch"):
-                    self._board.add_scalar(name.replace(".", "/"), value, int(values["step"]))
+        for logger in self._loggers:
+            logger.write(values)
 
     def move(self, run: Path) -> None:
         """The file is in another folder now."""
         if self._path is None:
             return
         self._path = run / FILE
-        if self._board is not None:
-            self._board.close()
-            self._board = _open_board(run, 0)
+        for logger in self._loggers:
+            logger.move(run)
 
     def _kept(self, path: Path, rows: int) -> list[dict[str, str]]:
         """The first `rows` rows of the file, and its columns."""
@@ -84,8 +83,8 @@ class Log:
                 os.fsync(file.fileno())
 
     def close(self) -> None:
-        if self._board is not None:
-            self._board.close()
+        for logger in self._loggers:
+            logger.close()
 
 
 def _written(values: Mapping[str, float | int]) -> dict[str, str]:
@@ -94,10 +93,13 @@ def _written(values: Mapping[str, float | int]) -> dict[str, str]:
     }
 
 
-def _open_board(run: Path, step: int) -> Any:
-    """What an earlier life of the run drew after `step` is dropped."""
-    try:
-        from torch.utils.tensorboard.writer import SummaryWriter
-    except ImportError as error:
-        raise MissingExtra("tensorboard", "tensorboard", "training.tensorboard") from error
-    return SummaryWriter(str(run / "tensorboard"), purge_step=step + 1 if step else None)
+def read_curve(run: Path, metric: str, most: int = 60) -> dict[str, Any]:
+    """{metric, steps, values} of the evaluations in RUN/log.csv, thinned to at most so many."""
+    path = run / FILE
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row.get(f"dev.{metric}")]
+    rows = rows[:: -(-len(rows) // most) or 1]
+    values = [float(row[f"dev.{metric}"]) for row in rows]
+    return {"metric": metric, "steps": [int(row["step"]) for row in rows], "values": values}

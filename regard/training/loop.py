@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -18,6 +18,7 @@ from regard.errors import RegardError
 from regard.files import sweep
 from regard.manifest import FOLDERS, refuse_links
 from regard.spec.training import TrainingSpec
+from regard.training.callbacks import tell
 from regard.training.device import make_accelerator
 from regard.training.failures import BatchPlace, explain_out_of_memory
 from regard.training.judge import Evaluate, Judge
@@ -68,6 +69,7 @@ def fit(
     locate: Callable[[int], str] | None = None,
     checkpoint_minutes: float = 5.0,
     settle: Callable[[], Path] | None = None,
+    callbacks: Sequence[Any] = (),
 ) -> Result:
     """Trains `network`, whose forward maps a Batch to {output: Loss}, and leaves it with the best weights.
 
@@ -79,11 +81,12 @@ def fit(
     locate       says where a row of the data came from, for messages
     settle       called once, in every process, when the first checkpoint is written: gives the folder in which the run
                  goes on, to which it has moved all that was written until then
+    callbacks    told what happens, see `Callback`
 
     Seeds are the caller's: the network was built before this is called (see `seed_everything`).
     """
     training = Training(network, batches, options, Path(run), locate, checkpoint_minutes * 60.0)
-    training.settle = settle
+    training.settle, training.callbacks = settle, callbacks
     training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
     try:
         return training.run_to_end()
@@ -106,6 +109,7 @@ class Training:
         self.network, self.batches, self.options, self.run = network, batches, options, run
         self.locate, self.checkpoint_seconds = locate, checkpoint_seconds
         self.settle: Callable[[], Path] | None = None
+        self.callbacks: Sequence[Any] = ()
 
     def start(
         self,
@@ -145,9 +149,10 @@ class Training:
             self.run if main else None,
             rows=position.log_rows,
             step=position.step,
-            tensorboard=options.tensorboard,
+            loggers=options.loggers,
         )
-        self.report = Report(self.state, self.log, self.progress)
+        self.callbacks = self.callbacks if main else ()
+        self.report = Report(self.state, self.log, self.progress, self.callbacks)
         self.judge = Judge(self.state, evaluate, save_model, self.run, options.metric)
         self.saved = time.monotonic()
         network.train()
@@ -161,7 +166,9 @@ class Training:
             if position.evaluated != position.step:
                 self._evaluate()
             metrics, kept = self.judge.finish(average=self.options.average > 1)
-        return Result(metrics, kept, position.step, position.epoch, position.seconds, reason)
+        result = Result(metrics, kept, position.step, position.epoch, position.seconds, reason)
+        tell(self.callbacks, "on_end", vars(result))
+        return result
 
     def _epoch(self) -> None:
         position = self.state.position
@@ -224,7 +231,10 @@ class Training:
         self.report.lap()
         self.report.row(metrics)
         if metrics:
-            self.progress.evaluated(self.state.position.step, metrics, improved)
+            position = self.state.position
+            self.progress.evaluated(position.step, metrics, improved)
+            place = {"step": position.step, "epoch": position.epochs_begun, "seconds": position.seconds}
+            tell(self.callbacks, "on_evaluation", {**place, **metrics, "improved": improved})
         self._checkpoint()
 
     def _checkpoint(self) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
+
+WARMUP = 5
+"""Updates that the time left is not estimated from: kernels are compiled and files first read in them."""
 
 
 class Progress:
@@ -30,82 +33,137 @@ class Progress:
         """The run is over, one way or another."""
 
 
+class Estimate:
+    """How long the rest takes, from the pace of the updates after the first few."""
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+        self._first = 0
+        self._from: tuple[float, int] | None = None
+        self._now: tuple[float, int] | None = None
+
+    def start(self, step: int, total: int | None) -> None:
+        self.total, self._first, self._from, self._now = total, step, None, None
+
+    def update(self, step: int, now: float) -> None:
+        if step - self._first < WARMUP:
+            return
+        if self._from is None:
+            self._from = (now, step)
+        self._now = (now, step)
+
+    def left(self, now: float) -> float | None:
+        """Seconds; None while nobody can know."""
+        if self.total is None or self._from is None or self._now is None or self._now[1] <= self._from[1]:
+            return None
+        pace = (self._now[0] - self._from[0]) / (self._now[1] - self._from[1])
+        return max(0.0, (self.total - self._now[1]) * pace - (now - self._now[0]))
+
+
+def clock(seconds: float) -> str:
+    """0:41, 12:05, 3:00:07"""
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 class LineProgress(Progress):
     """A line now and then, for logs and pipes."""
 
     def __init__(self, console: Console | None = None, *, every: float = 10.0) -> None:
         self.console = console or Console(stderr=True)
         self.every = every
-        self.total: int | None = None
-        self._begin: tuple[float, int] = (time.monotonic(), 0)
-        self._last = 0.0
+        self._estimate = Estimate()
+        self._began = self._last = 0.0
 
     def start(self, step: int, total: int | None) -> None:
-        self.total = total
-        self._begin = (time.monotonic(), step)
-        self._last = time.monotonic()
+        self._estimate.start(step, total)
+        self._began = self._last = time.monotonic()
 
     def update(self, step: int, epoch: int, loss: float, tokens_per_second: float) -> None:
         now = time.monotonic()
+        self._estimate.update(step, now)
         if now - self._last < self.every:
             return
         self._last = now
-        of = f"/{self.total}" if self.total else ""
-        self.note(
-            f"step {step}{of}  epoch {epoch}  loss {loss:.4f}  {tokens_per_second:,.0f} tokens/s{self._left(step, now)}"
-        )
-
-    def _left(self, step: int, now: float) -> str:
-        began, first = self._begin
-        if self.total is None or step <= first:
-            return ""
-        seconds = (self.total - step) * (now - began) / (step - first)
-        return f"  {seconds // 60:.0f}:{seconds % 60:02.0f} left"
+        total = self._estimate.total
+        parts = [f"step {step}" + (f"/{total}" if total else ""), f"epoch {epoch}", f"loss {loss:.4f}"]
+        parts += [f"{tokens_per_second:,.0f} tokens/s", f"elapsed {clock(now - self._began)}"]
+        left = self._estimate.left(now)
+        self.note(" · ".join([*parts, *([] if left is None else [f"left {clock(left)}"])]))
 
     def evaluated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
-        self.note(f"step {step}  {describe_metrics(metrics)}{'  (best so far)' if improved else ''}")
+        self.note(f"step {step}  dev {describe_metrics(metrics)}{'  (best so far)' if improved else ''}")
 
     def note(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 class BarProgress(Progress):
-    """One bar with loss, speed, time left and the last evaluation."""
+    """One bar with what each of its figures is; in the terminal's own colours, and gone when the run ends."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
+        self._estimate = Estimate()
+        self._began = 0.0
         self._bar = Bar(
-            TextColumn("epoch {task.fields[epoch]}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.completed:.0f}"),
-            TextColumn("{task.fields[figures]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            TextColumn("[green]{task.fields[measured]}"),
+            BarColumn(
+                bar_width=24, style="dim", complete_style="green", finished_style="green", pulse_style="green"
+            ),
+            TextColumn("{task.fields[told]}", style="default", markup=False),
             console=self.console,
             refresh_per_second=4,
+            transient=True,
+            get_time=time.monotonic,
         )
+        self._told = _Told(self._tell)
+        self._figures: list[str] = []
         self._task = TaskID(-1)
 
     def start(self, step: int, total: int | None) -> None:
-        self._task = self._bar.add_task("", total=total, completed=step, epoch=1, figures="", measured="")
+        self._estimate.start(step, total)
+        self._began = time.monotonic()
+        self._figures = [f"step {step}" + (f"/{total}" if total else ""), "starting"]
+        self._task = self._bar.add_task("", total=total, completed=step, told=self._told)
         self._bar.start()
 
     def update(self, step: int, epoch: int, loss: float, tokens_per_second: float) -> None:
-        figures = f"loss {loss:.4f}  {tokens_per_second:,.0f} tokens/s"
-        self._bar.update(self._task, completed=step, epoch=epoch, figures=figures)
+        self._estimate.update(step, time.monotonic())
+        total = self._estimate.total
+        self._figures = [
+            f"step {step}" + (f"/{total}" if total else ""),
+            f"epoch {epoch}",
+            f"loss {loss:.4f}",
+            f"{tokens_per_second:,.0f} tokens/s",
+        ]
+        self._bar.update(self._task, completed=step)
+
+    def _tell(self) -> str:
+        """As it is at this moment: the clock goes on between two updates."""
+        now = time.monotonic()
+        left = self._estimate.left(now)
+        times = [f"elapsed {clock(now - self._began)}", *([] if left is None else [f"left {clock(left)}"])]
+        return " · ".join([*self._figures, *times])
 
     def evaluated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
-        text = describe_metrics(metrics)
-        self._bar.update(self._task, completed=step, measured=text)
-        self.note(f"step {step}  {text}{'  (best so far)' if improved else ''}")
+        self._bar.update(self._task, completed=step)
+        self.note(f"step {step}  dev {describe_metrics(metrics)}{'  (best so far)' if improved else ''}")
 
     def note(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def stop(self) -> None:
         self._bar.stop()
+
+
+class _Told:
+    """A text that is made when it is formatted."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+
+    def __format__(self, how: str) -> str:
+        return self._make()
 
 
 def describe_metrics(metrics: Mapping[str, float]) -> str:

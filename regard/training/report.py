@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from regard.training.callbacks import tell
 from regard.training.log import Log
 from regard.training.progress import Progress
 from regard.training.state import TrainingState
@@ -18,8 +20,10 @@ REFRESH = 0.5
 class Report:
     """Keeps the time, checks the figures, writes the rows."""
 
-    def __init__(self, state: TrainingState, log: Log, progress: Progress) -> None:
-        self.state, self.log, self.progress = state, log, progress
+    def __init__(
+        self, state: TrainingState, log: Log, progress: Progress, callbacks: Sequence[Any] = ()
+    ) -> None:
+        self.state, self.log, self.progress, self.callbacks = state, log, progress, callbacks
         self.alone = state.accelerator.num_processes == 1
         self._clock = self._refreshed = time.monotonic()
 
@@ -37,6 +41,8 @@ class Report:
         row = {"step": position.step, "epoch": position.epochs_begun, "seconds": position.seconds} | figures
         self.log.write(row | {f"dev.{name}": value for name, value in (metrics or {}).items()})
         position.log_rows = self.log.rows
+        if "loss" in row:
+            tell(self.callbacks, "on_step", row)
         self.state.ledger.open_interval()
 
     def refresh(self) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,11 @@ def predict(regard: Run, *arguments: str) -> list[str]:
     return out.splitlines()
 
 
+def each(regard: Run, *arguments: str) -> list[str]:
+    """The answers to the words, one at a time."""
+    return [line for word in WORDS for line in predict(regard, *arguments, word)]
+
+
 def refused(regard: Run, *arguments: str) -> str:
     code, out, err = regard("predict", *arguments, "--device", "cpu")
     assert code == 2 and not out
@@ -62,14 +68,14 @@ def test_a_file_is_read_as_its_name_says(
 ) -> None:
     (tmp_path / name).write_text(content + "\n", encoding="utf-8")
     answers = predict(regard, runs[0], "-f", str(tmp_path / name))
-    assert answers == predict(regard, runs[0], *WORDS)
+    assert answers == each(regard, runs[0])
 
 
 @pytest.mark.parametrize("arguments", [[], ["-"], ["-f", "-"]])
 def test_standard_input_is_read_where_nothing_else_is_named(
     regard: Run, runs: list[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    wanted = predict(regard, runs[0], *WORDS)
+    wanted = each(regard, runs[0])
     text = "\n".join(WORDS) + "\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert predict(regard, runs[0], *arguments) == wanted
@@ -82,8 +88,8 @@ def test_several_models_fill_a_column_together(
     comma = "\t" if ending == "tsv" else ","
     table = tmp_path / f"in.{ending}"
     table.write_text(f"id{comma}word\n" + "".join(f"1{comma}{word}\n" for word in WORDS), encoding="utf-8")
-    together = predict(regard, runs[0], "--with", runs[1], *WORDS)
-    assert together != predict(regard, runs[0], *WORDS), "the two agree: this test would see nothing"
+    together = each(regard, runs[0], "--with", runs[1])
+    assert together != each(regard, runs[0]), "the two agree: this test would see nothing"
     column = ["--column", "word", "--as", "said"]
     written = predict(regard, runs[0], "--with", runs[1], "-f", str(table), *column)
     assert written[0] == f"id{comma}word{comma}said"
@@ -109,3 +115,73 @@ def test_a_file_named_as_a_text_gets_a_hint(regard: Run, runs: list[str], tmp_pa
     code, out, err = regard("predict", runs[0], str(tmp_path / "words"), "--device", "cpu")
     assert code == 0 and len(out.splitlines()) == 1
     assert f"-f {tmp_path / 'words'} reads it" in err
+
+
+def test_words_are_one_text_as_in_show(regard: Run, runs: list[str], tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("ab cd ba\n", encoding="utf-8")
+    whole = predict(regard, runs[0], "-f", str(tmp_path / "in.txt"))
+    assert predict(regard, runs[0], "ab", "cd", "ba") == predict(regard, runs[0], "ab cd ba") == whole
+    assert len(predict(regard, runs[0], "ab " * 120)) == 1  # longer than any name of a file
+
+
+def test_json_goes_to_a_file_and_a_dash_is_standard_output(
+    regard: Run, runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (line,) = predict(regard, runs[0], "ab", "--json", "-")
+    (text,) = predict(regard, runs[0], "ab")
+    assert json.loads(line)["text"] == text
+    assert predict(regard, runs[0], "ab", "--json", "out.jsonl", "-o", "out.txt") == []
+    assert Path("out.jsonl").read_text().splitlines() == [line] and Path("out.txt").read_text() == f"{text}\n"
+    assert predict(regard, runs[0], "ab", "-o", "-") == [text]
+    code, out, err = regard("evaluate", runs[0], "--split", "dev", "--json", "-", "--device", "cpu")
+    assert code == 0 and json.loads(out)["models"][runs[0]]["scores"] and "rows" in err
+    assert not Path("-").exists()
+
+
+def test_units_that_were_never_seen_are_told_once(regard: Run, runs: list[str], tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("ab\nxß\nyß\n", encoding="utf-8")
+    code, out, err = regard("predict", runs[0], "-f", str(tmp_path / "in.txt"), "--device", "cpu")
+    assert code == 0 and len(out.splitlines()) == 3
+    assert err.strip() == "2 of 3 inputs have units that the model never saw: 'x', 'ß', 'y'."
+    _, _, err = regard("show", runs[0], "ß", "--device", "cpu")
+    assert err.strip() == "The input has units that the model never saw: 'ß'."
+    assert regard("predict", runs[0], "ab", "--device", "cpu")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["show", "ab", "--row", "3"], "there are a text, 'ab', and --row 3"),
+        (["show", "ab", "--samples", "2"], "there is nothing to sample"),
+        (["show", "ab", "--grid"], "this model reads no image or video"),
+        (["show", "ab", "--look", "0-99"], "piece 99 is never written"),
+        (["show", "--row", "0", "--target", "A", "--split", "dev"], "has its own output"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    regard: Run, runs: list[str], arguments: list[str], told: str
+) -> None:
+    command, *rest = arguments
+    code, _, err = regard(command, runs[0], *rest, "--device", "cpu")
+    assert code == 2 and told in err
+
+
+def test_runs_that_cannot_be_compared_are_refused_before_anything_is_measured(
+    regard: Run, runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"source": "ab", "label": "x"}, {"source": "ba", "label": "y"}]
+    document = {
+        "inputs": {"source": {"type": "text", "unit": "char"}},
+        "outputs": {"label": {"type": "label"}},
+        "encoder": {"size": 4},
+    }
+    package.Model.build(package.Spec(**document), rows=rows).save(tmp_path / "other")
+    monkeypatch.setattr("regard.cli.measuring.measure", lambda *_, **__: pytest.fail("it was measured"))
+    other = str(tmp_path / "other")
+    code, _, err = regard("evaluate", runs[0], other, "--compare", "--device", "cpu")
+    assert code == 2 and f"{runs[0]} writes target, but {other} writes label" in err
+    code, _, err = regard("evaluate", runs[0], "--with", other, "--device", "cpu")
+    assert code == 2 and "--with" in err and f"{other} writes label" in err
+    code, _, err = regard("predict", other, "ab", "--beam", "3", "--device", "cpu")
+    assert code == 2 and "search.method=beam has no effect" in err

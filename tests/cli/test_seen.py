@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from regard import fit
 from regard.cli.gallery import collect
 from regard.cli.looking import LookRequest, show_trace
 from regard.evaluation import open_dataset
-from regard.experiment import fit
 from regard.model import Model
 from regard.trace import SeenPicture
 

@@ -43,7 +43,7 @@ def test_a_file_is_measured_as_one_counts_by_hand(models: list[Model], tmp_path:
     assert set(found.scores) == {"exact", "per"}
     assert found.scores["exact"].value == pytest.approx(right / len(words))
     assert found.predictions["target"] == [answer.text for answer in answers]
-    assert repr(found).startswith("Evaluation(exact=") and repr(found).endswith("; 3 rows)")
+    assert repr(found).splitlines()[0] == "Evaluation of 3 rows" and "\n  exact " in repr(found)
 
 
 def test_an_ensemble_is_measured_by_what_it_answers_together(models: list[Model], tmp_path: Path) -> None:

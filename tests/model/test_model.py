@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -317,7 +318,7 @@ def test_broken_folders_are_told(tmp_path: Path) -> None:
     [
         (lambda model: model.predict(None), "source: received a NoneType, expected a text"),
         (lambda model: model.predict(["ab", float("nan")]), "received nan, expected a text"),
-        (lambda model: model.predict("ab", bean=3), r"^bean=3: unknown key 'bean'. Did you mean beam\?"),
+        (lambda model: model.predict("ab", beam=0), "^beam=0: "),
         (lambda model: model.predict("ab", prefix="A Ö"), "prefix: the model cannot write 'Ö'"),
         (lambda model: model.score(["ab"], []), "inputs: 1, targets: 0"),
         (lambda model: model.score("ab", ["B A"]), "one of each, or two lists"),
@@ -334,3 +335,26 @@ def test_one_pair_is_scored_as_in_a_list_of_one() -> None:
     alone, listed = model.score("ab", "B A"), model.score(["ab"], ["B A"])
     assert len(listed) == 1
     assert alone.score == pytest.approx(listed[0].score) and alone.text == listed[0].text == "B A"
+
+
+def test_inputs_come_in_whatever_holds_several() -> None:
+    model = build(spec())
+    expected = [answer.text for answer in model.predict(["ab", "ba"])]
+    for several in (np.array(["ab", "ba"]), (text for text in ("ab", "ba")), ("ab", "ba")):
+        answers = model.predict(several)
+        assert isinstance(answers, list) and [answer.text for answer in answers] == expected
+    with pytest.raises(TypeError, match="bean"):
+        model.predict("ab", bean=3)  # type: ignore[call-overload]
+    parameters = inspect.signature(model.predict).parameters
+    assert {"seed", "beam", "max_length", "look"} <= parameters.keys()
+    assert not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+
+
+def test_what_a_notebook_prints_is_a_few_lines() -> None:
+    model = build(spec())
+    told = repr(model).splitlines()
+    assert told[0].startswith("Model(") and len(told) <= 6
+    assert any("reads" in line and "source: text" in line for line in told)
+    trace = model.predict("abc").trace
+    assert len(repr(trace).splitlines()) == 2
+    assert "source: a b c (3 positions, attention" in repr(trace)

@@ -118,7 +118,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         ["evaluate", str(run), "--json", "scores.json"],
         ["describe", str(run)],
         ["predict", str(run), SENTENCE],
-        ["predict", str(run), "--json", "--trace", SENTENCE],
+        ["predict", str(run), "--json", "-", "--trace", SENTENCE],
         ["show", str(run), SENTENCE],
         ["show", str(run), "--row", "3"],
         ["show", str(run), SENTENCE, "-o", "figure.svg"],
@@ -270,7 +270,8 @@ def test_a_part_of_a_script_must_be_registered_again(tmp_path: Path) -> None:
     assert [(one["kind"], one["name"], one["distribution"]) for one in listed] == [
         ("selection", "loudest", "")
     ]
-    assert "needs the script that registers __main__.Loudest" in (tmp_path / "run" / "card.md").read_text()
+    told = (tmp_path / "run" / "card.md").read_text()
+    assert r"needs the script that registers \_\_main\_\_.Loudest" in told
     with pytest.raises(package.RegardError) as error:
         package.load(tmp_path / "run")
     assert "uses a part that is not registered here: selection loudest (a script)" in str(error.value)

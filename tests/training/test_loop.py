@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from regard.errors import RegardError
 from regard.nn.loss import Loss
 from regard.training import make_accelerator, make_progress, seed_everything
 from regard.training.checkpoint import STATE, read
+from regard.training.progress import Estimate, clock
 
 from .tiny import TinyBatches, TinyNetwork, train
 
@@ -239,7 +241,7 @@ def test_tensorboard_gets_what_the_log_gets(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    train(tmp_path, network=Line(), evaluate=measured([3.0]), epochs=1, tensorboard=True, **LINE)
+    train(tmp_path, network=Line(), evaluate=measured([3.0]), epochs=1, loggers=["tensorboard"], **LINE)
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert [(event.step, event.value) for event in events.Scalars("dev/loss")] == [(12, 3.0)]
 
@@ -252,8 +254,25 @@ def test_progress_shows_loss_speed_and_metric(tmp_path: Path, kind: str) -> None
         progress.every = 0.0
     train(tmp_path, progress=progress, epochs=2)
     shown = text.getvalue()
-    assert "tokens/s" in shown and "loss" in shown and "left" in shown
-    assert "step 12  loss " in shown and "(best so far)" in shown
+    assert "tokens/s" in shown and "loss" in shown and "left" in shown and "elapsed" in shown
+    assert re.search(r"step \d+/24 · epoch \d · loss ", shown)
+    assert (
+        kind == "lines" or shown.rstrip().endswith("\x1b[?25h") or "\x1b[2K" in shown
+    )  # the bar is gone at the end
+    assert "step 12  dev loss " in shown and "(best so far)" in shown
+
+
+def test_the_time_left_does_not_count_what_happens_once() -> None:
+    """Kernels are compiled in the first updates: a minute of that must not be counted for all the others."""
+    estimate = Estimate()
+    estimate.start(0, 300)
+    estimate.update(1, 60.0)  # the first update took a minute, all others a tenth of a second
+    assert estimate.left(60.0) is None
+    for step in range(2, 21):
+        estimate.update(step, 60.0 + 0.1 * (step - 1))
+    assert estimate.left(61.9) == pytest.approx(28.0)
+    assert estimate.left(63.9) == pytest.approx(26.0)  # it goes on between two reports
+    assert [clock(seconds) for seconds in (3, 41.2, 725, 10807)] == ["0:03", "0:41", "12:05", "3:00:07"]
 
 
 def test_progress_is_lines_where_there_is_no_terminal() -> None:

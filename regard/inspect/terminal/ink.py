@@ -39,7 +39,10 @@ class Ink:
         return Style(bgcolor=self.theme.hex(shade), color=self.theme.hex(Over(shade)), bold=bold)
 
     def style(self, colour: Colour, *, bold: bool = False) -> Style:
-        return Style(color=self.theme.hex(colour), bold=bold) if self.colour else Style(bold=bold)
+        """Text on the terminal's own ground is in its own foreground: nobody knows which theme it has."""
+        if colour in ("ink", "muted") or not self.colour:
+            return Style(bold=bold, dim=self.colour and colour == "muted")
+        return Style(color=self.theme.hex(colour), bold=bold)
 
     def bar(self, share: float, width: int, colour: Colour = "accent") -> Text:
         """A bar of at most `width` cells, drawn to half a cell."""

@@ -70,9 +70,9 @@ def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bo
             scale.append(" ", style=ink.on((step + 0.5) / 12))
         parts.append(scale.append(f" {matrix.limit:g}"))
     if zeros or not ink.colour:
-        parts.append(Text(f"· under {FAINT * matrix.limit:g}", style=ink.style("muted")))
-    if tenths and matrix.limit == 1 and not ink.colour:
-        parts += [Text("1 from 0.1"), Text("… 9 from 0.9")]
+        parts.append(Text(f"· under {FAINT * matrix.limit:.3g}", style=ink.style("muted")))
+    if tenths and not ink.colour:
+        parts += [Text(f"1 from {0.1 * matrix.limit:.3g}"), Text(f"… 9 from {0.9 * matrix.limit:.3g}")]
     if zeros:
         parts.append(Text(f"blank: {EMPTY}", style=ink.style("muted")))
     if matrix.truth is not None:

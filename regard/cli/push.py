@@ -1,0 +1,32 @@
+"""`regard push`"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from regard.cli.options import Run
+
+
+def push(
+    run: Run,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="OWNER/NAME | folder:PATH",
+            help="A repository of the Hugging Face Hub, or a folder.",
+            show_default=False,
+        ),
+    ],
+    private: Annotated[
+        bool, typer.Option("--private", help="Make the repository private, where it is new.")
+    ] = False,
+) -> None:
+    """Share a trained model: its weights, spec, vocabularies, card and metrics; no data, no training state.
+
+    regard push runs/g2p me/g2p · then anywhere: regard.load("hf:me/g2p")
+    """
+    from regard.sharing import push as share
+
+    typer.echo(f'regard.load("{share(run, target, private=private)}")')

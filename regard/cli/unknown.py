@@ -1,0 +1,48 @@
+"""Units of inputs that a model never saw: words and characters outside its vocabularies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from regard.data.batch import UNKNOWN
+from regard.data.columns import TextColumn
+from regard.model import Model
+
+MOST_SHOWN = 5
+
+
+class UnknownUnits:
+    """Counts the inputs with unknown units, and tells once, at the end, on standard error."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.inputs = self.found = 0
+        self.units: dict[str, None] = {}
+
+    def look_at(self, given: Iterable[Any]) -> None:
+        for one in given:
+            units = list(self._unknown(one))
+            self.inputs += 1
+            self.found += bool(units)
+            self.units.update(dict.fromkeys(units))
+
+    def tell(self) -> None:
+        if not self.found:
+            return
+        shown = ", ".join(repr(unit) for unit in list(self.units)[:MOST_SHOWN])
+        more = len(self.units) - MOST_SHOWN
+        of = "The input has" if self.inputs == 1 else f"{self.found:,} of {self.inputs:,} inputs have"
+        told = f"{of} units that the model never saw: {shown}" + (f" and {more:,} more" if more > 0 else "")
+        print(f"{told}.", file=sys.stderr)
+
+    def _unknown(self, given: Any) -> Iterable[str]:
+        row = self.model.row(given)
+        for name in self.model.spec.inputs:
+            column = self.model.columns[name]
+            if isinstance(column, TextColumn) and column.field in row:
+                text = row[column.field]
+                pieces = column.tokens(text)
+                ids = column.encode(text).tolist()
+                yield from (piece for piece, one in zip(pieces, ids, strict=False) if one == UNKNOWN)

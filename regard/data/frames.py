@@ -1,0 +1,203 @@
+"""Data that a Python program has at hand (frames, columns, arrays, lists of pairs) as records: field → value.
+
+Tables are told by what they can do, so that no library is imported for it: pandas and Polars frames, tables of
+pyarrow, data sets of Hugging Face, structured arrays, mappings from names to columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from regard.errors import RegardError
+
+Record = dict[str, Any]
+SOURCE, TARGET = "source", "target"
+
+
+def is_file(data: object) -> bool:
+    """Whether this names data, a file or a system of the zoo, rather than being them."""
+    return isinstance(data, str | PathLike)
+
+
+def splits_of(data: object) -> dict[str, Any]:
+    """{train, dev, test: a table} of a mapping from splits to tables (`datasets.DatasetDict`); else nothing."""
+    if not isinstance(data, Mapping) or "train" not in data or not all(map(_is_table, data.values())):
+        return {}
+    names = {"train": ("train",), "dev": ("dev", "validation", "valid"), "test": ("test",)}
+    return {split: data[name] for split, known in names.items() for name in known if name in data}
+
+
+def records(
+    data: object,
+    targets: object = None,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    fields: Sequence[str] = (SOURCE, TARGET),
+    where: str = "data",
+) -> list[Record]:
+    """One mapping for each row.
+
+    targets          the targets of as many inputs: `fit(X, y)`
+    source, target   the columns to take, a.b for the field b of a mapping a
+    fields           what they are called in the records: pairs, and tables of two columns, have no names of their own
+    """
+    table = columns_of(data)
+    rows = _rows(data, fields, where, pairs=targets is None) if table is None else _of_columns(table, where)
+    if targets is not None:
+        rows = _with_targets(rows, values_of(targets, "y"), source, target, fields)
+        source = target = None
+    if source is not None or target is not None:
+        return [_chosen(row, (source, target), fields, f"{where}, row {n}") for n, row in enumerate(rows, 1)]
+    if rows and not set(fields) & rows[0].keys() and len(rows[0]) == len(fields) == 2:
+        return [dict(zip(fields, row.values(), strict=True)) for row in rows]
+    return rows
+
+
+def values_of(values: object, where: str) -> list[Any]:
+    """A column as a list: of a Series, an array, a list or anything else that can be gone through."""
+    for method in ("tolist", "to_list", "to_pylist"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    table = columns_of(values)
+    if table is not None and len(table) == 1:
+        return next(iter(table.values()))
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise RegardError(f"expected a list or an array, received {_kind(values)}.", where=where)
+    return list(values)
+
+
+def columns_of(data: object) -> dict[str, list[Any]] | None:
+    """The columns of a table by name; None where this is no table."""
+    names = _names(data)
+    if names is None:
+        return None
+    listed = [str(name) for name in names]
+    twice = next((name for name in listed if listed.count(name) > 1), None)
+    if twice is not None:
+        raise RegardError(f"the column {twice!r} is there twice.", where="data", fix="Rename one of them.")
+    held: Any = data
+    return {str(name): values_of(held[name], str(name)) for name in names}
+
+
+def scalar(value: object, where: str) -> str:
+    """A text, a number or a truth value as a row holds it; anything else, and what is missing, is refused."""
+    if is_missing(value):
+        raise RegardError("the value is missing.", where=where, fix="Leave the row out.")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str | bool | int | float):
+        return str(value)
+    raise RegardError(f"expected a text or a number, received {_kind(value)}.", where=where)
+
+
+def is_missing(value: object) -> bool:
+    """None, not a number, or what pandas writes for an empty cell."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Records of texts as a file."""
+    return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def _names(data: object) -> list[Any] | None:
+    dtype = getattr(data, "dtype", None)
+    if isinstance(data, np.ndarray) and dtype is not None and dtype.names:
+        return list(dtype.names)
+    if isinstance(data, Mapping):
+        return list(data)
+    names = getattr(data, "column_names", None)  # pyarrow and Hugging Face
+    if names is None and hasattr(data, "columns") and hasattr(data, "__getitem__"):  # pandas and Polars
+        names = data.columns
+    return list(names) if isinstance(names, Iterable) and not isinstance(names, Mapping) else None
+
+
+def _is_table(data: object) -> bool:
+    return not isinstance(data, Mapping) and _names(data) is not None
+
+
+def _of_columns(columns: Mapping[str, list[Any]], where: str) -> list[Record]:
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
+        raise RegardError(f"the columns have different lengths: {told}.", where=where)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _rows(data: object, fields: Sequence[str], where: str, *, pairs: bool) -> list[Record]:
+    if isinstance(data, str | bytes) or not (isinstance(data, Iterable) or hasattr(data, "tolist")):
+        raise RegardError(
+            f"received {_kind(data)}, which holds no rows.",
+            where=where,
+            fix="Pass a file, a frame, a mapping of columns, or a list of pairs.",
+        )
+    made = []
+    for number, row in enumerate(values_of(data, where), 1):
+        if isinstance(row, Mapping):
+            made.append({str(name): value for name, value in row.items()})
+        elif not pairs:
+            made.append({fields[0]: row})
+        elif isinstance(row, Sequence) and not isinstance(row, str | bytes) and len(row) == len(fields):
+            made.append(dict(zip(fields, row, strict=True)))
+        else:
+            wanted = f"({', '.join(fields)})"
+            raise RegardError(
+                f"expected a pair {wanted} or a mapping, received {row!r}."
+                if len(fields) == 2
+                else f"expected a mapping with {', '.join(fields)}, received {row!r}.",
+                where=f"{where}, row {number}",
+            )
+    return made
+
+
+def _with_targets(
+    rows: list[Record], targets: list[Any], source: str | None, target: str | None, fields: Sequence[str]
+) -> list[Record]:
+    if len(rows) != len(targets):
+        raise RegardError(f"there are {len(rows):,} inputs and {len(targets):,} targets.", where="y")
+    if target is not None:
+        raise RegardError("the targets are given as y already.", where="target", fix="Leave out target=.")
+    first = rows[0] if rows else {}
+    if source is None and fields[0] not in first and len(first) == 1:
+        source = next(iter(first))
+    if source is not None:
+        rows = [
+            _chosen(row, (source, None), fields[:1], f"data, row {number}")
+            for number, row in enumerate(rows, 1)
+        ]
+    elif first and fields[0] not in first:
+        raise RegardError(
+            f"X has the columns {', '.join(first)}.",
+            where="X",
+            fix=f"Choose one: source={next(iter(first))!r}.",
+        )
+    return [{**row, fields[-1]: value} for row, value in zip(rows, targets, strict=True)]
+
+
+def _chosen(row: Record, names: Sequence[str | None], fields: Sequence[str], where: str) -> Record:
+    wanted = {field: name or field for field, name in zip(fields, names, strict=False)}
+    return {field: _value(row, name, where) for field, name in wanted.items()}
+
+
+def _value(row: Mapping[str, Any], name: str, where: str) -> Any:
+    if name in row:
+        return row[name]
+    outer, _, inner = name.partition(".")
+    if inner and isinstance(row.get(outer), Mapping):
+        return _value(row[outer], inner, where)
+    raise RegardError(f"there is no column {name!r}.", where=where, fix=f"There are {', '.join(row)}.")
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

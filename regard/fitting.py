@@ -1,0 +1,250 @@
+"""`regard.fit`: from what a Python program has at hand to a trained model."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from regard.data import read_rows
+from regard.data.frames import SOURCE, TARGET, is_file, is_missing, json_lines, records, scalar, splits_of
+from regard.errors import RegardError
+from regard.experiment import Experiment, name_of_run, spec_of
+from regard.model import Model
+from regard.model.columns import make_columns
+from regard.model.inputs import given_rows
+from regard.parts import as_data
+from regard.run import RunFolder
+from regard.spec import Spec
+from regard.training import Callback
+from regard.wording import in_python
+from regard.zoo import find
+
+OF_FILES = ("fields", "format", "images", "where")
+"""What a spec says of the files of its data, and does not hold of rows given in Python."""
+
+
+def fit(
+    data: Any,
+    y: Any = None,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    dev: Any = None,
+    test: Any = None,
+    epochs: int | None = None,
+    seed: int | None = None,
+    spec: str | PathLike[str] | Spec | Mapping[str, Any] | None = None,
+    name: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    outputs: Mapping[str, Any] | None = None,
+    encoder: Any = None,
+    attention: Any = None,
+    decoder: Any = None,
+    search: Any = None,
+    training: Any = None,
+    metrics: Sequence[str] | None = None,
+    callbacks: Sequence[Callback] = (),
+    run: str | PathLike[str] | None = None,
+    overwrite: bool = False,
+    overrides: Sequence[str] = (),
+    device: str | None = None,
+    quiet: bool = False,
+) -> Model:
+    """Train a model and keep it in a folder.
+
+        model = regard.fit("words.tsv")                              # a file of pairs
+        model = regard.fit(frame, source="text", target="label")     # pandas, Polars, pyarrow, datasets.Dataset
+        model = regard.fit({"source": […], "target": […]}, epochs=5)
+        model = regard.fit(X, y, dev=(X_dev, y_dev), encoder={"size": 64}, training={"lr": 3e-4})
+        model = regard.fit([("cat", "K AE T"), …], spec="my.yaml")   # the spec's model on these data
+        model = regard.fit("reverse")                                # a system of the zoo
+        model = regard.fit(regard.Spec(inputs=…, data=…))            # a spec written in Python
+
+    data, y          a file, a system of the zoo, a spec, or rows: a frame, a mapping of columns, pairs, mappings, an
+                     array; with `y` the inputs and their targets. A `datasets.DatasetDict` brings its dev and test
+    source, target   the columns to learn from and to write, a.b for field b of a; default: `source` and `target`, or
+                     the two there are
+    dev, test        to choose the weights on and to measure them on: a file, or rows as `data`, or a pair (X, y)
+    epochs, seed     of `training`
+    spec             the model to train, a file, a system of the zoo, a `Spec` or a mapping; default: what suits pairs
+    inputs, …        changes to the spec. Mappings change single values, or with `type` replace the part:
+                     `encoder={"size": 64}`, `encoder={"type": "transformer", "layers": 2}`
+    callbacks        called after updates and evaluations, see `regard.training.Callback`
+    run              the folder that everything is kept in; default: runs/NAME. Where it holds a run already, the new
+                     one is kept beside it: runs/NAME-2
+    overwrite        replace the run in this folder instead
+    overrides        `key.path=value`, as with --set
+    """
+    changes = [
+        *_changes(
+            name=name, inputs=inputs, outputs=outputs, encoder=encoder, attention=attention, decoder=decoder,
+            search=search, training=training, metrics=metrics,
+        ),
+        *([] if epochs is None else [f"training.epochs={epochs}"]),
+        *([] if seed is None else [f"training.seed={seed}"]),
+        *overrides,
+    ]  # fmt: skip
+    with in_python():
+        splits = {
+            **splits_of(data),
+            **({} if dev is None else {"dev": dev}),
+            **({} if test is None else {"test": test}),
+        }
+        data = splits.pop("train", data)
+        if isinstance(data, Spec | Mapping) and spec is None and y is None and _is_spec(data):
+            data, spec = None, data
+        rows = _Rows(data, y, splits, source, target, spec)
+        folder = _folder(run, rows, name, overwrite=overwrite)
+        try:
+            described = rows.described(folder, changes)
+            experiment = Experiment(described, folder, device=device, quiet=quiet)
+        except BaseException:
+            folder.close()
+            raise
+        experiment.callbacks = tuple(callbacks)
+        return experiment.train()
+
+
+class _Rows:
+    """What to train, and on what: one of a file, a spec with its own data, or rows given in Python."""
+
+    def __init__(
+        self, data: Any, y: Any, splits: Mapping[str, Any], source: str | None, target: str | None, spec: Any
+    ) -> None:
+        if is_file(data) and y is not None:
+            raise RegardError("y belongs to inputs given in Python.", where="y", fix="Leave it out.")
+        self.data, self.y, self.splits, self.spec = data, y, splits, spec
+        self.source, self.target = source, target
+        self.given = data is not None and not (is_file(data) and source is None and target is None)
+        """Whether the rows to train on are written into the folder of the run."""
+
+    def name(self) -> str:
+        if isinstance(self.spec, str | PathLike):
+            return name_of_run(fspath(self.spec), spec_of(fspath(self.spec), ()))
+        if self.spec is not None:
+            return (
+                self.spec.name if isinstance(self.spec, Spec) else str(self.spec.get("name", ""))
+            ) or "model"
+        return "pairs" if self.given else name_of_run(fspath(self.data), None)
+
+    def described(self, folder: RunFolder, changes: Sequence[str]) -> Spec:
+        """The spec to train, its rows written into the folder where they were given in Python."""
+        base = self._base()
+        kept = {
+            split: self._kept(folder, split, rows, base)
+            for split, rows in {"train": self.data, **self.splits}.items()
+            if rows is not None
+        }
+        if base is None:
+            more = [f"data.{split}={json.dumps(file)}" for split, file in kept.items() if split != "train"]
+            named = ["name=pairs"] if self.given else []
+            return spec_of(kept["train"], [*named, *more, *changes])
+        if "train" in kept:
+            said = base.written().get("data") or {}
+            options = {
+                key: value for key, value in said.items() if key in ("hold_out", "references", "bad_rows")
+            }
+            if not self.given:
+                options |= {key: said[key] for key in OF_FILES if key in said and key != "where"}
+            changes = [f"data={json.dumps({**options, **kept}, ensure_ascii=False)}", *changes]
+        else:
+            changes = [*(f"data.{split}={json.dumps(file)}" for split, file in kept.items()), *changes]
+        return base.changed(*changes)
+
+    def _base(self) -> Spec | None:
+        """The spec that is named, or that a file or a system of the zoo is; None where the data decide."""
+        if isinstance(self.spec, Spec):
+            return self.spec
+        if isinstance(self.spec, Mapping):
+            return Spec(**{str(key): value for key, value in self.spec.items()})
+        return None if self.spec is None else find(fspath(self.spec))
+
+    def _kept(self, folder: RunFolder, split: str, rows: Any, base: Spec | None) -> str:
+        """The file of a split: the one that is named, or one in the folder of the run."""
+        if is_file(rows) and self.source is None and self.target is None:
+            return str(fspath(rows))
+        if is_file(rows):
+            names = [self.source or SOURCE, self.target or TARGET]
+            rows, y = list(read_rows(fspath(rows), fields=names)), None
+        elif split == "train":
+            y = self.y
+        else:
+            rows, y = _inputs_and_targets(rows, as_pair=self.y is not None)
+        where = "data" if split == "train" else split
+        if base is None:
+            found: Iterable[Mapping[str, str]] = _pairs(
+                records(rows, y, source=self.source, target=self.target, where=where), where
+            )
+        else:
+            found = given_rows(
+                rows, y, base, make_columns(base), source=self.source, target=self.target, where=where
+            )
+        name = "pairs" if split == "train" else split
+        return str(folder.add_rows(json_lines(found), name))
+
+
+def _inputs_and_targets(rows: Any, *, as_pair: bool) -> tuple[Any, Any]:
+    """dev=(X, y) where the rows to train on are given so; everything else is rows."""
+    if as_pair:
+        if not isinstance(rows, tuple) or len(rows) != 2:
+            raise RegardError("expected a pair (X, y), as the rows to train on are given.", where="dev, test")
+        return rows
+    return rows, None
+
+
+def _pairs(found: list[dict[str, Any]], where: str) -> Iterator[dict[str, str]]:
+    if not found:
+        raise RegardError("there are no rows.", where=where)
+    first = found[0]
+    absent = [name for name in (SOURCE, TARGET) if name not in first]
+    if absent:
+        raise RegardError(
+            f"the columns are {', '.join(first)}; which is the {absent[0]}?",
+            where=where,
+            fix=f"Pass {' and '.join(f'{name}=…' for name in absent)}.",
+        )
+    for number, row in enumerate(found, 1):
+        yield _texts({name: row.get(name) for name in (SOURCE, TARGET)}, f"{where}, row {number}")
+
+
+def _texts(row: Mapping[str, Any], where: str) -> dict[str, str]:
+    for name, value in row.items():
+        if is_missing(value):
+            raise RegardError(f"the {name} is missing.", where=where, fix="Leave the row out.")
+    return {name: scalar(value, f"{where}: {name}") for name, value in row.items()}
+
+
+def _is_spec(data: Spec | Mapping[str, Any]) -> bool:
+    return isinstance(data, Spec) or {"inputs", "outputs"} <= data.keys()
+
+
+def _folder(run: str | PathLike[str] | None, rows: _Rows, name: str | None, *, overwrite: bool) -> RunFolder:
+    wanted = Path("runs") / (name or rows.name()) if run is None else Path(run)
+    if overwrite:
+        return RunFolder.start(wanted, overwrite=True)
+    folder = RunFolder.start_beside(wanted)
+    if run is not None and folder.path != Path(run).expanduser():
+        warnings.warn(f"{run} already contains a run; this one is kept in {folder.path}.", stacklevel=3)
+    return folder
+
+
+def _changes(**settings: Any) -> Iterator[str]:
+    """Settings as `key.path=value`: a mapping changes single values, one with a `type` replaces what was there."""
+    for key, value in settings.items():
+        if value is not None:
+            yield from _flattened(key, as_data(value))
+
+
+def _flattened(path: str, value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping) and value and "type" not in value:
+        for key, inner in value.items():
+            yield from _flattened(f"{path}.{key}", inner)
+    else:
+        try:
+            yield f"{path}={json.dumps(value, ensure_ascii=False)}"
+        except TypeError:
+            raise RegardError(f"{value!r} cannot be written into a spec.", where=path) from None

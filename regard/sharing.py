@@ -1,0 +1,121 @@
+"""Models to share: the files of a finished model, to and from the Hugging Face Hub, or a folder.
+
+    regard push runs/g2p owner/g2p          regard.load("hf:owner/g2p")
+    regard push runs/g2p folder:/mnt/g2p    regard.load("/mnt/g2p")
+
+Only the model's own files go (weights, spec, vocabularies, card, metrics): no training state, no data. Nothing of what
+comes is run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from regard.errors import MissingExtra, RegardError
+from regard.manifest import MODEL_FILES, claim
+
+HUB, FOLDER = "hf:", "folder:"
+FRONT = """---
+library_name: regard
+tags: [regard, encoder-decoder, attention]
+---
+
+"""
+"""What the Hub reads of a README."""
+
+
+def push(run: str | Path, target: str, *, private: bool = False) -> str:
+    """Copy the model in a run to `owner/name` on the Hub, or to `folder:PATH`; gives what `regard.load` takes."""
+    run = Path(run).expanduser()
+    missing = [
+        name for name in ("spec.yaml", "columns.json", "model.safetensors") if not (run / name).is_file()
+    ]
+    if missing:
+        raise RegardError(
+            f"this folder holds no finished model: {', '.join(missing)} is missing.",
+            where=str(run),
+            fix="Name the folder of a trained model.",
+        )
+    if target.startswith(FOLDER):
+        folder = Path(target.removeprefix(FOLDER)).expanduser()
+        claim(folder, MODEL_FILES)
+        _copy(run, folder)
+        return str(folder)
+    name = _repository(target)
+    with tempfile.TemporaryDirectory() as staged:
+        _copy(run, Path(staged))
+        card = run / "card.md"
+        text = card.read_text(encoding="utf-8") if card.is_file() else ""
+        text = text.replace('regard.load("this folder")', f'regard.load("{HUB}{name}")')
+        (Path(staged) / "README.md").write_text(FRONT + text, encoding="utf-8")
+        upload(Path(staged), name, private=private)
+    return f"{HUB}{name}"
+
+
+def fetched(source: str | Path) -> Path:
+    """The folder of a model: a path as it is, `hf:owner/name` or `hf:owner/name@revision` from the Hub."""
+    if not str(source).startswith(HUB):
+        return Path(source).expanduser()
+    name, _, revision = str(source).removeprefix(HUB).partition("@")
+    return download(_repository(name), revision or None)
+
+
+def upload(folder: Path, repository: str, *, private: bool) -> None:
+    """All files of a folder into a repository of the Hub, which is made where there is none."""
+    hub = _hub()
+    try:
+        api = hub.HfApi()
+        api.create_repo(repository, exist_ok=True, private=private)
+        api.upload_folder(folder_path=str(folder), repo_id=repository, commit_message="Add a model of regard")
+    except Exception as error:  # the Hub's own errors, those of its transport, and no network at all
+        raise RegardError(
+            f"the model could not be shared: {_first_line(error)}",
+            where=f"{HUB}{repository}",
+            fix="Log in with `hf auth login`, and check the name and the network.",
+        ) from error
+
+
+def download(repository: str, revision: str | None = None) -> Path:
+    """The model's files from a repository of the Hub, in its cache."""
+    hub = _hub()
+    try:
+        return Path(hub.snapshot_download(repository, revision=revision, allow_patterns=list(MODEL_FILES)))
+    except Exception as error:
+        raise RegardError(
+            f"Could not load the model from the Hugging Face Hub: {_first_line(error)}",
+            where=f"{HUB}{repository}",
+            fix="Check the name and the network; for a private model log in with `hf auth login`.",
+        ) from error
+
+
+def _copy(run: Path, folder: Path) -> None:
+    from regard.files import replacing
+
+    for name in MODEL_FILES:
+        if (run / name).is_file():
+            with replacing(folder / name) as temporary:
+                shutil.copyfile(run / name, temporary)
+
+
+def _repository(name: str) -> str:
+    name = name.removeprefix(HUB)
+    owner, slash, model = name.partition("/")
+    if not owner or not slash or not model or "/" in model or owner.startswith("."):
+        raise RegardError(
+            f"expected owner/name or folder:PATH, received {name!r}.", where="push", fix="For example  me/g2p"
+        )
+    return name
+
+
+def _hub():  # type: ignore[no-untyped-def]
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise MissingExtra("huggingface_hub", "hub", "Sharing models") from error
+    return huggingface_hub
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

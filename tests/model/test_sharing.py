@@ -1,0 +1,118 @@
+"""A model pushed to a folder answers as before; a card tells what there is to know; runs are listed with scores."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import regard
+from regard import RegardError
+from regard.cli import main
+from regard.sharing import fetched, push
+
+SOURCES = (("train", "pairs.jsonl"), ("dev", "set aside from train"))
+PAIRS = [(f"{a}{b}", f"{a.upper()} {b.upper()}") for a in "abcdefg" for b in "abcdefg"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "letters"
+    regard.fit(
+        PAIRS, run=folder, encoder={"size": 4}, decoder={"size": 4}, search={"method": "greedy", "max_length": 4},
+        training={"steps": 6, "evaluate_every": 2}, device="cpu", quiet=True, test=PAIRS[:9], name="letters <b>",
+    )  # fmt: skip
+    return folder
+
+
+def test_a_model_goes_to_a_folder_and_comes_back(run: Path, tmp_path: Path) -> None:
+    named = push(run, f"folder:{tmp_path / 'shared'}")
+    shared = regard.load(named, device="cpu")
+    assert shared.predict("ab").score == regard.load(run, device="cpu").predict("ab").score
+    names = {path.name for path in (tmp_path / "shared").iterdir()}
+    assert "model.safetensors" in names and "pairs.jsonl" not in names and "state" not in names
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "card.md").write_text("mine")
+    with pytest.raises(RegardError, match="regard did not write it"):
+        push(run, f"folder:{tmp_path / 'mine'}")
+
+
+@pytest.mark.parametrize("target", ["g2p", "a/b/c", "/tmp/x", "hf:x"])
+def test_what_is_no_repository_is_refused(run: Path, target: str) -> None:
+    with pytest.raises(RegardError, match="expected owner/name or folder:PATH"):
+        push(run, target)
+
+
+def test_the_hub_is_asked_by_name(monkeypatch: pytest.MonkeyPatch, run: Path, tmp_path: Path) -> None:
+    """The two functions that speak with the Hub, here with a folder in its place."""
+    hub = tmp_path / "hub"
+
+    def upload(folder: Path, repository: str, *, private: bool) -> None:
+        push(folder, f"folder:{hub / repository}")
+        (hub / repository / "README.md").write_bytes((folder / "README.md").read_bytes())
+
+    monkeypatch.setattr("regard.sharing.upload", upload)
+    monkeypatch.setattr("regard.sharing.download", lambda name, revision: hub / name)
+    assert push(run, "me/letters") == "hf:me/letters"
+    readme = (hub / "me" / "letters" / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("---\nlibrary_name: regard") and 'regard.load("hf:me/letters")' in readme
+    assert regard.load("hf:me/letters", device="cpu").predict("ab").text is not None
+    assert fetched("hf:me/letters@main") == hub / "me" / "letters"
+
+
+def test_without_a_network_the_hub_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+
+    def fails(*_: object, **__: object) -> str:
+        raise ConnectionError("no route to host\nmore")
+
+    monkeypatch.setattr(hub, "snapshot_download", fails)
+    with pytest.raises(
+        RegardError, match="Could not load the model from the Hugging Face Hub: no route to host"
+    ):
+        regard.load("hf:me/letters")
+
+
+def test_a_card_tells_data_sizes_signatures_curve_and_examples(run: Path) -> None:
+    card = (run / "card.md").read_text(encoding="utf-8")
+    assert card.startswith("# letters \\<b\\>\n")
+    assert "- reads source: text by char, " in card and " in the vocabulary" in card
+    train, dev = (re.search(rf"\| {part} \| (\d+) \| {source} \|", card) for part, source in SOURCES)
+    assert train and dev and int(train[1]) + int(dev[1]) == len(PAIRS)
+    assert "| test | 9 | test.jsonl |" in card
+    assert "encoder of source" in card and "parameters" in card
+    assert "| test | per | " in card and "signature" in card
+    assert "dev loss from step 2 to 6:" in card and any(block in card for block in "▁▂▃▄▅▆▇█")
+    assert re.search(r"## Examples\n\n.*\n.*\n\| [✓✗] \| aa \| .* \| A A \|", card)
+    assert 'regard.load("this folder")' in card
+
+
+def test_runs_are_listed_with_their_scores(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def listed(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["regard", "list", *arguments])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        found = capsys.readouterr()
+        return code, found.out, found.err
+
+    code, out, _ = listed("runs", str(run.parent))
+    assert code == 0 and str(run) in out and "test: per " in out and " 6 " in out
+    code, _, err = listed("runs", str(tmp_path))
+    assert code == 2 and "there is no run here" in err
+    code, out, _ = listed()
+    assert code == 0
+    groups = [
+        line for line in out.splitlines() if "→" in line and not line.startswith(" ") and "g2p" not in line
+    ]
+    assert any(line.strip() == "image → text" for line in groups)
+    assert out.index("image → text") < out.index("caption-hard") < out.index("text → text") < out.index("g2p")
