@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from regard.data.readers.lines import read_lines
+from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.opening import find
 from regard.data.readers.reader import Reader, joined
 from regard.data.readers.row import Row
@@ -45,6 +45,9 @@ class TextReader(Reader):
                     f"parallel files must have the same number of lines: {listed}.",
                     fix="Find the line that is missing.",
                 )
+            if not any(line.text.strip() for line in lines):
+                yield Row(file=str(files[0]), line=number, problem=BLANK)
+                continue
             wrong = next((place for place, line in enumerate(lines) if line.problem), None)
             if wrong is None:
                 texts = {field: line.text for field, line in zip(fields, lines, strict=True)}

@@ -1,0 +1,140 @@
+"""Tables: a row a line, or more where quotes enclose line ends; the delimiter and the header are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from regard.data.readers.cells import Cells, assign
+from regard.data.readers.header import looks_like_header
+from regard.data.readers.layout import Delimiter, Layout, Record, find_layout, records, sample_of
+from regard.data.readers.lines import BLANK, read_lines
+from regard.data.readers.reader import Field, Reader
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+from regard.parts import register
+
+ROWS_BELOW = 200
+"""Rows that are compared with the first to see whether it is a header."""
+
+
+class Beginning(NamedTuple):
+    """What the beginning of a table tells: its layout, its first row and some below, and whether that is a header."""
+
+    layout: Layout
+    first: list[str]
+    below: list[list[str]]
+    header: bool
+
+
+@register("reader", "table")
+class TableReader(Reader):
+    """Rows of cells between tabs, commas, semicolons or pipes: which of these is found from the file."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".txt", ".psv", ".dat", "")
+    about: ClassVar[str] = "a table"
+    usual: ClassVar[Delimiter | None] = None
+    """The delimiter where the file does not tell; None: such a file is refused."""
+
+    delimiter: Delimiter | None = None
+    """Between cells; default: found."""
+    quotes: bool | None = None
+    """Whether quotes enclose cells that hold delimiters and line ends; default: found."""
+    header: bool | None = None
+    """Whether the first row names the columns; default: found."""
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        layout, cells = self._open(path, tuple(fields))
+        if cells is None:
+            return
+        headed = cells.header
+        for record in records(read_lines(path), layout.delimiter, layout.quotes):
+            if record.problem is None and is_blank(record, layout.width):
+                yield Row(file=str(path), line=record.number, problem=BLANK, source=record.text)
+            elif headed:
+                headed = False
+            else:
+                yield cells.row(record, str(path), layout.delimiter)
+
+    def found(self, files: Sequence[Path]) -> list[Field]:
+        beginning = self._beginning(files[0], ())
+        below = [beginning.first, *beginning.below] if not beginning.header else beginning.below
+        return [
+            Field(name.strip() if beginning.header else str(number), below[0][number - 1] if below else "")
+            for number, name in enumerate(beginning.first, 1)
+        ]
+
+    def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[str]:
+        path = files[0]
+        layout, cells = self._open(path, tuple(fields))
+        if cells is None:
+            return []
+        told = [f"{layout.delimiter}s between cells"] if layout.delimiter != self.usual else []
+        first = self._beginning(path, tuple(fields)).first
+        if cells.header and (not cells.named or not set(fields) <= {name.strip() for name in first}):
+            told.append(f"the first line is taken for a header ({', '.join(name.strip() for name in first)})")
+        if not cells.header:
+            told.append("the first line is taken for a row, not a header")
+        if not cells.named and len(fields) > 1:
+            told.append(f"the columns are {', '.join(cells.names)}, in this order")
+        if not told:
+            return []
+        other = "false" if cells.header else "true"
+        change = f"--set data.format='{{type: {self.type}, header: {other}}}'"
+        return [f"{path}: {'; '.join(told)}. To change that: {change}"]
+
+    def _open(self, path: Path, fields: tuple[str, ...]) -> tuple[Layout, Cells | None]:
+        """The layout, and which cell is which field; None for a table without rows."""
+        beginning = self._beginning(path, fields)
+        if not beginning.first:
+            return beginning.layout, None
+        width = beginning.layout.width
+        cells = assign(beginning.first, fields, width=width, header=beginning.header, where=str(path))
+        if self.header is False and cells.header:
+            wrong = f"header: false, and {', '.join(fields)} are found by a header"
+            raise RegardError(f"{wrong}.", where=str(path), fix="Give the columns by their numbers, from 1.")
+        return beginning.layout, cells
+
+    def _beginning(self, path: Path, fields: tuple[str, ...]) -> Beginning:
+        state = path.stat() if path.exists() else None
+        stamp = (state.st_size, state.st_mtime_ns) if state else (0, 0)
+        return _beginning(self, path, fields, stamp)
+
+
+def is_blank(record: Record, width: int) -> bool:
+    """A line without content, as editors and spreadsheets leave them: nothing at all, or only delimiters."""
+    return not any(record.cells) or (len(record.cells) < width and not record.text.strip())
+
+
+@lru_cache(maxsize=64)
+def _beginning(reader: TableReader, path: Path, fields: tuple[str, ...], stamp: tuple[int, int]) -> Beginning:
+    sample, whole = sample_of(read_lines(path))
+    layout = find_layout(
+        sample,
+        fields,
+        whole=whole,
+        usual=reader.usual or "tab",
+        delimiter=reader.delimiter,
+        quotes=reader.quotes,
+    )
+    if not layout.found and reader.usual is None and reader.delimiter is None and sample:
+        raise RegardError(
+            "this is no table: no tab, comma, semicolon or pipe cuts its lines into columns.",
+            where=str(path),
+            fix="Put a tab between the columns, or join parallel files with +: source.txt+target.txt",
+        )
+    cut = records(sample, layout.delimiter, layout.quotes)
+    rows = [one for one in cut if one.problem is not None or not is_blank(one, layout.width)]
+    good = [one.cells for one in rows if one.problem is None and len(one.cells) == layout.width]
+    first = rows[0] if rows else None
+    if first is None or first.problem is not None or len(first.cells) != layout.width:
+        return Beginning(layout, good[0] if good else [], good[1:], header=False)
+    header = reader.header
+    if header is None:
+        header = looks_like_header(first.cells, good[1 : ROWS_BELOW + 1])
+    return Beginning(layout, first.cells, good[1:], header)
