@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from regard.data.columns import Column
 from regard.data.encoding import RowSource
 from regard.data.locating import located, naming_files
 from regard.data.readers import Row
+from regard.errors import RegardError
 from regard.spec import Spec
 
 
@@ -61,6 +62,19 @@ def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) ->
     ]
 
 
+def _some(values: Iterable[str], column: Column) -> Iterator[str]:
+    """The values, and an error where there is none: then the name of the field is wrong."""
+    count = -1
+    for count, value in enumerate(values):  # noqa: B007
+        yield value
+    if count < 0:
+        raise RegardError(
+            f"no row to train on has the field {column.field!r}.",
+            where=column.name,
+            fix="Correct the name, or give the column its `field`.",
+        )
+
+
 def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], Iterable[Row]]) -> None:
     """Fit vocabularies, classes and means to the training rows; `rows` gives them anew for each column."""
     shared = shared_with(spec)
@@ -69,6 +83,7 @@ def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], It
             continue
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
         found = located(rows(), naming_files([column]))
-        column.learn(value for row in found for field in fields if (value := row.get(field)) is not None)
+        values = (value for row in found for field in fields if (value := row.get(field)) is not None)
+        column.learn(_some(values, column))
     for name, owner in shared.items():
         columns[name].relearn(columns[owner].learned())

@@ -15,7 +15,7 @@ _NAMES = """
 source src target tgt trg input inputs output outputs text texts sentence sentences sent phrase label labels class
 classes category categories tag tags upos word words token tokens lemma question query answer title body content
 description summary review comment message document sentiment score rating stars premise hypothesis caption transcript
-pronunciation phonemes spelling id idx index row split part
+pronunciation phonemes sound sounds spelling id idx index row split part
 """
 _LANGUAGES = """
 ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nl no pl pt ro ru sk sl sr sv ta te th tr uk ur

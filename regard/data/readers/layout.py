@@ -20,7 +20,7 @@ from regard.data.readers.lines import Line
 
 Delimiter = Literal["tab", "comma", "semicolon", "pipe"]
 SIGNS: dict[Delimiter, str] = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-SAMPLE_LINES, SAMPLE_LENGTH = 2000, 1 << 20
+SAMPLE_LINES, SAMPLE_LENGTH = 1000, 1 << 18
 """How much of a table is looked at, in lines and in characters."""
 ENOUGH = 0.5
 """The share of the lines that a delimiter must cut alike."""

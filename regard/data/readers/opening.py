@@ -30,13 +30,6 @@ def find(path: str | Path) -> Path:
             fix = f"Did you mean {archive}/{nearest[0]}?" if nearest else f"It holds {', '.join(names[:8])}."
             raise RegardError("the archive holds no such file.", where=str(path), fix=fix)
         return path
-    if path.suffix.lower() == ".zip" and path.is_file():
-        names = [name for name in members(str(path)) if not name.endswith("/")]
-        raise RegardError(
-            f"this is an archive of {', '.join(names[:8])}{', …' if len(names) > 8 else ''}.",
-            where=str(path),
-            fix=f"Name a file inside it: {path}/{max(names, key=len, default='FILE')}",
-        )
     if path.is_dir():
         raise RegardError("this is a folder, expected a file.", where=str(path), fix="Name a file inside it.")
     if not path.exists():

@@ -11,7 +11,7 @@ from typing import Literal
 from regard.data.choice import choose
 from regard.data.contents import inside
 from regard.data.readers.lines import BLANK
-from regard.data.readers.opening import find, kind
+from regard.data.readers.opening import find, kind, members
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row
 from regard.errors import RegardError
@@ -140,6 +140,13 @@ def reader_of(path: str, format: str | Reader | None, fields: Sequence[str]) -> 
 def format_of(file: Path, readers: Sequence[type[Reader]], fields: Sequence[str]) -> str:
     """The name of the one reader that claims the suffix of a file; of others, `text` for one text a line or `table`."""
     suffix = kind(file)
+    if suffix == ".zip" and file.is_file():
+        inner = [name for name in members(str(file)) if not name.endswith("/")]
+        raise RegardError(
+            f"this is an archive of {', '.join(inner[:8])}{', …' if len(inner) > 8 else ''}.",
+            where=str(file),
+            fix=f"Name a file inside it: {file}/{max(inner, key=len, default='FILE')}",
+        )
     claimed = [reader.type for reader in readers if suffix in reader.suffixes]
     if claimed == ["table"] and len(fields) == 1:
         return "text"

@@ -21,7 +21,7 @@ ROWS_BELOW = 200
 
 
 class Beginning(NamedTuple):
-    """What the beginning of a table tells: its layout, its first row and some below, and whether that is a header."""
+    """What the beginning of a table tells: its layout, its first row and the next, and whether that is a header."""
 
     layout: Layout
     first: list[str]
@@ -74,7 +74,7 @@ class TableReader(Reader):
         layout, cells = self._open(path, tuple(fields))
         if cells is None:
             return []
-        told = [f"{layout.delimiter}s between cells"] if layout.delimiter != self.usual else []
+        told: list[str] = []
         first = self._beginning(path, tuple(fields)).first
         if cells.header and (not cells.named or not set(fields) <= {name.strip() for name in first}):
             told.append(f"the first line is taken for a header ({', '.join(name.strip() for name in first)})")
@@ -82,11 +82,18 @@ class TableReader(Reader):
             told.append("the first line is taken for a row, not a header")
         if not cells.named and len(fields) > 1:
             told.append(f"the columns are {', '.join(cells.names)}, in this order")
-        if not told:
-            return []
-        other = "false" if cells.header else "true"
-        change = f"--set data.format='{{type: {self.type}, header: {other}}}'"
-        return [f"{path}: {'; '.join(told)}. To change that: {change}"]
+        said = []
+        if layout.delimiter != self.usual:
+            said.append(
+                f"{path}: {layout.delimiter}s are between the cells. {self._change('delimiter: tab')}"
+            )
+        if told:
+            change = self._change(f"header: {'false' if cells.header else 'true'}")
+            said.append(f"{path}: {'; '.join(told)}. {change}")
+        return said
+
+    def _change(self, option: str) -> str:
+        return f"To change that: --set data.format='{{type: {self.type}, {option}}}'"
 
     def _open(self, path: Path, fields: tuple[str, ...]) -> tuple[Layout, Cells | None]:
         """The layout, and which cell is which field; None for a table without rows."""
@@ -133,8 +140,8 @@ def _beginning(reader: TableReader, path: Path, fields: tuple[str, ...], stamp: 
     good = [one.cells for one in rows if one.problem is None and len(one.cells) == layout.width]
     first = rows[0] if rows else None
     if first is None or first.problem is not None or len(first.cells) != layout.width:
-        return Beginning(layout, good[0] if good else [], good[1:], header=False)
+        return Beginning(layout, good[0] if good else [], good[1:2], header=False)
     header = reader.header
     if header is None:
         header = looks_like_header(first.cells, good[1 : ROWS_BELOW + 1])
-    return Beginning(layout, first.cells, good[1:], header)
+    return Beginning(layout, first.cells, good[1:2], header)
