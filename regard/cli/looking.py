@@ -53,7 +53,7 @@ class LookRequest:
         """What a model answers, with its trace; of a row its `own` text, or the true one."""
         if self.row is not None:
             return self._row(model, model.output_name(output), own=own)
-        given = parse_line((self.text or "").encode(), "the text", model)
+        given = parse_line((self.text or ""), "the text", model)
         how: dict[str, Any] = {"output": output, "samples": self.samples, "look": self._told()}
         if self.target is None:
             return model.predict([given], **how)[0]

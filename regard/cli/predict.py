@@ -25,7 +25,7 @@ def predict(
             "--file",
             "-f",
             metavar="FILE",
-            help="Read inputs from here: one a line, a table (.tsv, .csv, .parquet), or JSON lines by name.",
+            help="Read inputs from here: one a line, a table (any delimiter), or JSON lines by name.",
         ),
     ] = None,
     column: Annotated[
@@ -49,6 +49,14 @@ def predict(
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
+    bad_rows: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--bad-rows",
+            metavar="stop|skip",
+            help="stop at an input that cannot be read, or skip it and answer the rest. Default: stop.",
+        ),
+    ] = None,
 ) -> None:
     """Use a model: texts, a file or standard input → texts or JSON lines, in the order they came.
 
@@ -75,6 +83,7 @@ def predict(
             others=others or [],
             overrides=changes,
             device=device,
+            bad_rows=bad_rows,
         )
         return
     if n_best > 1:
@@ -89,6 +98,7 @@ def predict(
         others=others or [],
         overrides=changes,
         device=device,
+        bad_rows=bad_rows,
     )
 
 

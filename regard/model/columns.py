@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from regard.data.columns import Column
+from regard.data.columns.label import unknown_class
 from regard.data.encoding import RowSource
 from regard.data.locating import located, naming_files
 from regard.data.readers import Row
@@ -60,6 +61,19 @@ def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) ->
         )
         for number, row in enumerate(rows, 1)
     ]
+
+
+def refuse_unseen(rows: Iterable[Row], columns: Mapping[str, Column]) -> None:
+    """Refuse rows to learn from whose classes the columns were not fitted to."""
+    classed = [column for column in columns.values() if type(column).unseen is not Column.unseen]
+    for row in rows if classed else ():
+        for column in classed:
+            unseen = column.unseen(row.get(column.field, ""))
+            if unseen and row.get(column.field):
+                what = unknown_class(unseen[0], getattr(column, "classes", []), "class")
+                raise RegardError(
+                    f"{column.field} has {what}.", where=row.where, fix="Correct the row, or leave it out."
+                )
 
 
 def _some(values: Iterable[str], column: Column) -> Iterator[str]:

@@ -16,7 +16,7 @@ from regard.files import write_text
 from regard.manifest import MODEL_FILES, claim
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
-from regard.model.columns import as_rows, fitted_columns, make_columns
+from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
 from regard.model.inference import BatchInference
 from regard.model.inputs import Input, input_row, one_or_several
 from regard.model.network import Network
@@ -42,6 +42,7 @@ from regard.spec.saved import foreign_parts, write_spec
 if TYPE_CHECKING:
     from regard.evaluation import Evaluation
 
+INPUT_REMEDY = "Correct this input, or leave it out."
 PREDICT_ROWS, DEFAULT_BATCH_COST = 64, 4000
 Target = str | int | float
 """An output that is given, as its column writes it."""
@@ -240,7 +241,7 @@ class Model:
 
     def evaluate(
         self,
-        split: str = "test",
+        split: str | None = None,
         *,
         data: str | Path | Sequence[str | Path] = (),
         metrics: Sequence[str] = (),
@@ -248,7 +249,7 @@ class Model:
     ) -> Evaluation:
         """What it does on rows it has not seen: `model.evaluate(data="new.tsv").scores["per"].value`.
 
-        split      of the data it learned from
+        split      of the data it learned from; default: test, or where there is none dev, as `remarks` then says
         data       a file or files like those, instead of a split
         metrics    the spec's, or what is usual for the output, where none are named
         ensemble   other models to decide together with
@@ -256,7 +257,9 @@ class Model:
         from regard.evaluation import measure
 
         files = [data] if isinstance(data, str | Path) else data
-        return measure(self, metrics, files=[*map(str, files)], splits=[split], ensemble=ensemble)
+        return measure(
+            self, metrics, files=[*map(str, files)], splits=[split] if split else (), ensemble=ensemble
+        )
 
     @torch.inference_mode()
     def score_batch(
@@ -328,7 +331,7 @@ class Model:
     def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
         """Rows encoded in memory, with the inputs' columns and those of some outputs."""
         columns = [self.columns[name] for name in (*self.spec.inputs, *outputs)]
-        return Dataset.build(rows, columns, remedy="Correct this input, or leave it out.")
+        return Dataset.build(rows, columns, remedy=INPUT_REMEDY)
 
     def batches(
         self,
@@ -349,8 +352,10 @@ class Model:
             batch_rows, batch_tokens = training.batch_rows, training.batch_tokens
         if batch_rows is None and batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_COST
+        known = as_rows(rows, self.columns)
+        refuse_unseen(known, self.columns)
         dataset = Dataset.build(
-            as_rows(rows, self.columns),
+            known,
             self.columns.values(),
             remedy="Correct the row, or leave it out.",
         )

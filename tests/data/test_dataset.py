@@ -140,7 +140,6 @@ def test_tags_and_alignments_that_do_not_fit_are_bad_rows() -> None:
         ({"tags": "X"}, "tags has 1 tags for 2 tokens of words"),
         ({"links": "0-2"}, "links has the link 0-2, but words has 2 tokens"),
         ({"links": "0_0"}, "links has '0_0', expected source-target places"),
-        ({"tags": "X Z"}, "tags has the tag 'Z', not among the 2 known"),
     ):
         bad = Row({**good, **change}, file="f", line=3)
         with pytest.raises(RegardError, match=f"^f:3: {reason}"):
