@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data import Row, read_rows
+from regard.data.columns import TextColumn
 from regard.data.readers import FileRows
 from regard.data.readers.header import is_number
 from regard.data.readers.table import TableReader
@@ -124,10 +125,12 @@ def _fields(path: str, format: Any, source: str | None, target: str | None) -> d
 
 def _named(name: str, known: Sequence[str], path: str) -> str:
     """A column by its name, or its name where it is given by its number."""
-    if not known or name in known:
+    if not known:
         return name
     if name.isdecimal() and 1 <= int(name) <= len(known):
         return known[int(name) - 1]
+    if name in known:
+        return name
     raise RegardError(
         f"there is no column {name!r}.",
         where=path,
@@ -242,7 +245,8 @@ def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
     known = [field.name for field in read.found()]
     headed = isinstance(read.reader, TableReader) and not all(name.isdecimal() for name in known)
     places = {
-        side: field if field in known else str(place) for place, (side, field) in enumerate(fields.items(), 1)
+        side: field if field in known or field != side else str(place)
+        for place, (side, field) in enumerate(fields.items(), 1)
     }
     columns = ", ".join(f"{side}: {'column ' * place.isdecimal()}{place}" for side, place in places.items())
     units = [f"{side}: {_unit(column)}" for side, column in ((SOURCE, source), (TARGET, target))]
@@ -291,11 +295,18 @@ def rows_text(pairs: Sequence[Any]) -> str:
 
 def _text(values: Sequence[str]) -> dict[str, Any]:
     if _words(values) < 1.5:
-        return {"type": "text", "unit": "char"}
+        return {"type": "text", "unit": "char", **_length(max(map(len, values)))}
     distinct = {word for value in values for word in value.split()}
+    length = _length(max(len(value.split()) for value in values))
     if len(distinct) > MANY_WORDS * len(values) / SAMPLE and len(distinct) > 8000:
-        return {"type": "text", "unit": "subword", "vocabulary": 8000}
-    return {"type": "text", "unit": "word"}
+        return {"type": "text", "unit": "subword", "vocabulary": 8000, **length}
+    return {"type": "text", "unit": "word", **length}
+
+
+def _length(longest: int) -> dict[str, int]:
+    """Room for texts that are longer than usual: documents are read whole, whatever the rows beyond the sample have."""
+    usual = TextColumn.Options.model_fields["max_length"].default
+    return {} if 2 * longest <= usual else {"max_length": 4 * longest}
 
 
 def _words(values: Sequence[str]) -> float:

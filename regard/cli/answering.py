@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from regard.data import Row
 from regard.data.readers.lines import stream_lines
+from regard.data.readers.opening import kind
 from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
 from regard.files import replacing
@@ -22,6 +23,7 @@ from regard.prediction import Prediction
 
 ADVICE = "`--bad-rows skip` answers the rest."
 MOST_SHOWN = 5
+JSON_LINES = (".jsonl", ".ndjson", ".json")
 CHUNK = 1024
 """Inputs read and answered at a time, so that a long file starts to come out before it is all in."""
 
@@ -175,7 +177,7 @@ def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterat
         try:
             if line.problem:
                 raise RegardError(f"the line {line.problem}.", where=where)
-            value = parse_line(line.text, where, model)
+            value = parse_line(line.text, where, model, records=kind(name) in JSON_LINES)
         except RegardError as error:
             bad.refuse(error)
             continue
@@ -188,8 +190,11 @@ def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterat
         yield Row(values, file=name, line=line.number)
 
 
-def parse_line(line: str, where: str, model: Model) -> Any:
-    """The text of a line, or a mapping from the inputs' names where it is JSON that has them."""
+def parse_line(line: str, where: str, model: Model, *, records: bool = False) -> Any:
+    """The text of a line, or a mapping from the inputs' names where it is JSON that has them.
+
+    records   whether all lines are JSON, so that one without the input is a mistake, and no text that looks like JSON
+    """
     if not line.strip():
         raise RegardError("the line is empty.", where=where, fix="Remove it, or put an input there.")
     if not line.lstrip().startswith("{"):
@@ -208,10 +213,10 @@ def parse_line(line: str, where: str, model: Model) -> Any:
             continue
         text = as_text(dig(record, keys[0]))
         if text is None:
-            kind = "null" if dig(record, keys[0]) is None else f"a {type(dig(record, keys[0])).__name__}"
-            raise RegardError(f"the input {keys[0]!r} is {kind}, expected a text.", where=where)
+            what = "null" if dig(record, keys[0]) is None else f"a {type(dig(record, keys[0])).__name__}"
+            raise RegardError(f"the input {keys[0]!r} is {what}, expected a text.", where=where)
         found[name] = text
-    if not found and len(model.spec.inputs) == 1:
+    if not found and len(model.spec.inputs) == 1 and not records:
         return line  # a text that happens to be JSON
     missing = [name for name in model.spec.inputs if name not in found]
     if missing:

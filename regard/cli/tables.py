@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.answering import CHUNK, BadInputs, load, written
+from regard.cli.answering import CHUNK, JSON_LINES, BadInputs, load, written
 from regard.data.readers import FileRows, Row
 from regard.data.readers.jsonl import parse
 from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of
@@ -28,7 +28,6 @@ from regard.model import Model
 from regard.sources import file_fields
 
 Answers = Callable[[list[Row]], list[str]]
-JSON_LINES = (".jsonl", ".ndjson", ".json")
 TABLES = (".tsv", ".tab", ".csv", ".psv", ".dat", ".parquet")
 TEXTS = (".txt", "")
 """Files of one text a line, or tables where tabs are found in them."""

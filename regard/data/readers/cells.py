@@ -58,7 +58,8 @@ def assign(
     order    the fields of all cells, where a table without a header may hold more than those wanted
     """
     names = tuple(cell.strip() for cell in first)
-    lacking = [field for field in fields if field not in names]
+    # a number is a place, though a cell may hold it
+    lacking = [field for field in fields if field.isdecimal() or field not in names]
     if not lacking:
         places = tuple(names.index(field) for field in fields)
         return Cells(tuple(fields), places, len(names), names, header=True, named=True)

@@ -133,7 +133,8 @@ class _Candidate:
 
     def names(self, fields: Sequence[str]) -> bool:
         """Whether the first row names all fields."""
-        return len(self.first) > 1 and all(field in self.first for field in fields)
+        named = [field for field in fields if not field.isdecimal()]
+        return len(self.first) > 1 and bool(named) and all(field in self.first for field in named)
 
     def merit(self, fields: Sequence[str], usual: Delimiter) -> tuple[bool, float, bool, bool, bool]:
         return (
