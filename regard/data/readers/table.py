@@ -84,9 +84,8 @@ class TableReader(Reader):
             told.append(f"the columns are {', '.join(cells.names)}, in this order")
         said = []
         if layout.delimiter != self.usual:
-            said.append(
-                f"{path}: {layout.delimiter}s are between the cells. {self._change('delimiter: tab')}"
-            )
+            change = self._change(f"delimiter: {'comma' if layout.delimiter == 'tab' else 'tab'}")
+            said.append(f"{path}: {layout.delimiter}s are between the cells. {change}")
         if told:
             change = self._change(f"header: {'false' if cells.header else 'true'}")
             said.append(f"{path}: {'; '.join(told)}. {change}")
