@@ -36,7 +36,10 @@ def _absolute(value: Any) -> Any:
         return [_absolute(one) for one in value]
     if not isinstance(value, str) or value.startswith(REMOTE):
         return value
-    return "+".join(os.path.abspath(Path(one).expanduser()) for one in joined(value))
+    parts = [os.path.abspath(Path(one).expanduser()) for one in joined(value)]
+    if len(parts) > 1 and any("+" in part for part in parts):
+        return value  # a folder with a plus in its name: the parts could not be told apart
+    return "+".join(parts)
 
 
 def digests(spec: Spec, splits: Sequence[str] = SPLITS) -> dict[str, dict[str, str]]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -257,3 +260,21 @@ def test_tags_that_training_never_saw_are_errors(regard: Run) -> None:
         assert scores["tag_accuracy"]["value"] <= 0.75
         found = package.load(f"runs/{decoder}", device="cpu").evaluate(metrics=["loss", "tag_accuracy"])
         assert found.scores["loss"].value < 10
+
+
+def test_a_column_of_numbers_is_used_where_a_package_has_one(here: Path) -> None:
+    rows = [(f"{'abcdefgh'[n % 8]} {'hgf'[n % 3]}", f"{0.37 + n / 9:.3f}") for n in range(48)]
+    Path("scores.csv").write_text("words,height\n" + "".join(f"{text},{number}\n" for text, number in rows))
+    script = (
+        "import regard_minimal, regard\n"
+        f"model = regard.fit('scores.csv', run='run', overrides={QUICK!r}, device='cpu')\n"
+        "print(model.spec.outputs['target'].type, type(model.predict('a b').value).__name__)\n"
+    )
+    plugin = Path(__file__).parents[1] / "plugin"
+    environment = {**os.environ, "PYTHONPATH": f"{plugin}{os.pathsep}{plugin.parents[1]}"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "number float"
+    assert "looks like numbers" not in done.stdout and "target: number" in done.stdout

@@ -23,6 +23,7 @@ class JsonLinesReader(Reader):
     """An object a line. A field "a.b" is found inside the object a; numbers are taken as they are written."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
+    lines: ClassVar[bool] = True
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None

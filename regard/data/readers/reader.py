@@ -34,6 +34,8 @@ class Reader(Options):
     """What it reads, for messages: "a bAbI file"."""
     fields: ClassVar[tuple[str, ...]] = ()
     """All fields its rows can have, where the format determines them."""
+    lines: ClassVar[bool] = False
+    """Whether its rows are lines, between which there may be blank ones."""
     folder: ClassVar[bool] = False
     """Whether it reads a folder."""
     several: ClassVar[str] = ""

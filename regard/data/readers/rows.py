@@ -63,7 +63,7 @@ class FileRows(Iterable[Row]):
     @property
     def blank(self) -> int:
         """Number of blank lines that were skipped."""
-        if self._blank is None:
+        if self._blank is None and self.reader.lines:
             for _ in self.with_problems():
                 pass
         return self._blank or 0

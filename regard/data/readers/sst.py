@@ -27,6 +27,7 @@ class TreesReader(Reader):
     """Labelled trees in brackets, a tree a line, as the Stanford Sentiment Treebank has them."""
 
     about: ClassVar[str] = "a file of labelled trees"
+    lines: ClassVar[bool] = True
     fields: ClassVar[tuple[str, ...]] = ("text", "label")
     phrases: bool = False
     """Whether every phrase of a tree is a row of its own, too; a row is then one phrase, and a tree a group."""

@@ -35,6 +35,7 @@ class TableReader(Reader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".txt", ".psv", ".dat", "")
     about: ClassVar[str] = "a table"
+    lines: ClassVar[bool] = True
     usual: ClassVar[Delimiter | None] = None
     """The delimiter where the file does not tell; None: such a file is refused."""
 

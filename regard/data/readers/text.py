@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import ClassVar
 
 from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.opening import find
@@ -17,6 +18,8 @@ from regard.parts import register
 @register("reader", "text")
 class TextReader(Reader):
     """The fields in the order of the files, which must have the same number of lines."""
+
+    lines: ClassVar[bool] = True
 
     def files(self, path: str) -> list[Path]:
         return [find(part) for part in joined(path)]
