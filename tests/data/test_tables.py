@@ -204,6 +204,20 @@ def test_a_header_without_the_names_of_the_fields_is_told(tmp_path: Path) -> Non
     assert "the columns are source, target, in this order" in told
 
 
+def test_what_stands_before_the_header_is_a_bad_row_and_no_header(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "exported today\n\ntarget,source\ngood day,guten Tag\nstreet,Straße\n")
+    rows = list(read_rows(path, fields=FIELDS).with_problems())
+    assert (rows[0].line, rows[0].problem) == (1, "has 1 comma-separated cell, expected 2 (target, source)")
+    assert [dict(row) for row in rows[1:]] == ROWS
+
+
+def test_a_table_without_a_single_good_row_gives_its_reasons(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", b"\xff\ta\n\n\xfe\tb\n")
+    rows = list(read_rows(path, fields=FIELDS).with_problems())
+    assert [row.line for row in rows] == [1, 3]
+    assert all("is not UTF-8: byte 1" in str(row.problem) for row in rows)
+
+
 def test_parallel_files_in_other_folders_and_of_other_endings(tmp_path: Path) -> None:
     for folder in ("d", "e"):
         (tmp_path / folder).mkdir()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from regard.data.contents import inside
 from regard.data.readers.cells import Cells, assign
 from regard.data.readers.header import looks_like_header
 from regard.data.readers.layout import Delimiter, Layout, Record, find_layout, records, sample_of
@@ -21,11 +23,12 @@ ROWS_BELOW = 200
 
 
 class Beginning(NamedTuple):
-    """What the beginning of a table tells: its layout, its first row and the next, and whether that is a header."""
+    """What the beginning of a table tells: its layout, its first row, the next one, and what the first is."""
 
     layout: Layout
     first: list[str]
     below: list[list[str]]
+    line: int
     header: bool
 
 
@@ -51,15 +54,14 @@ class TableReader(Reader):
     ) -> Iterator[Row]:
         path = files[0]
         layout, cells = self._open(path, tuple(fields))
-        if cells is None:
-            return
-        headed = cells.header
+        header = self._beginning(path, tuple(fields)).line if cells is not None and cells.header else 0
         for record in records(read_lines(path), layout.delimiter, layout.quotes):
             if record.problem is None and is_blank(record, layout.width):
                 yield Row(file=str(path), line=record.number, problem=BLANK, source=record.text)
-            elif headed:
-                headed = False
-            else:
+            elif cells is None:
+                problem = record.problem or f"is no row of {layout.width} cells"
+                yield Row(file=str(path), line=record.number, problem=problem, source=record.text)
+            elif record.number != header:
                 yield cells.row(record, str(path), layout.delimiter)
 
     def found(self, files: Sequence[Path]) -> list[Field]:
@@ -108,8 +110,8 @@ class TableReader(Reader):
         return beginning.layout, cells
 
     def _beginning(self, path: Path, fields: tuple[str, ...]) -> Beginning:
-        state = path.stat() if path.exists() else None
-        stamp = (state.st_size, state.st_mtime_ns) if state else (0, 0)
+        state = os.stat(inside(str(path))[0] or path)
+        stamp = state.st_size, state.st_mtime_ns
         return _beginning(self, path, fields, stamp)
 
 
@@ -137,11 +139,9 @@ def _beginning(reader: TableReader, path: Path, fields: tuple[str, ...], stamp: 
         )
     cut = records(sample, layout.delimiter, layout.quotes)
     rows = [one for one in cut if one.problem is not None or not is_blank(one, layout.width)]
-    good = [one.cells for one in rows if one.problem is None and len(one.cells) == layout.width]
-    first = rows[0] if rows else None
-    if first is None or first.problem is not None or len(first.cells) != layout.width:
-        return Beginning(layout, good[0] if good else [], good[1:2], header=False)
-    header = reader.header
-    if header is None:
-        header = looks_like_header(first.cells, good[1 : ROWS_BELOW + 1])
-    return Beginning(layout, first.cells, good[1:2], header)
+    good = [one for one in rows if one.problem is None and len(one.cells) == layout.width]
+    if not good:
+        return Beginning(layout, [], [], 0, header=False)
+    first, below = good[0], [one.cells for one in good[1 : ROWS_BELOW + 1]]
+    header = looks_like_header(first.cells, below) if reader.header is None else reader.header
+    return Beginning(layout, first.cells, below[:1], first.number, header)
