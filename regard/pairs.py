@@ -77,7 +77,9 @@ def infer(
     treebank = read.reader.type == "conllu"
     sources, targets = ([row[field] for row in rows] for field in fields.values())
     warnings: list[str] = []
-    output = _tree_output(fields[TARGET]) if treebank else _output(targets, fields[TARGET], warnings)
+    asked = {key: value for key, _, value in (override.partition("=") for override in overrides)}
+    wanted = asked.get(f"outputs.{TARGET}.type", "").strip()
+    output = _tree_output(fields[TARGET]) if treebank else _output(targets, fields[TARGET], wanted, warnings)
     inputs = {SOURCE: {"type": "text", "unit": "word"} if treebank else _text(sources)}
     for side, column in ((SOURCE, inputs[SOURCE]), (TARGET, output)):
         if fields[side] != side:
@@ -110,13 +112,17 @@ def _fields(path: str, format: Any, source: str | None, target: str | None) -> d
     known = [field.name for field in found]
     numbered = known == [str(number) for number in range(1, len(known) + 1)]
     given = {side: _named(name, known, path) for side, name in wanted.items() if name is not None}
+    if len(given) > len(set(given.values())):
+        raise RegardError(f"source and target are the same column, {given[SOURCE]!r}.", where=path)
+    if not known:
+        return {side: given.get(side, side) for side in wanted}
     if given:
         rest = [name for name in known if name not in given.values()]
         missing = [side for side in wanted if side not in given]
         if len(missing) == 1 and len(rest) != 1 and missing[0] not in rest:
             raise _which(path, known, [field.example for field in found], numbered, missing)
         return {side: given.get(side) or (side if side in rest else rest[0]) for side in wanted}
-    if not known or all(side in known for side in wanted) or (numbered and len(known) == 2):
+    if all(side in known for side in wanted) or (numbered and len(known) == 2):
         return {side: side for side in wanted}
     if len(known) == 2:
         return dict(zip(wanted, known, strict=True))
@@ -188,7 +194,10 @@ def _has(rows: Sequence[Row], field: str) -> list[bool]:
     return [bool(row.get(field, "").strip()) for row in rows]
 
 
-def _output(targets: Sequence[str], field: str, warnings: list[str]) -> dict[str, Any]:
+def _output(targets: Sequence[str], field: str, wanted: str, warnings: list[str]) -> dict[str, Any]:
+    """The column of the targets, of the type that is wanted where one is."""
+    if wanted:
+        return _text(targets) if wanted == "text" else {"type": wanted}
     label, numbers = _is_label(targets), all(map(is_number, targets))
     whole = all(value.strip().lstrip("+-").isdecimal() for value in targets)
     if label and (whole or not numbers):
@@ -226,6 +235,8 @@ def _model(output: dict[str, Any], targets: Sequence[str], training: dict[str, A
             "metrics": _metrics(targets, output["unit"]),
         }
     column = part("column", output["type"])
+    if column is None or not column.decoder:
+        return {}  # the spec says what is wrong with it
     if column.usual:
         training["metric"] = column.usual[0]
     takes = "attention" in part("decoder", column.decoder).Options.model_fields
@@ -258,7 +269,12 @@ def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
             columns + (" (the first line is a header)" if headed else ""),
             "--source NAME --target NAME",
         ),
-        Note("units", "; ".join(units), f"--set inputs.{SOURCE}.unit=word|char|subword|byte"),
+        Note(
+            "units",
+            "; ".join(units),
+            f"--set inputs.{SOURCE}.unit=word|char|subword|byte, --set outputs.{TARGET}."
+            + ("unit=…" if target.type == "text" else "type=text"),
+        ),
         Note("metrics", measured, f"--set metrics=[{measured.split(', ')[0]}]"),
         Note(
             "split",

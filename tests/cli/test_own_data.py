@@ -186,6 +186,13 @@ def test_numbers_are_recognized(here: Path) -> None:
     Path("stars.tsv").write_text("".join(f"{text}\t{1 + n % 5}\n" for n, (text, _) in enumerate(rows)))
     assert infer("stars.tsv").spec.outputs["target"].type == "label"  # a few whole numbers are classes
     assert not infer("stars.tsv").warnings
+    for file, wanted in (("scores.tsv", "label"), ("stars.tsv", "text")):  # as the messages tell to type
+        changed = infer(file, [f"outputs.target.type={wanted}"])
+        assert changed.spec.outputs["target"].type == wanted and not changed.warnings
+    with pytest.raises(RegardError, match="lable"):
+        infer("stars.tsv", ["outputs.target.type=lable"])
+    with pytest.raises(RegardError, match="source and target are the same column, '2'"):
+        infer("stars.tsv", source="2", target="2")
 
 
 @pytest.mark.parametrize(
