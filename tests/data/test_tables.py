@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.data import read_rows
@@ -78,7 +78,7 @@ CELLS = st.text(
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
     ending=st.sampled_from([".csv", ".tsv", ".txt"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_pythons_csv_module_writes_comes_back(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[str, str]],
