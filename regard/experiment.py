@@ -7,19 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from regard.data import Batches, Dataset
-from regard.data.readers.opening import kind
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metrics, evaluate
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.model.model import DEFAULT_BATCH_COST
-from regard.model.store import COLUMNS, read_columns, versions, write_columns
-from regard.pairs import is_data_file, pairs_spec
+from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
+from regard.pairs import Inferred, Note, infer, is_data_file
 from regard.run import RunFolder
-from regard.sources import Splits, build_dataset, file_fields, open_splits
+from regard.sources import (
+    Splits,
+    build_dataset,
+    changes,
+    digests,
+    open_splits,
+    remarks,
+    with_absolute_paths,
+)
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
@@ -28,7 +36,6 @@ from regard.training.log import read_curve
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
-WITH_HEADERS = (".tsv", ".tab", ".csv")
 EXAMPLES = 6
 """Answers that a card shows."""
 
@@ -49,10 +56,15 @@ class Experiment:
         device: str | None = None,
         quiet: bool = False,
         resumed: bool = False,
+        notes: Sequence[Note] = (),
+        warnings: Sequence[str] = (),
     ):
+        """notes, warnings: what was inferred of the data, and what of it may not be expected; printed once."""
         if not isinstance(run, RunFolder):
             run = RunFolder.resume(run) if resumed else RunFolder.start(run)
+        spec = with_absolute_paths(spec)
         self.spec, self.device, self.quiet, self.resumed = spec, device, quiet, resumed
+        self.notes, self.warnings = list(notes), list(warnings)
         self.folder, self.run = run, run.path
         self.callbacks: Sequence[Callback] = ()
         self.console = Console(quiet=quiet or process_rank() > 0)
@@ -80,15 +92,19 @@ class Experiment:
         device: str | None = None,
         overwrite: bool = False,
         quiet: bool = False,
+        source: str | None = None,
+        target: str | None = None,
     ) -> Experiment:
         """A fresh run of a zoo system, a spec file, or a file of pairs.
+
+        source, target   the columns of a file of pairs, by name or by number from 1
 
         The folder is locked until the run ends or is closed. A run that is overwritten stays until the new one has its
         first checkpoint.
         """
-        spec = spec_of(what, overrides)
-        folder = run or Path("runs") / name_of_run(what, spec)
-        return cls(spec, RunFolder.start(folder, overwrite=overwrite), device=device, quiet=quiet)
+        spec, notes, warnings = inferred(what, overrides, source=source, target=target)
+        folder = RunFolder.start(run or Path("runs") / name_of_run(what, spec), overwrite=overwrite)
+        return cls(spec, folder, device=device, quiet=quiet, notes=notes, warnings=warnings)
 
     @classmethod
     def resume(
@@ -135,6 +151,7 @@ class Experiment:
             self._prepare()
             write_columns(self.folder.work / COLUMNS, self.columns)
             write_spec(self.folder.work, self.spec)
+        self.model.metrics = {"data": self._remembered()}
         monitor = self.model.searching(method="greedy", n_best=1)
         result = fit_network(
             self.model.network,
@@ -204,6 +221,13 @@ class Experiment:
             values["loss"] = sum(value for name, value in values.items() if name.endswith(".loss"))
         return values
 
+    def _remembered(self) -> dict[str, Any]:
+        """A hash of each file, said where it is not what it was when a resumed run began."""
+        before = read_metrics(self.run).get("data", {}) if self.resumed else {}
+        for change in changes(self.spec, before):
+            self.console.print(f"[yellow]{escape(change)}[/yellow]", highlight=False)
+        return before or digests(self.spec)
+
     def _announce(self, train: Dataset, dev: Dataset) -> None:
         sizes = ", ".join(
             f"{name} {column.size:,}" for name, column in self.columns.items() if hasattr(column, "size")
@@ -213,7 +237,7 @@ class Experiment:
             + (f"; vocabularies: {sizes}" if sizes else ""),
             highlight=False,
         )
-        self._tell_first_line(train, dev)
+        self._tell_inferred()
         for split, dataset in (("train", train), ("dev", dev)):
             if dataset.rejected:
                 place = "rejected.tsv" if split == "train" else f"rejected-{split}.tsv"
@@ -223,20 +247,22 @@ class Experiment:
                     highlight=False,
                 )
             for remark in dataset.remarks():
-                self.console.print(f"[yellow]{split}: {remark}[/yellow]", highlight=False)
+                self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
 
-    def _tell_first_line(self, *datasets: Dataset) -> None:
-        """A table's first line that was read as a row, so that a header with other names does not pass for one."""
-        for dataset in datasets:
-            file, _, line = dataset.where(0).rpartition(":") if len(dataset) else ("", "", "")
-            if line == "1" and kind(file) in WITH_HEADERS:
-                row = "   ".join(f"{name}: {value[:40]}" for name, value in dataset.raw(0).items())
-                names = ", ".join(file_fields(self.spec))
-                self.console.print(
-                    f"{file}:1 is read as a row, no header with {names}:   {row}",
-                    highlight=False,
-                    markup=False,
-                )
+    def _tell_inferred(self) -> None:
+        """What was inferred of the data, how the files are read, and how each of these is changed."""
+        width = max((len(note.decided) for note in self.notes), default=0)
+        for note in self.notes:
+            line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {note.change}"
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        for remark in dict.fromkeys(remark for rows in self.splits.values() for remark in remarks(rows)):
+            self.console.print(f"  {remark}", highlight=False, markup=False, soft_wrap=True)
+        for warning in self.warnings:
+            self.console.print(f"[yellow]{escape(warning)}[/yellow]", highlight=False, soft_wrap=True)
+        if not self.notes and not self.spec.data.provider and not self.spec.data.dev:
+            share = f"{100 * self.spec.data.hold_out:g} % of the distinct inputs"
+            change = "--set data.dev=FILE, --set data.hold_out=0.1"
+            self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
 
     def _finish(self, result: Result) -> None:
         self.model.eval()
@@ -254,9 +280,14 @@ class Experiment:
                 for name, score in evaluation.scores.items()
             )
             self.console.print(
-                f"[bold]{split}[/bold]  {figures}   ({len(self.dataset(split)):,} rows)", highlight=False
+                f"[bold]{split}[/bold]  {figures}   ({len(self.dataset(split)):,} rows{self._searched()})",
+                highlight=False,
             )
+            if split != "dev":
+                for remark in self.dataset(split).remarks():
+                    self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
         self.model.metrics = {
+            "data": self.model.metrics.get("data", {}),
             "scores": scores,
             "training": {
                 "steps": result.steps,
@@ -288,6 +319,13 @@ class Experiment:
             source = "set aside from train"
         return {"rows": len(self.datasets[split]), "from": source}
 
+    def _searched(self) -> str:
+        """Why the figures of dev may differ from those seen while the model was trained."""
+        search = self.spec.search
+        if search.method != "beam" or not any(head.stepwise for head in self.model.network.decoders.values()):
+            return ""
+        return f"; beam search of {search.beam}, during training: greedy"
+
 
 def name_of_run(what: str, spec: Spec | None = None) -> str:
     """The name of a run: a file gives its own (my.yaml → my), a system of the zoo its name."""
@@ -297,6 +335,16 @@ def name_of_run(what: str, spec: Spec | None = None) -> str:
     return stem if spec is None or Path(what).suffix in (".yaml", ".yml") else spec.name or stem
 
 
-def spec_of(what: str, overrides: Sequence[str]) -> Spec:
-    """The spec of a file of pairs, of a spec's file or of a system of the zoo."""
-    return pairs_spec(what, overrides) if is_data_file(what) else find(what, overrides)
+def inferred(
+    what: str, overrides: Sequence[str], *, source: str | None = None, target: str | None = None
+) -> Inferred:
+    """The spec of a file of pairs, of a spec's file or of a system of the zoo, and what was inferred of the data."""
+    if is_data_file(what):
+        return infer(what, overrides, source=source, target=target)
+    if source is not None or target is not None:
+        raise RegardError(
+            "--source and --target choose columns of a file of pairs.",
+            where=what,
+            fix="In a spec, give the column its `field`.",
+        )
+    return Inferred(find(what, overrides), [], [])

@@ -12,10 +12,11 @@ from typing import Any
 from regard.data import read_rows
 from regard.data.frames import SOURCE, TARGET, is_file, is_missing, json_lines, records, scalar, splits_of
 from regard.errors import RegardError
-from regard.experiment import Experiment, name_of_run, spec_of
+from regard.experiment import Experiment, inferred, name_of_run
 from regard.model import Model
 from regard.model.columns import make_columns
 from regard.model.inputs import given_rows
+from regard.pairs import Inferred
 from regard.parts import as_data
 from regard.run import RunFolder
 from regard.spec import Spec
@@ -100,8 +101,10 @@ def fit(
         rows = _Rows(data, y, splits, source, target, spec)
         folder = _folder(run, rows, name, overwrite=overwrite)
         try:
-            described = rows.described(folder, changes)
-            experiment = Experiment(described, folder, device=device, quiet=quiet)
+            described, notes, remarks = rows.described(folder, changes)
+            experiment = Experiment(
+                described, folder, device=device, quiet=quiet, notes=notes, warnings=remarks
+            )
         except BaseException:
             folder.close()
             raise
@@ -124,15 +127,15 @@ class _Rows:
 
     def name(self) -> str:
         if isinstance(self.spec, str | PathLike):
-            return name_of_run(fspath(self.spec), spec_of(fspath(self.spec), ()))
+            return name_of_run(fspath(self.spec), inferred(fspath(self.spec), ()).spec)
         if self.spec is not None:
             return (
                 self.spec.name if isinstance(self.spec, Spec) else str(self.spec.get("name", ""))
             ) or "model"
         return "pairs" if self.given else name_of_run(fspath(self.data), None)
 
-    def described(self, folder: RunFolder, changes: Sequence[str]) -> Spec:
-        """The spec to train, its rows written into the folder where they were given in Python."""
+    def described(self, folder: RunFolder, changes: Sequence[str]) -> Inferred:
+        """The spec to train and what was inferred of it; rows given in Python are written into the folder."""
         base = self._base()
         kept = {
             split: self._kept(folder, split, rows, base)
@@ -142,7 +145,7 @@ class _Rows:
         if base is None:
             more = [f"data.{split}={json.dumps(file)}" for split, file in kept.items() if split != "train"]
             named = ["name=pairs"] if self.given else []
-            return spec_of(kept["train"], [*named, *more, *changes])
+            return inferred(kept["train"], [*named, *more, *changes])
         if "train" in kept:
             said = base.written().get("data") or {}
             options = {
@@ -153,7 +156,7 @@ class _Rows:
             changes = [f"data={json.dumps({**options, **kept}, ensure_ascii=False)}", *changes]
         else:
             changes = [*(f"data.{split}={json.dumps(file)}" for split, file in kept.items()), *changes]
-        return base.changed(*changes)
+        return Inferred(base.changed(*changes), [], [])
 
     def _base(self) -> Spec | None:
         """The spec that is named, or that a file or a system of the zoo is; None where the data decide."""

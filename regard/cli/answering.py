@@ -13,14 +13,22 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.cli.unknown import UnknownUnits
+from regard.data import Row
 from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoColumn
+from regard.data.readers.lines import stream_lines
+from regard.data.readers.opening import kind
+from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
 from regard.files import replacing
 from regard.model import Model
+from regard.model.model import INPUT_REMEDY
 from regard.prediction import Prediction
 
 STANDARD = Path("-")
 """Standard output, or standard input, where a file is expected."""
+ADVICE = "`--bad-rows skip` answers the rest."
+MOST_SHOWN = 5
+JSON_LINES = (".jsonl", ".ndjson", ".json")
 CHUNK = 1024
 """Inputs read and answered at a time, so that a long file starts to come out before it is all in."""
 
@@ -48,6 +56,7 @@ def answer(
     others: Sequence[Path],
     overrides: Sequence[str],
     device: str | None,
+    bad_rows: str | None = None,
 ) -> None:
     from regard.cli.treebanks import annotate, is_treebank
 
@@ -60,7 +69,8 @@ def answer(
         return
     given = as_inputs(model, texts)
     hint_at_file(model, texts)
-    inputs = iter(given) if given else read_inputs(model, file)
+    bad = BadInputs.of(bad_rows)
+    inputs: Iterator[Any] = iter(given) if given else read_inputs(model, file, bad)
     unknown = UnknownUnits(model)
     with ExitStack() as opened:
         lines = None if json_file is None else opened.enter_context(written(json_file))
@@ -69,16 +79,19 @@ def answer(
         typed = file is None and sys.stdin.isatty()
         count = opened.enter_context(counting(shown=not (given or typed or on_screen)))
         while chunk := list(islice(inputs, CHUNK)):
-            unknown.look_at(chunk)
-            for name in model.spec.outputs:
-                answers = model.predict(chunk, output=name, trace=trace, ensemble=ensemble)
-                for one, found in zip(chunk, answers, strict=True):
+            usable = bad.usable(chunk, model)
+            unknown.look_at(usable)
+            for name in model.spec.outputs if usable else ():
+                with bad.advised():
+                    answers = model.predict(usable, output=name, trace=trace, ensemble=ensemble)
+                for one, found in zip(usable, answers, strict=True):
                     if lines is not None:
-                        print(json_line(one, found, name, model), file=lines)
+                        print(json_line(as_shown(one), found, name, model), file=lines)
                     for line in lines_of(found, name, model) if plain is not None else ():
                         print(line, file=plain)
             count(len(chunk))
     unknown.tell()
+    bad.report()
 
 
 def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
@@ -86,9 +99,7 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
     by_name = [model.columns[name] for name in model.spec.inputs]
     if len(by_name) == 1 and isinstance(by_name[0], ImageColumn | VideoColumn | AudioColumn | SeriesColumn):
         return list(words)
-    return (
-        [parse_line(" ".join(words).encode("utf-8", "surrogateescape"), "the text", model)] if words else []
-    )
+    return [parse_line(" ".join(words), "the text", model)] if words else []
 
 
 def check_together(model: Model, others: Sequence[Model], names: Sequence[Path]) -> None:
@@ -120,6 +131,65 @@ def counting(*, shown: bool) -> Iterator[Callable[[int], None]]:
         yield lambda answered: bar.advance(task, answered)
 
 
+def as_shown(given: Any) -> Any:
+    """An input as it is shown: a text where there is one, else a mapping."""
+    if not isinstance(given, Row):
+        return given
+    return dict(given) if len(given) > 1 else next(iter(given.values()))
+
+
+class BadInputs:
+    """What becomes of inputs that cannot be answered: the first stops everything, or they are left out and counted."""
+
+    def __init__(self, *, skip: bool) -> None:
+        self.skip = skip
+        self.errors: list[RegardError] = []
+
+    @classmethod
+    def of(cls, bad_rows: str | None) -> BadInputs:
+        if bad_rows not in (None, "stop", "skip"):
+            raise RegardError(f"{bad_rows!r} is not one of stop, skip.", where="--bad-rows")
+        return cls(skip=bad_rows == "skip")
+
+    def refuse(self, error: RegardError) -> None:
+        if not self.skip:
+            raise RegardError(error.what, where=error.where, fix=f"{error.fix} {ADVICE}".strip())
+        self.errors.append(error)
+
+    def usable(self, inputs: Sequence[Any], model: Model) -> list[Any]:
+        """The inputs that the model's columns can encode; where the first bad one stops, `predict` finds it."""
+        if not self.skip:
+            return list(inputs)
+        kept = []
+        for given in inputs:
+            try:
+                model.dataset([model.row(given)])
+                kept.append(given)
+            except RegardError as error:
+                self.errors.append(error)
+        return kept
+
+    @contextmanager
+    def advised(self) -> Iterator[None]:
+        """An error about an input also says how to go on without it."""
+        try:
+            yield
+        except RegardError as error:
+            if error.fix != INPUT_REMEDY:
+                raise
+            raise RegardError(error.what, where=error.where, fix=f"{error.fix} {ADVICE}") from None
+
+    def report(self) -> None:
+        if not self.errors:
+            return
+        count = "1 input was" if len(self.errors) == 1 else f"{len(self.errors):,} inputs were"
+        print(f"{count} left out:", file=sys.stderr)
+        for error in self.errors[:MOST_SHOWN]:
+            print(f"  {error.where}: {error.what}", file=sys.stderr)
+        if len(self.errors) > MOST_SHOWN:
+            print("  …", file=sys.stderr)
+
+
 def hint_at_file(model: Model, texts: Sequence[str]) -> None:
     """Whoever names a file where a text is expected gets an answer to its name, and a word on how to have it read."""
     from regard.data.columns import TextColumn
@@ -145,50 +215,80 @@ def lines_of(found: Prediction, output: str, model: Model) -> Iterator[str]:
         yield found.text
 
 
-def read_inputs(model: Model, file: Path | None) -> Iterator[Any]:
-    """One input a line, JSON lines by the inputs' names, or a table; from standard input where no file is named."""
+def read_inputs(model: Model, file: Path | None, bad: BadInputs) -> Iterator[Row]:
+    """One input a line, JSON lines by the inputs' names, or a table; from standard input where no file is named.
+
+    Each is a row by the names of the inputs, which knows its place.
+    """
     from regard.cli.tables import is_table, table_inputs
 
     if file is not None and is_table(file):
-        yield from table_inputs(model, file)
+        yield from table_inputs(model, file, bad)
         return
     if file is None and sys.stdin.isatty():
         print("Reading inputs from the terminal, one a line; end with Ctrl-D.", file=sys.stderr)
     if file is None:
-        for number, raw in enumerate(sys.stdin.buffer, 1):
-            yield parse_line(raw, f"standard input:{number}", model)
+        yield from _line_inputs(sys.stdin.buffer, "standard input", model, bad)
     else:
         from regard.data.readers.opening import find, opened
 
         with opened(find(file)) as stream:
-            for number, raw in enumerate(stream, 1):
-                yield parse_line(raw, f"{file}:{number}", model)
+            yield from _line_inputs(stream, str(file), model, bad)
 
 
-def parse_line(raw: bytes, where: str, model: Model) -> Any:
-    try:
-        line = raw.decode("utf-8-sig" if where.endswith(":1") else "utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise RegardError(f"byte {error.start + 1} of the line is not UTF-8.", where=where) from None
+def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterator[Row]:
+    for line in stream_lines(stream):
+        where = f"{name}:{line.number}"
+        try:
+            if line.problem:
+                raise RegardError(f"the line {line.problem}.", where=where)
+            value = parse_line(line.text, where, model, records=kind(name) in JSON_LINES)
+        except RegardError as error:
+            bad.refuse(error)
+            continue
+        values = value if isinstance(value, dict) else {next(iter(model.spec.inputs)): value}
+        if not isinstance(value, dict) and len(model.spec.inputs) > 1:
+            names = ", ".join(model.spec.inputs)
+            fix = f'Write JSON lines: {{"{next(iter(model.spec.inputs))}": …}}'
+            bad.refuse(RegardError(f"this model reads {names}; the line has one text.", where=where, fix=fix))
+            continue
+        yield Row(values, file=name, line=line.number)
+
+
+def parse_line(line: str, where: str, model: Model, *, records: bool = False) -> Any:
+    """The text of a line, or a mapping from the inputs' names where it is JSON that has them.
+
+    records   whether all lines are JSON, so that one without the input is a mistake, and no text that looks like JSON
+    """
     if not line.strip():
         raise RegardError("the line is empty.", where=where, fix="Remove it, or put an input there.")
     if not line.lstrip().startswith("{"):
         return line
     try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
         if len(model.spec.inputs) == 1:
             return line
         raise RegardError(f"this is not JSON: {error}.", where=where) from None
-    found = {name: str(value[name]) for name in model.spec.inputs if name in value}
-    if not found and len(model.spec.inputs) == 1:
+    found: dict[str, str] = {}
+    for name in model.spec.inputs:
+        field = model.columns[name].field
+        keys = [key for key in (field, name) if key in record or dig(record, key) is not None]
+        if not keys:
+            continue
+        text = as_text(dig(record, keys[0]))
+        if text is None:
+            what = "null" if dig(record, keys[0]) is None else f"a {type(dig(record, keys[0])).__name__}"
+            raise RegardError(f"the input {keys[0]!r} is {what}, expected a text.", where=where)
+        found[name] = text
+    if not found and len(model.spec.inputs) == 1 and not records:
         return line  # a text that happens to be JSON
     missing = [name for name in model.spec.inputs if name not in found]
     if missing:
         raise RegardError(
-            f"the input {missing[0]!r} is missing; the line has {', '.join(value) or 'nothing'}.",
+            f"the input {missing[0]!r} is missing; the line has {', '.join(record) or 'nothing'}.",
             where=where,
-            fix=f"Every line needs {', '.join(model.spec.inputs)}.",
+            fix=f"Every line needs {', '.join(model.columns[name].field for name in model.spec.inputs)}.",
         )
     return found
 
@@ -201,6 +301,14 @@ def written(path: Path | None) -> Iterator[IO[str]]:
         return
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         yield stream
+
+
+def _pairs(rows: Iterable[Row], fields: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        missing = next((field for field in fields if field not in row), None)
+        if missing is not None:
+            raise RegardError(f"{missing} is missing.", where=row.where, fix="Correct the row, or remove it.")
+        yield row[fields[0]], row[fields[1]]
 
 
 def score_pairs(
@@ -228,8 +336,7 @@ def score_pairs(
     elif file is not None:
         from regard.sources import file_fields, open_files
 
-        source, target = file_fields(model.spec)[:2]
-        pairs = ((row[source], row[target]) for row in open_files(model.spec, [str(file)]))
+        pairs = _pairs(open_files(model.spec, [str(file)]), file_fields(model.spec)[:2])
     else:
         raise RegardError("no pair to score.", fix="Give a source and a target, or --file PAIRS.tsv")
     stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())

@@ -23,7 +23,7 @@ def evaluate(
         typer.Option(
             "--split",
             metavar="NAME",
-            help="Part of the spec's data; several are put together. Default: test.",
+            help="Part of the spec's data; several are put together. Default: test, else dev.",
         ),
     ] = None,
     metrics: Annotated[
@@ -73,7 +73,7 @@ def evaluate(
     evaluate_runs(
         runs,
         files=data or [],
-        splits=splits or ["test"],
+        splits=splits or [],
         metrics=metrics or [],
         overrides=changes,
         device=device,

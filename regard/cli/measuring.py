@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from regard.cli.answering import STANDARD, check_together, load, written
@@ -50,7 +51,9 @@ def evaluate_runs(
     }
     # tables go where they do not mix with what is written to standard output
     console = Console(stderr=STANDARD in (json_file, predictions))
-    console.print(score_table(found, files or splits))
+    console.print(score_table(found, files or splits or split_of(found)))
+    for remark in dict.fromkeys(remark for evaluation in found.values() for remark in evaluation.remarks):
+        console.print(f"[yellow]{escape(remark)}[/yellow]", highlight=False, soft_wrap=True)
     print_labels(found, console)
     curves = {name: lengths_of(evaluation) for name, evaluation in found.items()} if by_length or plot else {}
     if by_length:
@@ -89,6 +92,11 @@ def check_comparable(runs: Sequence[Path], models: Sequence[Model]) -> None:
                 where="--compare",
                 fix="Compare runs that write the same outputs.",
             )
+
+
+def split_of(found: dict[str, Evaluation]) -> list[str]:
+    """The split that was measured where none was named."""
+    return list(dict.fromkeys(evaluation.split for evaluation in found.values()))
 
 
 def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:

@@ -27,7 +27,7 @@ def predict(
             "--file",
             "-f",
             metavar="FILE",
-            help="Read inputs from here: one a line, a table (.tsv, .csv, .parquet), or JSON lines by name.",
+            help="Read inputs from here: one a line, a table (any delimiter), or JSON lines by name.",
         ),
     ] = None,
     column: Annotated[
@@ -54,6 +54,14 @@ def predict(
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
+    bad_rows: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--bad-rows",
+            metavar="stop|skip",
+            help="stop at an input that cannot be read, or skip it and answer the rest. Default: stop.",
+        ),
+    ] = None,
 ) -> None:
     """Use a model: texts, a file or standard input → texts or JSON lines, in the order they came.
 
@@ -83,6 +91,7 @@ def predict(
             others=others or [],
             overrides=changes,
             device=device,
+            bad_rows=bad_rows,
         )
         return
     if n_best > 1:
@@ -97,6 +106,7 @@ def predict(
         others=others or [],
         overrides=changes,
         device=device,
+        bad_rows=bad_rows,
     )
 
 

@@ -8,44 +8,73 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.answering import CHUNK, load, written
+from regard.cli.answering import CHUNK, JSON_LINES, BadInputs, load, written
+from regard.data.readers import FileRows, Row
 from regard.data.readers.jsonl import parse
-from regard.data.readers.opening import find, kind, opened
+from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of
+from regard.data.readers.lines import BLANK, read_lines
+from regard.data.readers.opening import find, kind
 from regard.data.readers.rows import read_rows
+from regard.data.readers.table import is_blank
+from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
 from regard.model import Model
 from regard.sources import file_fields
 
-Answers = Callable[[list[str]], list[str]]
-JSON_LINES = (".jsonl", ".ndjson", ".json")
-COMMAS = (".csv",)
-TABLES = (".tsv", ".tab", *COMMAS, ".parquet")
+Answers = Callable[[list[Row]], list[str]]
+TABLES = (".tsv", ".tab", ".csv", ".psv", ".dat", ".parquet")
+TEXTS = (".txt", "")
+"""Files of one text a line, or tables where tabs are found in them."""
 
 
 def is_table(file: str | Path) -> bool:
-    return kind(file) in TABLES
+    if kind(file) not in TEXTS:
+        return kind(file) in TABLES
+    layout = layout_of(find(file), ())
+    return layout.found and layout.delimiter == "tab"
 
 
-def table_inputs(model: Model, file: Path) -> Iterator[Any]:
+def layout_of(path: Path, fields: Sequence[str]) -> Layout:
+    """How a table is written."""
+    sample, whole = sample_of(read_lines(path))
+    usual: Delimiter = "comma" if kind(path) == ".csv" else "tab"
+    return find_layout(sample, fields, whole=whole, usual=usual)
+
+
+def table_inputs(model: Model, file: Path, bad: BadInputs) -> Iterator[Row]:
     """The inputs of each row: by a header, or the first cells, with or without the others the model learned from."""
     fields = {name: model.columns[name].field for name in model.spec.inputs}
-    wanted = list(dict.fromkeys(fields.values()))
-    rows = read_rows(file, fields=wanted)
-    first = next(rows.with_problems(), None)
-    if first is not None and first.problem is not None:
-        whole = read_rows(file, fields=file_fields(model.spec))
-        first = next(whole.with_problems(), None)
-        rows = whole if first is not None and first.problem is None else rows
+    rows = _opened(file, list(dict.fromkeys(fields.values())), file_fields(model.spec))
+    for remark in rows.remarks():
+        print(remark.partition(" To change that")[0], file=sys.stderr)
     for row in rows.with_problems():
-        if row.problem is not None:
-            raise RegardError(f"the row {row.problem}.", where=row.where, fix="Correct the row.")
-        found = {name: row[field] for name, field in fields.items()}
-        yield found if len(found) > 1 else next(iter(found.values()))
+        missing = next((field for field in fields.values() if row.problem is None and field not in row), None)
+        if row.problem is not None or missing is not None:
+            what = f"the row {row.problem}" if row.problem is not None else f"{missing} is missing"
+            bad.refuse(RegardError(f"{what}.", where=row.where, fix="Correct the row."))
+            continue
+        yield Row({name: row[field] for name, field in fields.items()}, file=row.file, line=row.line)
+
+
+def _opened(file: Path, wanted: Sequence[str], every: Sequence[str]) -> FileRows:
+    """The table, by the fields wanted; else, where these are not found in it, by all that the model learned from."""
+    format = "table" if kind(file) in TEXTS else None
+    errors = []
+    for fields in (wanted, every):
+        rows = read_rows(file, fields=fields, format=format)
+        assert isinstance(rows, FileRows)
+        try:
+            next(rows.with_problems(), None)
+            return rows
+        except RegardError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def add_column(
@@ -58,8 +87,9 @@ def add_column(
     others: Sequence[Path],
     overrides: Sequence[str],
     device: str | None,
+    bad_rows: str | None = None,
 ) -> None:
-    """Read a table with a header (tabs or commas) or JSON lines, and write it with the answers as column `name`.
+    """Read a table with a header or JSON lines, and write it with the answers as column `name`.
 
     name   NAME, or NAME=OUTPUT where the model has several outputs
     """
@@ -69,81 +99,102 @@ def add_column(
             "--column takes a model of one input.", fix="In Python, model.predict takes mappings."
         )
     new, _, chosen = name.partition("=")
-
-    def answers(texts: list[str]) -> list[str]:
-        found = model.predict(texts, output=chosen or None, trace=False, ensemble=ensemble)
-        return [answer.text for answer in found]
-
+    bad = BadInputs.of(bad_rows)
     path = find(file)
+
+    def answers(rows: list[Row]) -> list[str]:
+        """An answer for each row, and nothing for one that is left out."""
+        usable = bad.usable(rows, model)
+        with bad.advised():
+            found = model.predict(usable, output=chosen or None, trace=False, ensemble=ensemble)
+        known = {row.line: answer.text for row, answer in zip(usable, found, strict=True)}
+        return [known.get(row.line, "") for row in rows]
+
+    source = next(iter(model.spec.inputs))
     if kind(path) == ".parquet":
         raise RegardError(
-            "a column can be added to tabs, commas and JSON lines.", where=str(path), fix="Write it as .tsv."
+            "a column can be added to tables of text and JSON lines.",
+            where=str(path),
+            fix="Write it as .tsv.",
         )
-    with opened(path) as source, written(output) as target:
-        lines = _decoded(source, path)
+    with written(output) as target:
         if kind(path) in JSON_LINES:
-            _json_lines(answers, lines, column, new, target, path)
+            _json_lines(answers, column, new, source, target, path, bad)
         else:
-            _table(answers, lines, column, new, target, path)
+            _table(answers, column, new, source, target, path, bad)
+    bad.report()
 
 
 def _table(
-    answers: Answers, lines: Iterator[str], column: str, name: str, target: IO[str], path: Path
+    answers: Answers, column: str, name: str, source: str, target: IO[str], path: Path, bad: BadInputs
 ) -> None:
-    rows, write = _with_commas(lines, target) if kind(path) in COMMAS else _with_tabs(lines, target)
-    header = next(rows, [])
-    if column not in header:
+    layout = layout_of(path, [column])
+    rows = records(read_lines(path), layout.delimiter, layout.quotes)
+    write = _writer(layout, target)
+    header = next((row for row in rows if not is_blank(row, layout.width)), None)
+    names = [cell.strip() for cell in header.cells] if header else []
+    if column not in names:
         raise RegardError(
-            f"there is no column {column!r}.", where=f"{path}:1", fix=f"The columns are {', '.join(header)}."
+            f"there is no column {column!r}.", where=f"{path}:1", fix=f"The columns are {', '.join(names)}."
         )
-    if name in header:
+    if name in names:
         raise RegardError(
             f"there is a column {name!r} already.", where=f"{path}:1", fix="Choose another name."
         )
-    place, numbered = header.index(column), enumerate(rows, 2)
-    write([*header, name])
-    while chunk := list(islice(numbered, CHUNK)):
-        for number, cells in chunk:
-            if len(cells) != len(header):
-                raise RegardError(
-                    f"the row has {len(cells)} cells, expected {len(header)}.", where=f"{path}, row {number}"
-                )
-        for (_, cells), answer in zip(chunk, answers([cells[place] for _, cells in chunk]), strict=True):
-            write([*cells, answer])
+    place = names.index(column)
+    write([*names, name])
+    read = _usable(rows, len(names), path, bad)
+    while chunk := list(islice(read, CHUNK)):
+        given = [Row({source: row.cells[place]}, file=str(path), line=row.number) for row in chunk]
+        for row, answer in zip(chunk, answers(given), strict=True):
+            write([*row.cells, answer])
 
 
-def _with_tabs(lines: Iterator[str], target: IO[str]) -> tuple[Iterator[list[str]], Callable[..., Any]]:
-    return (line.split("\t") for line in lines), lambda cells: print("\t".join(cells), file=target)
+def _usable(rows: Iterator[Record], width: int, path: Path, bad: BadInputs) -> Iterator[Record]:
+    for row in rows:
+        if row.problem is None and is_blank(row, width):
+            continue
+        problem = row.problem
+        if problem is None and len(row.cells) != width:
+            problem = f"has {len(row.cells)} cells, expected {width}"
+        if problem is None:
+            yield row
+        else:
+            bad.refuse(RegardError(f"the row {problem}.", where=f"{path}:{row.number}"))
 
 
-def _with_commas(lines: Iterator[str], target: IO[str]) -> tuple[Iterator[list[str]], Callable[..., Any]]:
-    return csv.reader(f"{line}\n" for line in lines), csv.writer(target, lineterminator="\n").writerow
+def _writer(layout: Layout, target: IO[str]) -> Callable[[list[str]], Any]:
+    sign = SIGNS[layout.delimiter]
+    if layout.quotes:
+        return csv.writer(target, delimiter=sign, lineterminator="\n").writerow
+    return lambda cells: print(sign.join(cells), file=target)
 
 
 def _json_lines(
-    answers: Answers, lines: Iterator[str], column: str, name: str, target: IO[str], path: Path
+    answers: Answers, column: str, name: str, source: str, target: IO[str], path: Path, bad: BadInputs
 ) -> None:
-    numbered = enumerate(lines, 1)
-    while chunk := [_record(line, column, f"{path}:{number}") for number, line in islice(numbered, CHUNK)]:
-        for record, answer in zip(chunk, answers([str(one[column]) for one in chunk]), strict=True):
+    read = _records(column, path, bad)
+    while chunk := list(islice(read, CHUNK)):
+        given = [Row({source: text}, file=str(path), line=number) for _, text, number in chunk]
+        for (record, _, _), answer in zip(chunk, answers(given), strict=True):
             print(json.dumps({**record, name: answer}, ensure_ascii=False), file=target)
 
 
-def _record(line: str, column: str, where: str) -> dict[str, Any]:
-    problem, record = parse(line)
-    if record is None:
-        raise RegardError(f"the line {problem}.", where=where)
-    if column not in record:
-        raise RegardError(f"the object has no {column!r}.", where=where, fix=f"It has {', '.join(record)}.")
-    whole: dict[str, Any] = json.loads(line)  # numbers as numbers, to be written as they came
-    return whole
-
-
-def _decoded(source: Any, path: Path) -> Iterator[str]:
-    for number, raw in enumerate(source, 1):
-        try:
-            yield raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise RegardError(
-                f"byte {error.start + 1} of the line is not UTF-8.", where=f"{path}:{number}"
-            ) from None
+def _records(column: str, path: Path, bad: BadInputs) -> Iterator[tuple[dict[str, Any], str, int]]:
+    """The objects of a file, with the text of a column and the line."""
+    for line in read_lines(path):
+        problem, record = (line.problem, None) if line.problem else parse(line.text)
+        if problem == BLANK:
+            continue
+        text = as_text(dig(record, column)) if record is not None else None
+        if record is None:
+            problem = f"the line {problem}"
+        elif text is None:
+            null = column in record or dig(record, column) is not None
+            problem = f"{column!r} holds no text" if null else f"the object has no {column!r}"
+        if record is None or text is None:
+            fix = f"It has {', '.join(record)}." if record else ""
+            bad.refuse(RegardError(f"{problem}.", where=f"{path}:{line.number}", fix=fix))
+            continue
+        whole: dict[str, Any] = json.loads(line.text)  # numbers as numbers, to be written as they came
+        yield whole, text, line.number

@@ -14,8 +14,19 @@ def train(
     what: Annotated[
         Optional[str],  # noqa: UP045
         typer.Argument(
-            metavar="NAME | SPEC.yaml | PAIRS.tsv", help="A system of the zoo, a spec, or a file of pairs."
+            metavar="NAME | SPEC.yaml | FILE",
+            help="A system of the zoo, a spec, or a file of pairs: a table, JSON lines, A.en+B.de.",
         ),
+    ] = None,
+    source: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--source", metavar="COLUMN", help="The column of FILE to read, by name or number from 1."
+        ),
+    ] = None,
+    target: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--target", metavar="COLUMN", help="The column of FILE to write."),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -41,7 +52,7 @@ def train(
     """Train a model.
 
     regard train reverse · regard train my.yaml --set training.epochs=20 · regard train words.tsv ·
-    regard train --resume runs/my
+    regard train reviews.csv --source text --target label · regard train --resume runs/my
     """
     from regard.errors import RegardError
     from regard.experiment import Experiment
@@ -56,10 +67,19 @@ def train(
         changes.append(f"training.seed={seed}")
     if bad_rows is not None:
         changes.append(f"data.bad_rows={bad_rows}")
+    if resume is not None and (source is not None or target is not None):
+        raise RegardError("a resumed run has its columns.", fix="Leave out --source and --target.")
     if resume is not None:
         experiment = Experiment.resume(resume, overrides=changes, device=device, quiet=quiet)
     else:
         experiment = Experiment.start(
-            str(what), run=output, overrides=changes, device=device, overwrite=overwrite, quiet=quiet
+            str(what),
+            run=output,
+            overrides=changes,
+            device=device,
+            overwrite=overwrite,
+            quiet=quiet,
+            source=source,
+            target=target,
         )
     experiment.train()

@@ -11,6 +11,8 @@ from torch import Tensor
 
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 """The first four ids of every vocabulary of a text column, in this order."""
+UNSEEN = -1
+"""The number of a class (of a label, a tag, a relation) that training did not have: no answer of a model equals it."""
 
 
 @dataclass(frozen=True)

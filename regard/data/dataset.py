@@ -81,7 +81,7 @@ class Dataset:
             left_out = (
                 f" (all {len(rejections)} were left out: {_most(rejections)})" if len(rejections) else ""
             )
-            raise RegardError(f"there are no rows to use{left_out}.", where=str(getattr(rows, "path", "")))
+            raise RegardError(f"there are no rows to use{left_out}.", where=_place(rows))
         if rejected is not None:
             write_rejected(Path(rejected), rejections.kept)
         dataset = cls(encoded, columns, rejections)
@@ -243,6 +243,15 @@ def _cached(
                 temporary, {"rows": len(encoded.costs), "columns": [column.name for column in columns]}
             )
     return open_encoded(folder, columns), Rejections(on_bad, read_rejected(folder / REJECTED))
+
+
+def _place(rows: Any) -> str:
+    """The files that rows come from, as far as that is known."""
+    while hasattr(rows, "rows"):
+        rows = rows.rows  # some of the rows of others
+    return ", ".join(
+        str(source.path) for source in getattr(rows, "sources", [rows]) if hasattr(source, "path")
+    )
 
 
 def _most(rejections: Rejections) -> str:

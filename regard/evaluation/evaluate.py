@@ -37,6 +37,8 @@ class Evaluation:
     lengths       of the inputs, in units, the longest where there are several
     labels        per label output the confusion matrix and what follows from it
     chance        for some of the scores, the chance level or another baseline
+    split         that was measured; "" where it was files
+    remarks       what a person should know of the rows: labels that training never saw, data that have changed
     """
 
     scores: dict[str, Score] = field(default_factory=dict)
@@ -47,6 +49,8 @@ class Evaluation:
     lengths: list[int] = field(default_factory=list)
     labels: dict[str, Classification] = field(default_factory=dict)
     chance: dict[str, Score] = field(default_factory=dict)
+    split: str = ""
+    remarks: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         lines = [f"Evaluation of {len(self.inputs):,} rows"]
@@ -129,6 +133,7 @@ def evaluate(
     evaluation = Evaluation(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
         lengths=[int(length) for length in _lengths(model, dataset)],
+        remarks=dataset.remarks(),
     )
     with answering(model, *(other for other, _ in ensemble)):
         return _measured(model, dataset, chosen, evaluation, ensemble=ensemble, dev=dev, asked=bool(names))

@@ -10,7 +10,8 @@ from regard.data import Dataset, Row
 from regard.errors import RegardError
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.model import Model
-from regard.sources import build_dataset, open_files, open_splits
+from regard.sources import build_dataset, changes, open_files, open_splits
+from regard.sources import remarks as source_remarks
 from regard.spec import Spec
 
 
@@ -20,19 +21,46 @@ def measure(
     *,
     files: Sequence[str] = (),
     rows: Sequence[Row] = (),
-    splits: Sequence[str] = ("test",),
+    splits: Sequence[str] = (),
     ensemble: Sequence[Model] = (),
 ) -> Evaluation:
     """Measured on files or rows, or where there are none on splits; alone, or together with an ensemble.
 
+    splits   default: test, or dev where the data have no test
+
     What has a threshold chooses it on dev, unless dev is what is measured.
     """
+    remarks: list[str] = []
+    if not files and not rows:
+        if not splits:
+            splits = usual_split(model.spec)
+            if splits != ["test"]:
+                remarks.append(
+                    "the data have no test split: measured on dev, on which the weights were chosen"
+                )
+        held_out = not model.spec.data.dev and "dev" in splits
+        remarks += changes(model.spec, model.metrics.get("data", {}), ["train"] if held_out else splits)
     opened = partial(open_dataset, files=files, splits=splits, data=model.spec, rows=rows)
     is_dev = not files and not rows and list(splits) == ["dev"]
     dev = None if is_dev else partial(opened, files=(), splits=["dev"], rows=())
-    return evaluate(
+    found = evaluate(
         model, opened(model), metrics, ensemble=[(other, opened(other)) for other in ensemble], dev=dev
     )
+    found.split = "" if files or rows else "+".join(splits)
+    found.remarks[:0] = [*remarks, *source_remarks(open_files(model.spec, files) if files else ())]
+    return found
+
+
+def usual_split(spec: Spec) -> list[str]:
+    """test, or dev where the data have no test."""
+    data = spec.data
+    if data.provider is None:
+        has_test = bool(data.test)
+    elif hasattr(data.provider, "test"):
+        has_test = bool(data.provider.test)
+    else:
+        has_test = "test" in data.provider.splits()
+    return ["test"] if has_test else ["dev"]
 
 
 def open_dataset(

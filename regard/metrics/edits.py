@@ -2,7 +2,8 @@
 
     rate = Σ_rows distance(prediction, nearest reference) / Σ_rows length(that reference)
 
-`wer` compares words, `per` phonemes (both separated by blanks), `cer` characters, blanks included. The nearest
+`wer` compares words, `per` phonemes, `token_error` symbols of any kind (all separated by blanks), `cer` characters,
+blanks included. The nearest
 of several references is the one with the smallest distance, the longest of these if there is a choice. A rate
 can exceed 1. The share of *rows* that are wrong at all, in work on pronunciation also called word error rate, is
 `word_error`.
@@ -55,6 +56,13 @@ class PhonemeErrorRate(ErrorRate):
     """Phoneme error rate."""
 
     unit = "phoneme"
+
+
+@register("metric", "token_error")
+class TokenErrorRate(ErrorRate):
+    """Token error rate: of symbols between blanks that are neither words nor phonemes, or are not known to be."""
+
+    unit = "token"
 
 
 @register("metric", "cer")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from regard.data.columns import Column
+from regard.data.columns.label import unknown_class
 from regard.data.encoding import RowSource
 from regard.data.locating import located, naming_files
 from regard.data.readers import Row
+from regard.errors import RegardError
 from regard.spec import Spec
 
 
@@ -61,6 +63,32 @@ def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) ->
     ]
 
 
+def refuse_unseen(rows: Iterable[Row], columns: Mapping[str, Column]) -> None:
+    """Refuse rows to learn from whose classes the columns were not fitted to."""
+    classed = [column for column in columns.values() if type(column).unseen is not Column.unseen]
+    for row in rows if classed else ():
+        for column in classed:
+            unseen = column.unseen(row.get(column.field, ""))
+            if unseen and row.get(column.field):
+                what = unknown_class(unseen[0], getattr(column, "classes", []), "class")
+                raise RegardError(
+                    f"{column.field} has {what}.", where=row.where, fix="Correct the row, or leave it out."
+                )
+
+
+def _some(values: Iterable[str], column: Column) -> Iterator[str]:
+    """The values, and an error where there is none: then the name of the field is wrong."""
+    count = -1
+    for count, value in enumerate(values):  # noqa: B007
+        yield value
+    if count < 0:
+        raise RegardError(
+            f"no row to train on has the field {column.field!r}.",
+            where=column.name,
+            fix="Correct the name, or give the column its `field`.",
+        )
+
+
 def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], Iterable[Row]]) -> None:
     """Fit vocabularies, classes and means to the training rows; `rows` gives them anew for each column."""
     shared = shared_with(spec)
@@ -69,6 +97,7 @@ def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], It
             continue
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
         found = located(rows(), naming_files([column]))
-        column.learn(value for row in found for field in fields if (value := row.get(field)) is not None)
+        values = (value for row in found for field in fields if (value := row.get(field)) is not None)
+        column.learn(_some(values, column))
     for name, owner in shared.items():
         columns[name].relearn(columns[owner].learned())

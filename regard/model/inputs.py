@@ -60,6 +60,8 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
     if unknown:
         raise RegardError(f"no input {unknown[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
     values = {columns[name].field: columns[name].written(_plain(one)) for name, one in value.items()}
+    if isinstance(value, Row) and value.file:  # read from a file, whose line a mistake is to name
+        return Row(values, file=value.file, line=value.line)
     return Row(values, file="input", line=number)
 
 

@@ -18,7 +18,7 @@ from regard.files import write_text
 from regard.manifest import MODEL_FILES, claim
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
-from regard.model.columns import as_rows, fitted_columns, make_columns
+from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
 from regard.model.inference import BatchInference
 from regard.model.inputs import Input, given_rows, input_row, is_files, one_or_several
 from regard.model.network import Network
@@ -45,6 +45,7 @@ from regard.spec.saved import foreign_parts, write_spec
 if TYPE_CHECKING:
     from regard.evaluation import Evaluation
 
+INPUT_REMEDY = "Correct this input, or leave it out."
 PREDICT_ROWS, DEFAULT_BATCH_COST = 64, 4000
 Target = str | int | float
 """An output that is given, as its column writes it."""
@@ -350,7 +351,7 @@ class Model:
 
     def evaluate(
         self,
-        split: str = "test",
+        split: str | None = None,
         *,
         data: Any = None,
         y: Any = None,
@@ -361,7 +362,7 @@ class Model:
     ) -> Evaluation:
         """What it does on rows it has not seen: `model.evaluate(data="new.tsv").scores["per"].value`.
 
-        split            of the data it learned from
+        split            of the data it learned from; default: test, or where there is none dev, as `remarks` then says
         data, y          instead of a split: a file or files like those, or rows as `regard.fit` takes them
         source, target   the columns of these rows, as in `regard.fit`
         metrics          the spec's, or what is usual for the output, where none are named
@@ -370,10 +371,11 @@ class Model:
         from regard.evaluation import measure
 
         files = [data] if isinstance(data, str | Path) else data
+        splits = [split] if split else ()
         if y is None and (files is None or is_files(files)):
-            return measure(self, metrics, files=[*map(str, files or ())], splits=[split], ensemble=ensemble)
+            return measure(self, metrics, files=[*map(str, files or ())], splits=splits, ensemble=ensemble)
         rows = given_rows(data, y, self.spec, self.columns, source=source, target=target)
-        return measure(self, metrics, rows=rows, splits=[split], ensemble=ensemble)
+        return measure(self, metrics, rows=rows, ensemble=ensemble)
 
     def __repr__(self) -> str:
         lines = [f"Model({self.spec.name or (self.folder.name if self.folder else '')!r})"]
@@ -461,7 +463,7 @@ class Model:
     def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
         """Rows encoded in memory, with the inputs' columns and those of some outputs."""
         columns = [self.columns[name] for name in (*self.spec.inputs, *outputs)]
-        return Dataset.build(rows, columns, remedy="Correct this input, or leave it out.")
+        return Dataset.build(rows, columns, remedy=INPUT_REMEDY)
 
     def batches(
         self,
@@ -482,8 +484,10 @@ class Model:
             batch_rows, batch_tokens = training.batch_rows, training.batch_tokens
         if batch_rows is None and batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_COST
+        known = as_rows(rows, self.columns)
+        refuse_unseen(known, self.columns)
         dataset = Dataset.build(
-            as_rows(rows, self.columns),
+            known,
             self.columns.values(),
             remedy="Correct the row, or leave it out.",
         )

@@ -1,4 +1,4 @@
-"""How much a mistake about each class costs."""
+"""What mistakes about classes cost, and how much each class counts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from regard.data.batch import UNSEEN
 from regard.errors import RegardError
+
+
+def class_cost(logits: Tensor, target: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """logits (N, C), target (N) → the weighted sum of −log p(target), and the sum of the weights.
+
+    A class that training did not have has no probability to speak of: it counts for neither.
+    """
+    total = nn.functional.cross_entropy(logits, target, weight=weights, reduction="sum", ignore_index=UNSEEN)
+    known = target != UNSEEN
+    count = known.sum() if weights is None else (weights[target.clamp(min=0)] * known).sum()
+    return total, count.float()
 
 
 def class_weights(wanted: Mapping[str, float] | str | None, column: Any) -> Tensor | None:

@@ -2,10 +2,22 @@
 
 splits      files, a generated world or a data package → the rows of train, dev, test
 holding     where no dev is named, some inputs of train set aside
+memory      what a run remembers of its files: absolute paths, and a hash of each
 datasets    rows → a Dataset, from the cache where they were encoded before
 """
 
 from regard.sources.datasets import build_dataset
-from regard.sources.splits import Splits, file_fields, open_files, open_splits
+from regard.sources.memory import changes, digests, with_absolute_paths
+from regard.sources.splits import Splits, file_fields, open_files, open_splits, remarks
 
-__all__ = ["Splits", "build_dataset", "file_fields", "open_files", "open_splits"]
+__all__ = [
+    "Splits",
+    "build_dataset",
+    "changes",
+    "digests",
+    "file_fields",
+    "open_files",
+    "open_splits",
+    "remarks",
+    "with_absolute_paths",
+]

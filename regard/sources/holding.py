@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any
 
 from regard.data import Row
 from regard.data.encoding import fingerprint
@@ -16,7 +17,13 @@ MOST_HELD_OUT = 2000
 def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[Row]]:
     """(train, dev): some of the distinct inputs set aside, all rows of an input, or of a group, on the same side."""
     fields = [part.field or name for name, part in spec.inputs.items()]
-    distinct = len({_key(row, fields) for row in rows})
+    keys: set[int] = set()
+    present: set[str] = set()
+    for row in rows:
+        keys.add(_key(row, fields))
+        present.update(field for field in fields if field in row)
+    distinct = len(keys)
+    check_present(fields, present if keys else set(fields), rows, spec)
     share = min(spec.data.hold_out, MOST_HELD_OUT / max(distinct, 1))
     bound = max(int(share * 2**64), 1)
     train, dev = (Part(rows, fields, bound, held_out=side) for side in (False, True))
@@ -27,6 +34,24 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
             fix="Name a dev file: --set data.dev=FILE",
         )
     return train, dev
+
+
+def check_present(fields: Sequence[str], present: Set[str], rows: Any, spec: Spec) -> None:
+    """Refuse data of which no row has a field that the model reads."""
+    lacking = [field for field in fields if field not in present]
+    if not lacking:
+        return
+    while hasattr(rows, "rows"):
+        rows = rows.rows
+    sources = getattr(rows, "sources", [])
+    known = list(dict.fromkeys(field.name for source in sources for field in source.found()))
+    raise RegardError(
+        f"no row has the field {lacking[0]!r}.",
+        where=", ".join(spec.data.train),
+        fix=f"The rows have {', '.join(known)}; give the column its `field`."
+        if known
+        else "Correct the name, or give the column its `field`.",
+    )
 
 
 class Part(Iterable[Row]):

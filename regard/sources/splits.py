@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from regard.data import Row, read_rows
 from regard.data.filtered import FilteredRows
@@ -57,3 +58,11 @@ def file_fields(spec: Spec) -> list[str]:
         return list(spec.data.fields)
     parts = {**spec.inputs, **spec.outputs, **spec.truth}
     return list(dict.fromkeys(part.field or name for name, part in parts.items()))
+
+
+def remarks(rows: Any) -> list[str]:
+    """What a person should know of how the files of some rows are read."""
+    while not hasattr(rows, "remarks") and hasattr(rows, "rows"):
+        rows = rows.rows  # some of the rows of others
+    told: list[str] = rows.remarks() if hasattr(rows, "remarks") else []
+    return told

@@ -144,6 +144,15 @@ class Spec(Settings):
         return Spec.parse(Document(self._written), overrides)
 
 
+def read_data(document: dict[str, Any], overrides: Sequence[str]) -> DataSpec:
+    """The `data` of a document, with overrides, before the rest of it is known; what is wrong is left to `parse`."""
+    wanted = [override for override in overrides if override.strip().startswith("data.")]
+    try:
+        return DataSpec.model_validate(_override(Document(document), wanted).data.get("data"))
+    except ValidationError:
+        return DataSpec.model_validate(document.get("data"))
+
+
 def _override(document: Document, overrides: Sequence[str]) -> Document:
     """`encoder.size=512`: the value is read as YAML; mappings on the way are made, short forms become mappings."""
     if not overrides:

@@ -241,7 +241,7 @@ def test_answers_to_bad_input_name_the_line(regard: Run, trained: Path, tmp_path
     (tmp_path / "in.txt").write_bytes(b"abc\n\xff\xfe\n")
     code, _, err = regard("predict", str(trained), "-f", str(tmp_path / "in.txt"), "--device", "cpu")
     assert code == 2
-    assert "in.txt:2: byte 1 of the line is not UTF-8" in err
+    assert "in.txt:2: the line is not UTF-8: byte 1 of the line is 0xff" in err
     (tmp_path / "in.txt").write_text("abc\n\nfed\n", encoding="utf-8")
     result = tmp_path / "out.txt"
     code, _, err = regard(

@@ -104,10 +104,10 @@ def test_what_would_be_left_unread_is_refused(regard: Run, runs: list[str], tmp_
     assert "Add --json" in refused(regard, runs[0], "ab", "--trace")
     assert "one answer a row" in refused(regard, runs[0], *column, "--n-best", "2")
     result = tmp_path / "out.tsv"
-    assert "row 3: the row has 1 cells, expected 2" in refused(regard, runs[0], *column, "-o", str(result))
+    assert "in.tsv:3: the row has 1 cells, expected 2" in refused(regard, runs[0], *column, "-o", str(result))
     assert not result.exists()
     by_rows = refused(regard, runs[0], "-f", str(table))
-    assert f"{table}:3" in by_rows and "--bad-rows" not in by_rows
+    assert f"{table}:3" in by_rows and "--bad-rows skip" in by_rows
 
 
 def test_a_file_named_as_a_text_gets_a_hint(regard: Run, runs: list[str], tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_card_tells_data_sizes_signatures_curve_and_examples(run: Path) -> Non
     assert train and dev and int(train[1]) + int(dev[1]) == len(PAIRS)
     assert "| test | 9 | test.jsonl |" in card
     assert "encoder of source" in card and "parameters" in card
-    assert "| test | per | " in card and "signature" in card
+    assert "| test | token_error | " in card and "signature" in card
     assert "dev loss from step 2 to 6:" in card and any(block in card for block in "▁▂▃▄▅▆▇█")
     assert re.search(r"## Examples\n\n.*\n.*\n\| [✓✗] \| aa \| .* \| A A \|", card)
     assert 'regard.load("this folder")' in card
@@ -106,7 +106,7 @@ def test_runs_are_listed_with_their_scores(
         return code, found.out, found.err
 
     code, out, _ = listed("runs", str(run.parent))
-    assert code == 0 and str(run) in out and "test: per " in out and " 6 " in out
+    assert code == 0 and str(run) in out and "test: token_error " in out and " 6 " in out
     code, _, err = listed("runs", str(tmp_path))
     assert code == 2 and "there is no run here" in err
     code, out, _ = listed()

@@ -116,3 +116,16 @@ def test_a_missing_tag_is_named():
         TagsDecoder(3, sources, of="left").loss(given, tokens([1], [1], [1]))
     with pytest.raises(RegardError, match="need a source"):
         TagsDecoder(3, sources, of="middle")
+
+
+def test_a_class_that_training_never_saw_counts_for_no_loss() -> None:
+    from regard.nn.class_weights import class_cost
+
+    logits = torch.tensor([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], requires_grad=True)
+    weights = torch.tensor([1.0, 3.0])
+    for given, whole in ((None, 2.0), (weights, 4.0)):
+        total, count = class_cost(logits, torch.tensor([1, -1, 0]), given)
+        alone, _ = class_cost(logits[[0, 2]], torch.tensor([1, 0]), given)
+        assert float(total) == pytest.approx(float(alone)) and float(count) == whole
+    total.backward()
+    assert logits.grad is not None and logits.grad[1].tolist() == [0.0, 0.0]

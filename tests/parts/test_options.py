@@ -17,6 +17,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from regard.data import read_rows
 from regard.errors import RegardError
 from regard.parts import KINDS, Options, Settings, as_data, names, part
 from regard.parts.choice import OneOf
@@ -201,10 +202,37 @@ def _rates(options: Any) -> list[float]:
     return found
 
 
+TABLE = {
+    "delimiter": ("semicolon", "a,b;c\nd,e;f\n"),
+    "quotes": (False, '"a","b"\n"c","d"\n'),
+    "header": (False, "text,label\nfine,pos\n"),
+}
+READ: dict[str, dict[str, tuple[Any, str]]] = {
+    "csv": TABLE,
+    "table": {**TABLE, "delimiter": ("comma", TABLE["delimiter"][1])},
+    "tsv": {option: (value, text.replace(",", "\t")) for option, (value, text) in TABLE.items()},
+    "sst": {"phrases": (True, "(1 (2 so) (3 so))\n")},
+}
+"""Of each reader with options: another value of each, and a file that is then read in another way."""
+
+
 @pytest.mark.parametrize(("kind", "name"), registered("reader", "metric"))
-def test_readers_and_metrics_have_no_options(kind: str, name: str) -> None:
-    """Where one gets some, it needs a test here that shows what they do."""
-    assert not options_of(kind, name).model_fields
+def test_options_of_readers_change_what_is_read_and_metrics_have_none(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    """Where one gets some, it needs an entry here that shows what they do."""
+    options = options_of(kind, name)
+    tried = READ.get(name, {}) if kind == "reader" else {}
+    assert set(options.model_fields) == set(tried)
+    path = tmp_path / "file"
+    for option, (value, text) in tried.items():
+        path.write_text(text, encoding="utf-8")
+        fields = options.fields or ("source", "target")
+        usual, changed = (
+            [dict(row) for row in read_rows(path, fields=fields, format=made)]
+            for made in (options(), options(**{option: value}))
+        )
+        assert usual != changed, option
 
 
 # What every part says of its options.

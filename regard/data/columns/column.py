@@ -104,6 +104,10 @@ class Column(ABC):
             return "is missing"
         return None if value.strip() else "is empty"
 
+    def unseen(self, value: str) -> list[str]:
+        """The classes in a value that training did not have: to be measured as errors, not to be learned from."""
+        return []
+
     def check_encoded(self, encoded: Array) -> str | None:
         """The part of `check` that looks at the encoding, so that nothing is encoded twice."""
         return None

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.data.batch import UNSEEN
 from regard.data.columns.column import Column
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
@@ -20,6 +21,9 @@ from regard.parts import register
 @register("column", "label")
 class LabelColumn(Column):
     """A class as its number; classes are numbered from 0, in the order given or else sorted.
+
+    A class that training did not have is no mistake of the data: it is UNSEEN, and every answer to it is wrong. Only
+    where the classes are given, another one is refused.
 
     counts   how often each class came in the training data, for class weights
     """
@@ -64,16 +68,28 @@ class LabelColumn(Column):
 
     def check_value(self, value: str | None) -> str | None:
         reason = super().check_value(value)
-        if reason or value is None or value.strip() in self._numbers:
+        if reason or value is None or self._given is None or value.strip() in self._numbers:
             return reason
         return f"has {unknown_class(value.strip(), self.classes, 'class')}"
 
     def encode(self, value: str) -> Array:
-        try:
-            return np.array(self._numbers[value.strip()], dtype=np.int32)
-        except KeyError:
+        number = self._numbers.get(value.strip(), UNSEEN)
+        if number == UNSEEN and self._given is not None:
             what = unknown_class(value.strip(), self.classes, "class")
-            raise RegardError(f"this is {what}.", where=self.name) from None
+            raise RegardError(f"this is {what}.", where=self.name)
+        return np.array(number, dtype=np.int32)
+
+    def unseen(self, value: str) -> list[str]:
+        return [] if value.strip() in self._numbers else [value.strip()]
+
+    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
+        """How many rows have a class that training did not have."""
+        counts: Counter[str] = Counter()
+        total = 0
+        for text, encoded in rows:
+            total += 1
+            counts.update([text.strip()] if int(np.reshape(encoded, -1)[0]) == UNSEEN else [])
+        return unseen_remark(counts, f"{total:,} rows", "class", "classes")
 
     def decode(self, ids: Sequence[int] | int) -> str:
         """The class of a number, or of a sequence of one number."""
@@ -99,6 +115,17 @@ class LabelColumn(Column):
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self._set_classes(learned["classes"])
         self.counts = list(learned["counts"])
+
+
+def unseen_remark(counts: Counter[str], of: str, one: str, several: str) -> str | None:
+    """3 of 100 rows have classes that training never saw (x, y): they count as errors."""
+    if not counts:
+        return None
+    shown = ", ".join(sorted(counts)[:5]) + (", …" if len(counts) > 5 else "")
+    found = sum(counts.values())
+    kinds = f"a {one}" if len(counts) == 1 else several
+    verb = "has" if found == 1 else "have"
+    return f"{found:,} of {of} {verb} {kinds} that training never saw ({shown}): counted as errors"
 
 
 def unknown_class(value: str, classes: Sequence[str], kind: str) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from regard.data.batch import Tokens
+from regard.data.batch import UNSEEN, Tokens
 from regard.data.columns.classed import ClassedColumn
 from regard.data.columns.column import Column
-from regard.data.columns.label import unknown_class
+from regard.data.columns.label import unseen_remark
 from regard.data.columns.spans import Scheme, first_fault, rewrite
 from regard.data.ragged import Array, Ragged
-from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, nearest, register
 
 
@@ -66,11 +66,7 @@ class TagsColumn(ClassedColumn):
         reason = super().check_value(value)
         if reason or value is None:
             return reason
-        tags = self.classes_in(value)
-        unknown = next((tag for tag in tags if tag not in self._numbers), None)
-        if unknown is not None:
-            return f"has {unknown_class(unknown, self.classes, 'tag')}"
-        return None if self.allowed is None else first_fault(tags, self.allowed)
+        return None if self.allowed is None else first_fault(self.classes_in(value), self.allowed)
 
     def classes_in(self, value: str) -> list[str]:
         tags = value.split()
@@ -92,14 +88,27 @@ class TagsColumn(ClassedColumn):
         )
 
     def encode(self, value: str) -> Array:
-        try:
-            return np.array([self._numbers[tag] for tag in self.classes_in(value)], dtype=np.int32)
-        except KeyError as error:
-            what = unknown_class(error.args[0], self.classes, "tag")
-            raise RegardError(f"this is {what}.", where=self.name) from None
+        """The numbers of the tags; UNSEEN for one that training did not have, to which every answer is wrong."""
+        return np.array([self._numbers.get(tag, UNSEEN) for tag in self.classes_in(value)], dtype=np.int32)
+
+    def unseen(self, value: str) -> list[str]:
+        return [tag for tag in self.classes_in(value) if tag not in self._numbers]
+
+    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
+        """How many tags training did not have."""
+        counts: Counter[str] = Counter()
+        total = 0
+        for text, encoded in rows:
+            total += len(encoded)
+            if encoded.min(initial=0) == UNSEEN:
+                tags = zip(self.classes_in(text), encoded.tolist(), strict=True)
+                counts.update(tag for tag, number in tags if number == UNSEEN)
+        return unseen_remark(counts, f"{total:,} words", "tag", "tags")
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
-        return value.split() if isinstance(value, str) else [self.classes[int(number)] for number in value]
+        if isinstance(value, str):
+            return value.split()
+        return ["_" if int(number) == UNSEEN else self.classes[int(number)] for number in value]
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tokens:
         """ids (B, T), lengths (B,)"""

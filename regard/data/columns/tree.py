@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from regard.data.batch import Trees
+from regard.data.batch import UNSEEN, Trees
 from regard.data.columns.classed import ClassedColumn
 from regard.data.columns.column import Column
 from regard.data.columns.projectivity import crossing, fault, projectivise
@@ -21,8 +21,6 @@ from regard.parts import Mistakes, Plan, register
 Nonprojective = Literal["keep", "lift", "refuse"]
 
 _ARC = re.compile(r"(\d{1,9})(?::(\S+))?", re.ASCII)
-UNSEEN = -1
-"""The number of a relation that training did not have."""
 
 
 @register("column", "tree")

@@ -1,42 +1,101 @@
-"""Cells of a table and the fields they belong to: shared by TSV and CSV."""
+"""Cells of a table and the fields they belong to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 
+from regard.data.readers.layout import Record
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 
+SHOWN = 30
 
-class Header:
+
+@dataclass(frozen=True)
+class Cells:
     """Which cell is which field.
 
-    A first line that contains every field's name is a header, and other columns may stand beside them; otherwise
-    the cells are the fields in their order, as many as there are fields.
+    fields, places   each field and its cell, from 0
+    width            cells of a row
+    names            of all cells: the header's, else the fields', else numbers from 1
+    header           whether the first row is a header
+    named            whether the fields were found by their names
     """
 
-    def __init__(self, first: Sequence[str], fields: Sequence[str], path: Path, separated: str) -> None:
-        self.fields, self.path, self.separated = list(fields), path, separated
-        names = [cell.strip() for cell in first]
-        lacking = [field for field in fields if field not in names]
-        self.present = not lacking
-        if not self.present and len(lacking) < len(self.fields):
-            nearest = get_close_matches(lacking[0], names, n=1)
-            raise RegardError(
-                f"the header has {', '.join(names)}, but no {' and no '.join(lacking)}.",
-                where=f"{path}:1",
-                fix=f"Rename {nearest[0]!r} to {lacking[0]!r}."
-                if nearest
-                else "Name the columns as the spec does.",
-            )
-        self.names = names if self.present else self.fields
+    fields: tuple[str, ...]
+    places: tuple[int, ...]
+    width: int
+    names: tuple[str, ...]
+    header: bool
+    named: bool
 
-    def row(self, cells: Sequence[str], line: int, source: str) -> Row:
-        if len(cells) != len(self.names):
-            count = f"{len(cells)} {self.separated} cell{'' if len(cells) == 1 else 's'}"
-            problem = f"has {count}, expected {len(self.names)} ({', '.join(self.names)})"
-            return Row(file=str(self.path), line=line, problem=problem, source=source)
-        values = dict(zip(self.names, cells, strict=True))
-        return Row({field: values[field] for field in self.fields}, file=str(self.path), line=line)
+    def row(self, record: Record, file: str, separated: str) -> Row:
+        count = len(record.cells)
+        problem = record.problem
+        if problem is None and count != self.width:
+            counted = f"{count} {separated}-separated cell{'' if count == 1 else 's'}"
+            problem = f"has {counted}, expected {self.width} ({', '.join(self.names)})"
+        if problem is not None:
+            return Row(file=file, line=record.number, problem=problem, source=record.text)
+        values = {field: record.cells[place] for field, place in zip(self.fields, self.places, strict=True)}
+        return Row(values, file=file, line=record.number)
+
+
+def assign(
+    first: Sequence[str],
+    fields: Sequence[str],
+    *,
+    width: int,
+    header: bool,
+    where: str,
+    order: Sequence[str] = (),
+) -> Cells:
+    """Find the fields: by the names in the first row, by their numbers from 1, or else all cells in their order.
+
+    header   whether the first row looks like a header, though it may not name the fields
+    order    the fields of all cells, where a table without a header may hold more than those wanted
+    """
+    names = tuple(cell.strip() for cell in first)
+    # a number is a place, though a cell may hold it
+    lacking = [field for field in fields if field.isdecimal() or field not in names]
+    if not lacking:
+        places = tuple(names.index(field) for field in fields)
+        return Cells(tuple(fields), places, len(names), names, header=True, named=True)
+    shown = names if header else tuple(map(str, range(1, width + 1)))
+    if all(field.isdecimal() and 1 <= int(field) <= width for field in lacking):
+        places = tuple(int(field) - 1 if field in lacking else names.index(field) for field in fields)
+        return Cells(tuple(fields), places, width, shown, header, named=True)
+    if len(lacking) < len(fields):
+        raise _lacks(names, lacking, where)
+    for wanted in (fields, order):
+        if len(wanted) == width and all(field in wanted for field in fields):
+            places = tuple(list(wanted).index(field) for field in fields)
+            return Cells(tuple(fields), places, width, tuple(wanted), header, named=False)
+    wanted = f"{len(fields)} {'is' if len(fields) == 1 else 'are'} needed ({', '.join(fields)})"
+    raise RegardError(
+        f"the table has {width} column{'' if width == 1 else 's'}, and {wanted}: "
+        f"{listed(first, header=header)}.",
+        where=where,
+        fix="Tell which are used: `regard train FILE --source NAME --target NAME`, by name or number from 1; in a "
+        "spec, give each column its `field`, or name all in data.fields.",
+    )
+
+
+def _lacks(names: Sequence[str], lacking: Sequence[str], where: str) -> RegardError:
+    nearest = get_close_matches(lacking[0], names, n=1)
+    return RegardError(
+        f"the header has {', '.join(names)}, but no {' and no '.join(lacking)}.",
+        where=f"{where}:1",
+        fix=f"Rename {nearest[0]!r} to {lacking[0]!r}." if nearest else "Name the columns as the spec does.",
+    )
+
+
+def listed(first: Sequence[str], *, header: bool) -> str:
+    """The columns of a table: their names, else their numbers with what the first row has there."""
+    cells = [" ".join(cell.split()) for cell in first]
+    if header:
+        return ", ".join(cells)
+    short = [cell if len(cell) <= SHOWN else f"{cell[:SHOWN]}…" for cell in cells]
+    return ", ".join(f"{number} ({cell})" for number, cell in enumerate(short, 1))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from regard.data.readers.lines import read_lines, without_last_blank_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.lines import BLANK, read_lines, without_last_blank_lines
+from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import row_of
+from regard.data.readers.values import flat, row_of
 from regard.parts import register
+
+SAMPLE = 100
+"""Lines that are looked at for the names of the fields."""
 
 
 @register("reader", "jsonl")
@@ -19,6 +23,7 @@ class JsonLinesReader(Reader):
     """An object a line. A field "a.b" is found inside the object a; numbers are taken as they are written."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
+    lines: ClassVar[bool] = True
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -33,11 +38,19 @@ class JsonLinesReader(Reader):
             else:
                 yield row_of(record, fields, file=str(path), line=line.number, source=line.text)
 
+    def found(self, files: Sequence[Path]) -> list[Field]:
+        fields: dict[str, str] = {}
+        for line in islice(read_lines(files[0]), SAMPLE):
+            _, record = (line.problem, None) if line.problem else parse(line.text)
+            for name, value in flat(record or {}):
+                fields[name] = fields.get(name) or value
+        return [Field(name, example) for name, example in fields.items()]
+
 
 def parse(text: str) -> tuple[str | None, dict[str, Any] | None]:
     """A problem or an object."""
     if not text.strip():
-        return "is a blank line", None
+        return BLANK, None
     try:
         record = json.loads(
             text,

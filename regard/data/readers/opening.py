@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +13,23 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
+from regard.data.contents import inside
 from regard.errors import MissingExtra, RegardError
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 
 
 def find(path: str | Path) -> Path:
-    """The path, if there is a file there."""
+    """The path, if there is a file there, or in a zip archive that it leads into."""
     path = Path(path)
+    archive, member = inside(str(path))
+    if archive:
+        names = members(archive)
+        if member not in names:
+            nearest = get_close_matches(member, names, n=1)
+            fix = f"Did you mean {archive}/{nearest[0]}?" if nearest else f"It holds {', '.join(names[:8])}."
+            raise RegardError("the archive holds no such file.", where=str(path), fix=fix)
+        return path
     if path.is_dir():
         raise RegardError("this is a folder, expected a file.", where=str(path), fix="Name a file inside it.")
     if not path.exists():
@@ -42,7 +52,13 @@ def kind(path: str | Path) -> str:
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
     """The bytes of the file, decompressed as its name says; damage is reported wherever reading meets it."""
-    damage: tuple[type[Exception], ...] = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+    damage: tuple[type[Exception], ...] = (
+        EOFError,
+        gzip.BadGzipFile,
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+    )
     try:
         with _stream(path) as stream:
             yield stream
@@ -58,7 +74,21 @@ def opened(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
         raise RegardError(f"the file cannot be read ({error.strerror or error}).", where=str(path)) from error
 
 
+def members(archive: str) -> list[str]:
+    """The names in a zip archive."""
+    try:
+        with zipfile.ZipFile(archive) as opened_archive:
+            return opened_archive.namelist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise RegardError(
+            f"the archive cannot be read ({error}).", where=archive, fix="Fetch or pack it again."
+        ) from error
+
+
 def _stream(path: Path) -> IO[bytes] | io.BufferedIOBase:
+    archive, member = inside(str(path))
+    if archive:
+        return zipfile.ZipFile(archive).open(member)
     if path.suffix == ".gz":
         return gzip.open(path, "rb")
     if path.suffix == ".xz":

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import row_of
+from regard.data.readers.values import flat, row_of
 from regard.errors import MissingExtra, RegardError
 from regard.parts import register
 
@@ -19,20 +19,18 @@ class ParquetReader(Reader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
 
+    def found(self, files: Sequence[Path]) -> list[Field]:
+        with open_parquet(files[0]) as file:
+            batch = next(file.iter_batches(batch_size=1), None)
+            names = file.schema_arrow.names
+            record = batch.to_pylist()[0] if batch is not None and len(batch) else dict.fromkeys(names)
+            return [Field(name, example) for name, example in flat(record)]
+
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
     ) -> Iterator[Row]:
         path = files[0]
-        try:
-            import pyarrow
-            from pyarrow.parquet import ParquetFile
-        except ImportError:
-            raise MissingExtra("pyarrow", "parquet", f"Reading {path}") from None
-        try:
-            file = ParquetFile(path)
-        except (pyarrow.ArrowInvalid, OSError) as error:
-            raise RegardError(f"this is not a readable Parquet file ({error}).", where=str(path)) from error
-        with file:
+        with open_parquet(path) as file:
             names = file.schema_arrow.names
             heads = {field: field if field in names else field.partition(".")[0] for field in fields}
             lacking = [field for field, head in heads.items() if head not in names]
@@ -46,3 +44,15 @@ class ParquetReader(Reader):
                 for record in batch.to_pylist():
                     number += 1
                     yield row_of(record, fields, file=str(path), line=number)
+
+
+def open_parquet(path: Path) -> Any:
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise MissingExtra("pyarrow", "parquet", f"Reading {path}") from None
+    try:
+        return ParquetFile(path)
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        raise RegardError(f"this is not a readable Parquet file ({error}).", where=str(path)) from error

@@ -7,12 +7,20 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from regard.data.readers.opening import find
+from regard.data.contents import inside
+from regard.data.readers.opening import find, opened
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 from regard.parts import Options
+
+
+class Field(NamedTuple):
+    """A field that a file has, by its name or number, and what the first row has there."""
+
+    name: str
+    example: str
 
 
 class Reader(Options):
@@ -26,6 +34,8 @@ class Reader(Options):
     """What it reads, for messages: "a bAbI file"."""
     fields: ClassVar[tuple[str, ...]] = ()
     """All fields its rows can have, where the format determines them."""
+    lines: ClassVar[bool] = False
+    """Whether its rows are lines, between which there may be blank ones."""
     folder: ClassVar[bool] = False
     """Whether it reads a folder."""
     several: ClassVar[str] = ""
@@ -67,6 +77,14 @@ class Reader(Options):
                 fix=f"Name the columns so, or give a column  field: {self.fields[0]}.",
             )
 
+    def found(self, files: Sequence[Path]) -> list[Field]:
+        """The fields that the rows have, in their order; none where the format does not tell before all is read."""
+        return [Field(name, "") for name in self.fields]
+
+    def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[str]:
+        """What a person should know of how the files are read; most formats leave no choice."""
+        return []
+
     def images_in(self, files: Sequence[Path]) -> str:
         """The folder that holds the images its rows name, where no other is given; "": beside the files."""
         return ""
@@ -85,8 +103,10 @@ class Reader(Options):
             if file.is_dir():
                 yield "\n".join(self.listed(file)).encode(errors="surrogateescape")
                 continue
-            yield hashlib.blake2b(str(file.stat().st_size).encode()).digest()
-            with file.open("rb") as stream:
+            member = bool(inside(str(file))[0])
+            with opened(file) if member else file.open("rb") as stream:
+                size = 0 if member else file.stat().st_size
+                yield hashlib.blake2b(str(size).encode()).digest()
                 while part := stream.read(1 << 20):
                     yield part
 

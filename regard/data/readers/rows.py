@@ -10,8 +10,9 @@ from typing import Literal
 
 from regard.data.choice import choose
 from regard.data.contents import inside
-from regard.data.readers.opening import COMPRESSIONS, find, kind
-from regard.data.readers.reader import Reader, joined
+from regard.data.readers.lines import BLANK
+from regard.data.readers.opening import find, kind, members
+from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 from regard.parts import as_data, names, part
@@ -36,6 +37,7 @@ class FileRows(Iterable[Row]):
         self.path, self.fields, self.bad_rows, self.images = path, list(fields), bad_rows, images
         self.reader = reader_of(path, format, self.fields)
         self.files = self.reader.files(path)
+        self._blank: int | None = None
 
     def __iter__(self) -> Iterator[Row]:
         for row in self.with_problems():
@@ -45,13 +47,45 @@ class FileRows(Iterable[Row]):
                 raise RegardError(f"the row {row.problem}.", where=row.where, fix=SKIP_HINT)
 
     def with_problems(self) -> Iterator[Row]:
-        """All rows, those that could not be read with their `problem`."""
+        """All rows, those that could not be read with their `problem`; blank lines are no rows."""
         self.reader.check(self.fields, self.path)
         folder = self.images or self.reader.images_in(self.files)
+        blank = 0
         for row in self.reader.read(self.files, self.fields, images=self.images):
+            if row.problem == BLANK:
+                blank += 1
+                continue
             if folder:
                 row.folder = folder
             yield row
+        self._blank = blank
+
+    @property
+    def blank(self) -> int:
+        """Number of blank lines that were skipped."""
+        if self._blank is None and self.reader.lines:
+            for _ in self.with_problems():
+                pass
+        return self._blank or 0
+
+    def found(self) -> list[Field]:
+        """The fields that the rows have, whichever are read; none where the format does not tell."""
+        return self.reader.found(self.files)
+
+    def remarks(self) -> list[str]:
+        """What a person should know of how the rows are read."""
+        told = self.reader.remarks(self.files, self.fields)
+        if self.blank:
+            lines = "blank line was" if self.blank == 1 else "blank lines were"
+            told.append(f"{self.path}: {self.blank:,} {lines} skipped.")
+        return told
+
+    def digest(self) -> str:
+        """A hash of every byte of the files, wherever they are and whatever is read of them."""
+        digest = hashlib.blake2b(digest_size=16)
+        for piece in self.reader.content(self.files, self.fields):
+            digest.update(piece)
+        return digest.hexdigest()
 
     def fingerprint(self) -> str:
         """A hash of the names and of every byte of the files: what the rows depend on."""
@@ -78,6 +112,9 @@ class ManyRows(Iterable[Row]):
         for source in self.sources:
             yield from source.with_problems()
 
+    def remarks(self) -> list[str]:
+        return [remark for source in self.sources for remark in source.remarks()]
+
     def fingerprint(self) -> str:
         return hashlib.blake2b(
             "\n".join(s.fingerprint() for s in self.sources).encode(), digest_size=16
@@ -101,9 +138,18 @@ def reader_of(path: str, format: str | Reader | None, fields: Sequence[str]) -> 
 
 
 def format_of(file: Path, readers: Sequence[type[Reader]], fields: Sequence[str]) -> str:
-    """The name of the one reader that claims the suffix of a file; `text` for one text a line."""
+    """The name of the one reader that claims the suffix of a file; of others, `text` for one text a line or `table`."""
     suffix = kind(file)
+    if suffix == ".zip" and file.is_file():
+        inner = [name for name in members(str(file)) if not name.endswith("/")]
+        raise RegardError(
+            f"this is an archive of {', '.join(inner[:8])}{', …' if len(inner) > 8 else ''}.",
+            where=str(file),
+            fix=f"Name a file inside it: {file}/{max(inner, key=len, default='FILE')}",
+        )
     claimed = [reader.type for reader in readers if suffix in reader.suffixes]
+    if claimed == ["table"] and len(fields) == 1:
+        return "text"
     if len(claimed) == 1:
         return claimed[0]
     if claimed:
@@ -112,15 +158,7 @@ def format_of(file: Path, readers: Sequence[type[Reader]], fields: Sequence[str]
             where=str(file),
             fix=f"Choose one: format: {claimed[0]}",
         )
-    if len(fields) == 1:
-        return "text"
-    known = ", ".join(suffix for reader in readers for suffix in reader.suffixes)
-    raise RegardError(
-        f"the name does not tell the format: {suffix or 'no extension'}.",
-        where=str(file),
-        fix=f"Rename it to one of {known} ({', '.join(COMPRESSIONS)} may follow), set format, or join parallel files "
-        "with +.",
-    )
+    return "text" if len(fields) == 1 else "table"
 
 
 def read_rows(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import ClassVar
 
-from regard.data.readers.lines import read_lines
+from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.opening import find
 from regard.data.readers.reader import Reader, joined
 from regard.data.readers.row import Row
@@ -17,6 +18,8 @@ from regard.parts import register
 @register("reader", "text")
 class TextReader(Reader):
     """The fields in the order of the files, which must have the same number of lines."""
+
+    lines: ClassVar[bool] = True
 
     def files(self, path: str) -> list[Path]:
         return [find(part) for part in joined(path)]
@@ -45,6 +48,9 @@ class TextReader(Reader):
                     f"parallel files must have the same number of lines: {listed}.",
                     fix="Find the line that is missing.",
                 )
+            if not any(line.text.strip() for line in lines):
+                yield Row(file=str(files[0]), line=number, problem=BLANK)
+                continue
             wrong = next((place for place, line in enumerate(lines) if line.problem), None)
             if wrong is None:
                 texts = {field: line.text for field, line in zip(fields, lines, strict=True)}

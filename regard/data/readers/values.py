@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.data.drawn import stored_picture
@@ -16,6 +16,15 @@ def dig(record: Mapping[str, Any], field: str) -> Any:
     head, dot, rest = field.partition(".")
     inner = record.get(head) if dot else None
     return dig(inner, rest) if isinstance(inner, Mapping) else None
+
+
+def flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """The fields of a record that hold single values, as `dig` finds them, with these as texts; null is ""."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{before}{name}.")
+        elif value is None or as_text(value) is not None:
+            yield before + name, as_text(value) or ""
 
 
 def as_text(value: Any) -> str | None:

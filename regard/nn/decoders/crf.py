@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Tokens
+from regard.data.batch import UNSEEN, Tokens
 from regard.data.columns.spans import Scheme, may_follow
 from regard.errors import RegardError
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
@@ -167,7 +167,10 @@ class CRFDecoder(Decoder):
         return LinearChain(self.transitions, nodes, start, end, lengths=lengths, mask=self.allowed[:-1, :-1])
 
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
-        """−log p of the whole sequences; the count is of positions, as without a chain."""
+        """−log p of the whole sequences; the count is of positions, as without a chain.
+
+        A sequence with a tag that training did not have counts for neither: its probability is 0.
+        """
         memory = memories[self.of]
         if memory.mask.shape[1] != target.ids.shape[1]:
             raise RegardError(
@@ -175,8 +178,10 @@ class CRFDecoder(Decoder):
                 fix="Every position needs exactly one tag.",
             )
         chain = self.chain(memory)
-        total = -chain.log_prob(chain.value_of(target.ids)).sum()
-        return Loss(total, target.lengths.sum(), {"likelihood": total.detach()})
+        known = ((target.ids != UNSEEN) | ~target.mask).all(-1)  # (B)
+        logs = chain.log_prob(chain.value_of(target.ids.clamp(min=0)))
+        total = -torch.where(known, logs, 0.0).sum()
+        return Loss(total, (target.lengths * known).sum(), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> ChainTags:

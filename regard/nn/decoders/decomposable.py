@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.attention import Attention, Look
-from regard.nn.class_weights import class_weights
+from regard.nn.class_weights import class_cost, class_weights
 from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.label import Labels, label_predictions, weighted
 from regard.nn.loss import Loss
@@ -197,11 +197,7 @@ class DecomposableDecoder(Decoder):
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
         """target (B) int64."""
         logits, _ = self(memories)
-        total = nn.functional.cross_entropy(logits, target, weight=self.class_weights, reduction="sum")
-        if self.class_weights is None:
-            count = torch.tensor(float(len(target)), device=target.device)
-        else:
-            count = self.class_weights[target].sum()
+        total, count = class_cost(logits, target, self.class_weights)
         return Loss(total, count, {"likelihood": total.detach()})
 
     @torch.no_grad()

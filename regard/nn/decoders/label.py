@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention, check_attention, truths_about
-from regard.nn.class_weights import class_weights
+from regard.nn.class_weights import class_cost, class_weights
 from regard.nn.combining import Beside, Combine, Gated
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
@@ -329,11 +329,7 @@ class LabelDecoder(Decoder):
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
         """target (B) int64; truth (B, 1 to K, S), where the right places to look are known."""
         logits, looks = self(memories, truth=truth)
-        total = nn.functional.cross_entropy(logits, target, weight=self.class_weights, reduction="sum")
-        if self.class_weights is None:
-            count = torch.tensor(float(len(target)), device=target.device)
-        else:
-            count = self.class_weights[target].sum()
+        total, count = class_cost(logits, target, self.class_weights)
         parts = {"likelihood": total.detach()}
         if truth is not None and self.guide and self.reading is not None:
             for name, alignment in truth_by_name(truth, self.reading.names).items():

@@ -11,7 +11,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.data.batch import Tokens
+from regard.data.batch import UNSEEN, Tokens
 from regard.nn.attention import Attention, Look, check_attention, truths_about
 from regard.nn.decoders import hops_board
 from regard.nn.decoders.decoder import BatchView, Decoder
@@ -348,7 +348,11 @@ class MemoryNetworkDecoder(Decoder):
         several = self._looks(memories, False)
         answers = [self._answer(query, reads) for reads in several]
         costs = torch.stack(
-            [nn.functional.cross_entropy(one, target, reduction="none") for one in answers], 1
+            [
+                nn.functional.cross_entropy(one, target, reduction="none", ignore_index=UNSEEN)
+                for one in answers
+            ],
+            1,
         )
         total = costs.mean(1).sum()  # over the numbers of facts, then over the rows
         parts = {}
@@ -364,7 +368,7 @@ class MemoryNetworkDecoder(Decoder):
             guide = guide_total(self._wanted(truth[self.story], weights), weights)
             parts["guide"] = guide.detach()
             total = total + self.guide * guide
-        return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
+        return Loss(total, (target != UNSEEN).sum().float(), parts)
 
     def _needed(self, query: Tensor) -> Tensor:
         """(B) how many facts more than two the question is expected to need."""

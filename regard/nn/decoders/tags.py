@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.class_weights import class_weights
+from regard.nn.class_weights import class_cost, class_weights
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.decoders.label import weighted
 from regard.nn.loss import Loss
@@ -139,10 +139,7 @@ class TagsDecoder(Decoder):
             )
         places = mask.reshape(-1).nonzero().squeeze(1)
         true = target.ids.reshape(-1).index_select(0, places)
-        total = nn.functional.cross_entropy(
-            logits.flatten(0, 1).index_select(0, places), true, weight=self.class_weights, reduction="sum"
-        )
-        count = target.lengths.sum() if self.class_weights is None else self.class_weights[true].sum()
+        total, count = class_cost(logits.flatten(0, 1).index_select(0, places), true, self.class_weights)
         return Loss(total, count, {"likelihood": total.detach()})
 
     @torch.no_grad()

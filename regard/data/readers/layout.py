@@ -1,0 +1,191 @@
+"""How a table is written: the sign between its cells, and whether quotes enclose them. Found from its beginning.
+
+The delimiter is the one of tab, comma, semicolon and pipe that cuts the most lines into the same number of cells, two
+at least; where several do, the one that gives the fields asked for, then the one that the name of the file tells.
+
+Quotes are those of RFC 4180. Between tabs they are often part of the text: there they enclose cells where all of them
+are closed, and one of them had to be there (around a tab, a line end or a doubled quote) or a whole column has them.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from regard.data.readers.lines import Line
+
+Delimiter = Literal["tab", "comma", "semicolon", "pipe"]
+SIGNS: dict[Delimiter, str] = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+SAMPLE_LINES, SAMPLE_LENGTH = 1000, 1 << 18
+"""How much of a table is looked at, in lines and in characters."""
+ENOUGH = 0.5
+"""The share of the lines that a delimiter must cut alike."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row of a table: its cells, the line it begins on, its text, and why it could not be cut into cells."""
+
+    cells: list[str]
+    number: int
+    text: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """found: whether the delimiter stands in the table, rather than being assumed; width: cells of most rows."""
+
+    delimiter: Delimiter
+    quotes: bool
+    width: int
+    found: bool
+
+
+def records(lines: Iterable[Line], delimiter: Delimiter, quotes: bool) -> Iterator[Record]:
+    """The rows of a table; one of a blank line has no cells."""
+    if quotes:
+        yield from _quoted(lines, SIGNS[delimiter])
+        return
+    for line in lines:
+        cells = line.text.split(SIGNS[delimiter]) if line.text else []
+        yield Record(cells, line.number, line.text, line.problem)
+
+
+def _quoted(lines: Iterable[Line], sign: str) -> Iterator[Record]:
+    taken: list[Line] = []
+
+    def texts() -> Iterator[str]:
+        for line in lines:
+            taken.append(line)
+            yield line.text + (line.end or "\n")
+
+    parser = csv.reader(texts(), delimiter=sign, strict=True)
+    while True:
+        taken.clear()
+        cells: list[str] = []
+        problem = None
+        try:
+            cells = next(parser)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = f"is not valid CSV: {error}"
+        text = "\n".join(line.text for line in taken)
+        wrong = next((line.problem for line in taken if line.problem), None)
+        yield Record(cells, taken[0].number, text, problem or wrong)
+
+
+def sample_of(lines: Iterable[Line]) -> tuple[list[Line], bool]:
+    """The beginning of a table, and whether that is all of it."""
+    taken: list[Line] = []
+    length = 0
+    for line in lines:
+        if len(taken) == SAMPLE_LINES or length > SAMPLE_LENGTH:
+            return taken, False
+        taken.append(line)
+        length += len(line.text)
+    return taken, True
+
+
+def find_layout(
+    sample: Sequence[Line],
+    fields: Sequence[str],
+    *,
+    whole: bool,
+    usual: Delimiter = "tab",
+    delimiter: Delimiter | None = None,
+    quotes: bool | None = None,
+) -> Layout:
+    """The layout of a table that begins so.
+
+    whole               whether the sample is the whole table
+    usual               the delimiter where nothing tells another
+    delimiter, quotes   where they are given
+    """
+    candidates = [_Candidate(sample, one, quotes, whole) for one in ([delimiter] if delimiter else SIGNS)]
+    best = max(candidates, key=lambda one: one.merit(fields, usual))
+    if delimiter is None and best.share < ENOUGH and not best.names(fields):
+        best = next(one for one in candidates if one.delimiter == usual)
+        return Layout(usual, best.quotes, best.commonest, found=False)
+    return Layout(best.delimiter, best.quotes, best.width or best.commonest, found=best.share >= ENOUGH)
+
+
+class _Candidate:
+    """A sample cut by one delimiter."""
+
+    def __init__(
+        self, sample: Sequence[Line], delimiter: Delimiter, quotes: bool | None, whole: bool
+    ) -> None:
+        self.delimiter = delimiter
+        self.quotes = _has_quotes(sample, delimiter, whole) if quotes is None else quotes
+        cut = _records(sample, delimiter, self.quotes, whole)
+        self.first = [cell.strip() for cell in cut[0].cells] if cut else []
+        counts = Counter(len(one.cells) for one in cut)
+        self.commonest = counts.most_common(1)[0][0] if counts else 0
+        several = [(count, width) for width, count in counts.items() if width > 1]
+        count, self.width = max(several, default=(0, 0))
+        self.share = count / max(len(cut), 1)
+
+    def names(self, fields: Sequence[str]) -> bool:
+        """Whether the first row names all fields."""
+        named = [field for field in fields if not field.isdecimal()]
+        return len(self.first) > 1 and bool(named) and all(field in self.first for field in named)
+
+    def merit(self, fields: Sequence[str], usual: Delimiter) -> tuple[bool, float, bool, bool, bool]:
+        return (
+            self.names(fields),
+            round(self.share, 1),
+            self.width == len(fields),
+            self.delimiter == usual,
+            self.delimiter != "comma",
+        )
+
+
+def _records(sample: Sequence[Line], delimiter: Delimiter, quotes: bool, whole: bool) -> list[Record]:
+    """Those with content; where the sample ends within the table, without the last, which may go on."""
+    cut = list(records(sample, delimiter, quotes))
+    return [one for one in (cut if whole else cut[:-1]) if one.text]
+
+
+def _has_quotes(sample: Sequence[Line], delimiter: Delimiter, whole: bool) -> bool:
+    if delimiter == "comma" or not any('"' in line.text for line in sample):
+        return delimiter != "tab"
+    quoted = _records(sample, delimiter, True, whole)
+    if any(one.problem and "CSV" in one.problem for one in quoted):
+        return False
+    if delimiter != "tab":
+        return True
+    plain = _records(sample, delimiter, False, whole)
+    return _alike(quoted) >= _alike(plain) and (_needed(sample) or _whole_column(plain))
+
+
+def _alike(rows: Sequence[Record]) -> float:
+    """The share of rows that have the commonest number of cells."""
+    counts = Counter(len(one.cells) for one in rows)
+    return counts.most_common(1)[0][1] / len(rows) if rows else 0.0
+
+
+def _needed(sample: Sequence[Line]) -> bool:
+    text = "".join(line.text + "\n" for line in sample)
+    cells = re.finditer(r'(?:^|(?<=\t))"((?:[^"]|"")*)"(?=\t|\n)', text, re.MULTILINE)
+    return any(re.search(r'[\t\n\r]|""', cell[1]) for cell in cells)
+
+
+def _whole_column(rows: Sequence[Record]) -> bool:
+    """Whether all cells of some column stand in quotes."""
+    width = max((len(one.cells) for one in rows), default=0)
+    return any(
+        all(
+            place < len(one.cells)
+            and len(one.cells[place]) > 1
+            and one.cells[place].startswith('"')
+            and one.cells[place].endswith('"')
+            for one in rows
+        )
+        for place in range(width)
+    )

@@ -1,0 +1,147 @@
+"""Tables: a row a line, or more where quotes enclose line ends; the delimiter and the header are found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from regard.data.contents import inside
+from regard.data.readers.cells import Cells, assign
+from regard.data.readers.header import looks_like_header
+from regard.data.readers.layout import Delimiter, Layout, Record, find_layout, records, sample_of
+from regard.data.readers.lines import BLANK, read_lines
+from regard.data.readers.reader import Field, Reader
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+from regard.parts import register
+
+ROWS_BELOW = 200
+"""Rows that are compared with the first to see whether it is a header."""
+
+
+class Beginning(NamedTuple):
+    """What the beginning of a table tells: its layout, its first row, the next one, and what the first is."""
+
+    layout: Layout
+    first: list[str]
+    below: list[list[str]]
+    line: int
+    header: bool
+
+
+@register("reader", "table")
+class TableReader(Reader):
+    """Rows of cells between tabs, commas, semicolons or pipes: which of these is found from the file."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".txt", ".psv", ".dat", "")
+    about: ClassVar[str] = "a table"
+    lines: ClassVar[bool] = True
+    usual: ClassVar[Delimiter | None] = None
+    """The delimiter where the file does not tell; None: such a file is refused."""
+
+    delimiter: Delimiter | None = None
+    """Between cells; default: found."""
+    quotes: bool | None = None
+    """Whether quotes enclose cells that hold delimiters and line ends; default: found."""
+    header: bool | None = None
+    """Whether the first row names the columns; default: found."""
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = files[0]
+        layout, cells = self._open(path, tuple(fields))
+        header = self._beginning(path, tuple(fields)).line if cells is not None and cells.header else 0
+        for record in records(read_lines(path), layout.delimiter, layout.quotes):
+            if record.problem is None and is_blank(record, layout.width):
+                yield Row(file=str(path), line=record.number, problem=BLANK, source=record.text)
+            elif cells is None:
+                problem = record.problem or f"is no row of {layout.width} cells"
+                yield Row(file=str(path), line=record.number, problem=problem, source=record.text)
+            elif record.number != header:
+                yield cells.row(record, str(path), layout.delimiter)
+
+    def found(self, files: Sequence[Path]) -> list[Field]:
+        beginning = self._beginning(files[0], ())
+        below = [beginning.first, *beginning.below] if not beginning.header else beginning.below
+        return [
+            Field(name.strip() if beginning.header else str(number), below[0][number - 1] if below else "")
+            for number, name in enumerate(beginning.first, 1)
+        ]
+
+    def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[str]:
+        path = files[0]
+        layout, cells = self._open(path, tuple(fields))
+        if cells is None:
+            return []
+        told: list[str] = []
+        first = self._beginning(path, tuple(fields)).first
+        if cells.header and (not cells.named or not set(fields) <= {name.strip() for name in first}):
+            told.append(f"the first line is taken for a header ({', '.join(name.strip() for name in first)})")
+        if not cells.header:
+            told.append("the first line is taken for a row, not a header")
+        if not cells.named and len(fields) > 1:
+            told.append(f"the columns are {', '.join(cells.names)}, in this order")
+        said = []
+        if layout.delimiter != self.usual:
+            change = self._change(f"delimiter: {'comma' if layout.delimiter == 'tab' else 'tab'}")
+            said.append(f"{path}: {layout.delimiter}s are between the cells. {change}")
+        if told:
+            change = self._change(f"header: {'false' if cells.header else 'true'}")
+            said.append(f"{path}: {'; '.join(told)}. {change}")
+        return said
+
+    def _change(self, option: str) -> str:
+        return f"To change that: --set data.format='{{type: {self.type}, {option}}}'"
+
+    def _open(self, path: Path, fields: tuple[str, ...]) -> tuple[Layout, Cells | None]:
+        """The layout, and which cell is which field; None for a table without rows."""
+        beginning = self._beginning(path, fields)
+        if not beginning.first:
+            return beginning.layout, None
+        width = beginning.layout.width
+        cells = assign(beginning.first, fields, width=width, header=beginning.header, where=str(path))
+        if self.header is False and cells.header:
+            wrong = f"header: false, and {', '.join(fields)} are found by a header"
+            raise RegardError(f"{wrong}.", where=str(path), fix="Give the columns by their numbers, from 1.")
+        return beginning.layout, cells
+
+    def _beginning(self, path: Path, fields: tuple[str, ...]) -> Beginning:
+        state = os.stat(inside(str(path))[0] or path)
+        stamp = state.st_size, state.st_mtime_ns
+        return _beginning(self, path, fields, stamp)
+
+
+def is_blank(record: Record, width: int) -> bool:
+    """A line without content, as editors and spreadsheets leave them: nothing at all, or only delimiters."""
+    return not any(record.cells) or (len(record.cells) < width and not record.text.strip())
+
+
+@lru_cache(maxsize=64)
+def _beginning(reader: TableReader, path: Path, fields: tuple[str, ...], stamp: tuple[int, int]) -> Beginning:
+    sample, whole = sample_of(read_lines(path))
+    layout = find_layout(
+        sample,
+        fields,
+        whole=whole,
+        usual=reader.usual or "tab",
+        delimiter=reader.delimiter,
+        quotes=reader.quotes,
+    )
+    if not layout.found and reader.usual is None and reader.delimiter is None and sample:
+        raise RegardError(
+            "this is no table: no tab, comma, semicolon or pipe cuts its lines into columns.",
+            where=str(path),
+            fix="Put a tab between the columns, or join parallel files with +: source.txt+target.txt",
+        )
+    cut = records(sample, layout.delimiter, layout.quotes)
+    rows = [one for one in cut if one.problem is not None or not is_blank(one, layout.width)]
+    good = [one for one in rows if one.problem is None and len(one.cells) == layout.width]
+    if not good:
+        return Beginning(layout, [], [], 0, header=False)
+    first, below = good[0], [one.cells for one in good[1 : ROWS_BELOW + 1]]
+    header = looks_like_header(first.cells, below) if reader.header is None else reader.header
+    return Beginning(layout, first.cells, below[:1], first.number, header)

@@ -1,0 +1,287 @@
+"""Files as strangers bring them, from `regard train FILE` to `evaluate` and `predict`."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+import regard as package
+from regard.errors import RegardError
+from regard.pairs import infer, is_data_file
+
+Run = Callable[..., tuple[int, str, str]]
+QUICK = [
+    "training.steps=2",
+    "encoder.size=4",
+    "encoder.embedding=4",
+    "data.hold_out=0.3",
+]
+TEXT = [*QUICK, "decoder.size=4", "decoder.embedding=4", "search.max_length=4", "search.method=greedy"]
+
+
+def settings(changes: Sequence[str]) -> list[str]:
+    return [part for change in changes for part in ("--set", change)]
+
+
+def reviews(count: int = 40) -> list[tuple[str, str]]:
+    generator = random.Random(3)
+    words = ["fine", "bad", "long", "short", "loud", "slow"]
+    return [(" ".join(generator.choices(words, k=4)), generator.choice(["pos", "neg"])) for _ in range(count)]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_a_table_with_a_header_of_its_own_and_further_columns(regard: Run, here: Path) -> None:
+    rows = reviews()
+    lines = [f"{number};{text};{label}" for number, (text, label) in enumerate(rows)]
+    Path("reviews.csv").write_text("id;comment;mood\n" + "\n\n".join(lines) + "\n", encoding="utf-16")
+    code, _, err = regard("train", "reviews.csv", "--device", "cpu")
+    assert code == 2
+    assert "reviews.csv: the file has 3 columns; which are used? There are id, comment, mood." in err
+    assert "regard train reviews.csv --source comment --target mood" in err
+    chosen = ["--source", "comment", "--target", "3"]
+    code, out, err = regard("train", "reviews.csv", *chosen, "--device", "cpu", *settings(QUICK))
+    assert code == 0, err
+    assert "source: comment, target: mood (the first line is a header)" in out
+    assert "source: text by word; target: label" in out and "--set inputs.source.unit=" in out
+    assert "accuracy" in out and "--set metrics=" in out
+    assert "30 % of the distinct inputs are held out; test: none" in out and "--set data.dev=FILE" in out
+    assert f"{here / 'reviews.csv'}: semicolons are between the cells" in out
+    assert f"{here / 'reviews.csv'}: 39 blank lines were skipped." in out
+    assert package.load("runs/reviews", device="cpu").columns["target"].classes == ["neg", "pos"]
+    assert yaml.safe_load(Path("runs/reviews/spec.yaml").read_text())["data"]["train"] == str(
+        here / "reviews.csv"
+    )
+    Path("elsewhere").mkdir()
+    Path("new.tsv").write_text("mood\tcomment\npos\tfine long slow bad\nneg\tbad\nodd\tloud\n")
+    # the columns by name, whatever their order; a label that training never saw is an error
+    code, out, err = regard(
+        "evaluate", "runs/reviews", "--data", "new.tsv", "--device", "cpu", "--json", "m.json"
+    )
+    assert code == 0, err
+    assert "1 of 3 rows has a class that training never saw (odd): counted as errors" in out
+    measured = next(iter(json.loads(Path("m.json").read_text())["models"].values()))
+    assert measured["scores"]["accuracy"]["n"] == 3
+    assert measured["scores"]["accuracy"]["value"] <= 2 / 3
+
+
+def test_evaluate_falls_back_to_dev_from_any_folder_and_tells_of_changes(
+    regard: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path("reviews.tsv")
+    path.write_text("".join(f"{text}\t{label}\n" for text, label in reviews()))
+    assert regard("train", "reviews.tsv", "--device", "cpu", *settings(QUICK))[0] == 0
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    code, out, err = regard("evaluate", "../runs/reviews", "--device", "cpu")
+    assert code == 0, err
+    assert out.startswith("dev") and "the data have no test split: measured on dev" in out
+    assert "has changed" not in out
+    (here / path).write_text((here / path).read_text() + "loud loud loud\tpos\n")
+    code, out, err = regard("evaluate", "../runs/reviews", "--device", "cpu")
+    assert code == 0, err
+    assert f"{here / path} has changed since the model was trained." in out
+    found = package.load("../runs/reviews", device="cpu").evaluate()
+    assert found.split == "dev" and any("has changed" in remark for remark in found.remarks)
+
+
+def test_what_is_data_and_what_is_a_name(here: Path) -> None:
+    for name in ("words", "words.txt", "reverse.txt"):
+        Path(name).write_text("a\tb\n")
+        assert is_data_file(name)
+    Path("reverse").write_text("a\tb\n")
+    assert not is_data_file("reverse")  # a system of the zoo keeps its name
+    assert is_data_file("d/a.en+e/b.de") and is_data_file("hf:wmt14:train") and is_data_file("missing.txt")
+    assert not is_data_file("my.yaml") and not is_data_file("revrse")
+
+
+def test_a_text_file_without_extension_in_other_folders(regard: Run) -> None:
+    for folder, name, place in (("d", "a.en", 0), ("e", "b", 1)):
+        Path(folder).mkdir()
+        Path(folder, name).write_text("".join(f"{row[place]} x\n" for row in reviews()))
+    Path("words.txt").write_text("".join(f"{text}|{label}\n" for text, label in reviews()))
+    for what in ("d/a.en+e/b", "words.txt"):
+        code, _, err = regard("train", what, "--device", "cpu", *settings(QUICK))
+        assert code == 0, err
+    code, _, err = regard("train", "missing.txt")
+    assert code == 2 and "missing.txt: there is no such file" in err
+
+
+def test_json_lines_with_nested_null_and_missing_fields(regard: Run) -> None:
+    rows = [{"id": n, "translation": {"en": text, "de": label}} for n, (text, label) in enumerate(reviews())]
+    path = Path("pairs.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, err = regard("train", "pairs.jsonl")
+    assert code == 2 and "There are id, translation.en, translation.de." in err
+    chosen = ["--source", "translation.en", "--target", "translation.de", "--device", "cpu"]
+    code, out, err = regard("train", "pairs.jsonl", *chosen, *settings(QUICK))
+    assert code == 0, err
+    bad = [*rows[:4], {"id": 4, "translation": {"en": None, "de": "pos"}}, {"id": 5}, *rows[6:]]
+    path.write_text("".join(json.dumps(row) + "\n" for row in bad))
+    for command in (
+        ["train", "pairs.jsonl", *chosen, "-o", "runs/b"],
+        ["evaluate", "runs/pairs", "--data", "pairs.jsonl", "--device", "cpu"],
+    ):
+        code, _, err = regard(*command)
+        assert code == 2 and "pairs.jsonl:5: translation.en is missing." in err
+    code, _, err = regard("predict", "runs/pairs", "-f", "pairs.jsonl", "--device", "cpu")
+    assert code == 2 and "pairs.jsonl:5: the input 'source' is missing; the line has id, translation." in err
+    assert "Every line needs translation.en." in err
+    skipping = ["--bad-rows", "skip", "--device", "cpu"]
+    code, out, err = regard("predict", "runs/pairs", "-f", "pairs.jsonl", *skipping)
+    assert code == 0 and len(out.splitlines()) == len(rows) - 2
+    assert "2 inputs were left out:" in err and "pairs.jsonl:5" in err and "pairs.jsonl:6" in err
+    with pytest.raises(RegardError, match=r"pairs\.jsonl:5: translation\.en is missing"):
+        package.load("runs/pairs", device="cpu").evaluate(data="pairs.jsonl")
+    code, _, err = regard("train", "pairs.jsonl", "--source", "translation.fr", "--target", "id")
+    assert code == 2 and "there is no column 'translation.fr'" in err and "translation.de" in err
+
+
+def test_a_field_that_no_row_has_is_named(regard: Run) -> None:
+    Path("a.jsonl").write_text("".join(json.dumps({"text": t, "label": c}) + "\n" for t, c in reviews()))
+    document = {
+        "inputs": {"txt": {"type": "text"}},
+        "outputs": {"label": {"type": "label"}},
+        "data": {"train": "a.jsonl"},
+    }
+    Path("my.yaml").write_text(yaml.safe_dump(document))
+    code, _, err = regard("train", "my.yaml", "--device", "cpu")
+    assert code == 2 and "a.jsonl: no row has the field 'txt'. The rows have text, label" in " ".join(
+        err.split()
+    )
+    document["inputs"] = {"text": {"type": "text"}}
+    document["outputs"] = {"lable": {"type": "label"}}
+    Path("my.yaml").write_text(yaml.safe_dump(document))
+    code, _, err = regard("train", "my.yaml", "--device", "cpu")
+    assert code == 2 and "no row to train on has the field 'lable'" in err
+
+
+def test_an_empty_dev_file_is_named(regard: Run, here: Path) -> None:
+    Path("a.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in reviews()))
+    Path("dev.tsv").write_text("")
+    code, _, err = regard("train", "a.tsv", "--device", "cpu", *settings([*QUICK, "data.dev=dev.tsv"]))
+    assert code == 2 and f"{here / 'dev.tsv'}: there are no rows to use." in err
+
+
+def test_numbers_are_recognized(here: Path) -> None:
+    rows = reviews(60)
+    Path("scores.tsv").write_text("".join(f"{text}\t{n / 7:.3f}\n" for n, (text, _) in enumerate(rows)))
+    found = infer("scores.tsv")
+    if found.spec.outputs["target"].type != "number":  # a package may have brought a column of numbers
+        assert "looks like numbers" in found.warnings[0]
+        assert "--set outputs.target.type=label" in found.warnings[0]
+    Path("stars.tsv").write_text("".join(f"{text}\t{1 + n % 5}\n" for n, (text, _) in enumerate(rows)))
+    assert infer("stars.tsv").spec.outputs["target"].type == "label"  # a few whole numbers are classes
+    assert not infer("stars.tsv").warnings
+    for file, wanted in (("scores.tsv", "label"), ("stars.tsv", "text")):  # as the messages tell to type
+        changed = infer(file, [f"outputs.target.type={wanted}"])
+        assert changed.spec.outputs["target"].type == wanted and not changed.warnings
+    with pytest.raises(RegardError, match="lable"):
+        infer("stars.tsv", ["outputs.target.type=lable"])
+    with pytest.raises(RegardError, match="source and target are the same column, '2'"):
+        infer("stars.tsv", source="2", target="2")
+
+
+@pytest.mark.parametrize(
+    ("target", "metrics"),
+    [
+        ("guten Tag liebe Welt", ("bleu", "chrf")),
+        ("G UW T AH N", ("token_error", "exact")),
+        ("gut", ("cer", "exact")),
+    ],
+)
+def test_metrics_are_named_by_what_is_written(here: Path, target: str, metrics: tuple[str, ...]) -> None:
+    texts = [f"{target} {n}" if " " in target else f"{target}{n}" for n in range(30)]
+    Path("a.tsv").write_text("".join(f"s{n}\t{text}\n" for n, text in enumerate(texts)))
+    assert infer("a.tsv").spec.metrics == metrics
+
+
+def test_bad_lines_of_predict_are_named_or_skipped(regard: Run, here: Path) -> None:
+    Path("a.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in reviews()))
+    assert (
+        regard("train", "a.tsv", "--device", "cpu", *settings([*QUICK, "inputs.source.max_length=6"]))[0] == 0
+    )
+    Path("in.txt").write_bytes(b"fine\n\nlong " + b"very " * 9 + b"long\n\xff\nbad\n")
+    answers = [regard("predict", "runs/a", word, "--device", "cpu")[1].strip() for word in ("fine", "bad")]
+    command = ["predict", "runs/a", "-f", "in.txt", "--device", "cpu"]
+    code, out, err = regard(*command)
+    assert code == 2 and not out and "in.txt:2: the line is empty." in err and "--bad-rows skip" in err
+    code, out, err = regard(*command, "--bad-rows", "skip")
+    assert code == 0 and out.splitlines() == answers
+    assert "3 inputs were left out:" in err
+    assert "in.txt:3: source has 11 tokens, more than max_length 6." in err and "in.txt:4" in err
+    Path("in.txt").write_text("fine\nlong " + "very " * 9 + "long\n")
+    code, _, err = regard(*command)
+    assert code == 2 and "in.txt:2: source has 11 tokens, more than max_length 6." in err
+    # a table whose header has other names than the model's is read in order, and that is said
+    Path("in.csv").write_text("text,label\nfine,pos\nbad,neg\nbad\n")
+    code, out, err = regard("predict", "runs/a", "-f", "in.csv", "--bad-rows", "skip", "--device", "cpu")
+    assert code == 0 and out.splitlines() == answers
+    assert "the first line is taken for a header (text, label)" in err
+    assert "in.csv:4: the row has 1 comma-separated cell, expected 2" in err
+    column = ["--column", "text", "--as", "said", "--bad-rows", "skip", "--device", "cpu"]
+    Path("in.csv").write_text("text;label\nfine;pos\n;neg\n")
+    code, out, err = regard("predict", "runs/a", "-f", "in.csv", *column)
+    assert code == 0 and out.splitlines() == ["text;label;said", f"fine;pos;{answers[0]}", ";neg;"]
+    assert "1 input was left out:" in err
+
+
+def test_tags_that_training_never_saw_are_errors(regard: Run) -> None:
+    def sentence(words: str, tags: str) -> str:
+        pairs = zip(words.split(), tags.split(), strict=True)
+        return (
+            "".join(
+                f"{n}\t{word}\t_\t{tag}\t_\t_\t{n - 1}\tdep\t_\t_\n" for n, (word, tag) in enumerate(pairs, 1)
+            )
+            + "\n"
+        )
+
+    generator = random.Random(5)
+    words = {"dog": "NOUN", "cat": "NOUN", "runs": "VERB", "sleeps": "VERB", "the": "DET"}
+    drawn = [generator.choices(list(words), k=4) for _ in range(40)]
+    text = "".join(sentence(" ".join(one), " ".join(words[word] for word in one)) for one in drawn)
+    Path("train.conllu").write_text(text)
+    Path("dev.conllu").write_text(sentence("the dog runs oh", "DET NOUN VERB INTJ"))
+    for decoder in ("tags", "crf"):
+        changes = [*QUICK, f"decoder.type={decoder}", "data.dev=dev.conllu"]
+        command = ["train", "train.conllu", "-o", f"runs/{decoder}", "--device", "cpu"]
+        code, out, err = regard(
+            *command, *settings(changes[:-2] + changes[-2:]), "--set", "training.steps=40"
+        )
+        assert code == 0, err
+        assert "1 of 4 words has a tag that training never saw (INTJ): counted as errors" in out
+        scores = json.loads(Path(f"runs/{decoder}/metrics.json").read_text())["scores"]["dev"]
+        assert scores["tag_accuracy"]["value"] <= 0.75
+        found = package.load(f"runs/{decoder}", device="cpu").evaluate(metrics=["loss", "tag_accuracy"])
+        assert found.scores["loss"].value < 10
+
+
+def test_a_column_of_numbers_is_used_where_a_package_has_one(here: Path) -> None:
+    rows = [(f"{'abcdefgh'[n % 8]} {'hgf'[n % 3]}", f"{0.37 + n / 9:.3f}") for n in range(48)]
+    Path("scores.csv").write_text("words,height\n" + "".join(f"{text},{number}\n" for text, number in rows))
+    script = (
+        "import regard_minimal, regard\n"
+        f"model = regard.fit('scores.csv', run='run', overrides={QUICK!r}, device='cpu')\n"
+        "print(model.spec.outputs['target'].type, type(model.predict('a b').value).__name__)\n"
+    )
+    plugin = Path(__file__).parents[1] / "plugin"
+    environment = {**os.environ, "PYTHONPATH": f"{plugin}{os.pathsep}{plugin.parents[1]}"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "number float"
+    assert "looks like numbers" not in done.stdout and "target: number" in done.stdout

@@ -1,0 +1,72 @@
+"""Dialogs and labelled trees, as published, without a script between the file and the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard.data import read_rows
+from regard.data.readers.sst import TreesReader
+
+DIALOGS = """1 hi\thello there
+2 a table in rome\ti'm on it
+3 resto_1 R_phone 555.1
+4 <SILENCE>\tapi_call rome
+
+1 good day\thello there
+2
+x nothing\there
+"""
+
+
+def test_dialogs(tmp_path: Path) -> None:
+    path = tmp_path / "dialogs.txt"
+    path.write_text(DIALOGS, encoding="utf-8")
+    rows = list(read_rows(path, fields=["dialog", "utterance", "response"], format="dialog").with_problems())
+    assert [tuple(row.values()) for row in rows[:4]] == [
+        ("hi.", "hi", "hello there"),
+        ("hi. hello there. a table in rome.", "a table in rome", "i'm on it"),
+        (
+            "hi. hello there. a table in rome. i'm on it. resto_1 R_phone 555 1. <SILENCE>.",
+            "<SILENCE>",
+            "api_call rome",
+        ),
+        ("good day.", "good day", "hello there"),
+    ]
+    assert [row.group for row in rows[:4]] == ["the dialog of line 1"] * 3 + ["the dialog of line 6"]
+    assert [(row.line, row.problem) for row in rows[4:]] == [
+        (7, "has a number and nothing after it"),
+        (8, "begins with 'x', expected the number of the turn in its dialog"),
+    ]
+
+
+def test_trees(tmp_path: Path) -> None:
+    path = tmp_path / "trees.txt"
+    lines = [
+        "(3 (2 It) (4 (2 's) (4 (3 lovely\\/fine) (2 -LRB-film-RRB-))))",
+        "",
+        "(1 (2 bad)",
+        "(1 bad) (2 good)",
+        "(1 bad))",
+        "bad",
+        "(4 (3 ))",
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = list(read_rows(path, fields=["text", "label"], format="sst").with_problems())
+    assert dict(rows[0]) == {"text": "It 's lovely/fine (film)", "label": "3"}
+    assert [(row.line, row.problem) for row in rows[1:]] == [
+        (3, "has a bracket that is not closed"),
+        (4, "has more than one tree"),
+        (5, "has a bracket that closes nothing"),
+        (6, "has 'bad' outside of all brackets"),
+        (7, "has brackets with no word in them"),
+    ]
+    phrases = read_rows(path, fields=["text", "label"], format=TreesReader(phrases=True), bad_rows="skip")
+    assert [tuple(row.values()) for row in phrases] == [
+        ("It 's lovely/fine (film)", "3"),
+        ("'s lovely/fine (film)", "4"),
+        ("lovely/fine (film)", "4"),
+        ("(film)", "2"),
+        ("lovely/fine", "3"),
+        ("'s", "2"),
+        ("It", "2"),
+    ]
