@@ -166,6 +166,9 @@ class CRFDecoder(Decoder):
         end = self.end.masked_fill(~self.allowed[:-1, -1], -torch.inf)
         return LinearChain(self.transitions, nodes, start, end, lengths=lengths, mask=self.allowed[:-1, :-1])
 
+    def count(self, target: Tokens) -> Tensor:
+        return target.lengths.sum()
+
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
         """−log p of the whole sequences; the count is of positions, as without a chain."""
         memory = memories[self.of]
@@ -176,7 +179,7 @@ class CRFDecoder(Decoder):
             )
         chain = self.chain(memory)
         total = -chain.log_prob(chain.value_of(target.ids)).sum()
-        return Loss(total, target.lengths.sum(), {"likelihood": total.detach()})
+        return Loss(total, self.count(target), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> ChainTags:

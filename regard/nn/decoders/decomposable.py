@@ -194,15 +194,16 @@ class DecomposableDecoder(Decoder):
         }
         return self.output(self.hidden(features)), shown
 
+    def count(self, target: Tensor) -> Tensor:
+        if self.class_weights is None:
+            return torch.tensor(float(len(target)), device=target.device)
+        return self.class_weights[target].sum()
+
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
         """target (B) int64."""
         logits, _ = self(memories)
         total = nn.functional.cross_entropy(logits, target, weight=self.class_weights, reduction="sum")
-        if self.class_weights is None:
-            count = torch.tensor(float(len(target)), device=target.device)
-        else:
-            count = self.class_weights[target].sum()
-        return Loss(total, count, {"likelihood": total.detach()})
+        return Loss(total, self.count(target), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Labels:

@@ -326,21 +326,22 @@ class LabelDecoder(Decoder):
         asked: Tensor = self.asks(asking).unflatten(1, (self.glimpses, -1))
         return asked
 
+    def count(self, target: Tensor) -> Tensor:
+        if self.class_weights is None:
+            return torch.tensor(float(len(target)), device=target.device)
+        return self.class_weights[target].sum()
+
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
         """target (B) int64; truth (B, 1 to K, S), where the right places to look are known."""
         logits, looks = self(memories, truth=truth)
         total = nn.functional.cross_entropy(logits, target, weight=self.class_weights, reduction="sum")
-        if self.class_weights is None:
-            count = torch.tensor(float(len(target)), device=target.device)
-        else:
-            count = self.class_weights[target].sum()
         parts = {"likelihood": total.detach()}
         if truth is not None and self.guide and self.reading is not None:
             for name, alignment in truth_by_name(truth, self.reading.names).items():
                 guide = guide_total(wanted(alignment, self.glimpses), looks[name]) / self.glimpses
                 parts["guide"] = parts.get("guide", torch.zeros_like(guide)) + guide.detach()
                 total = total + self.guide * guide
-        return Loss(total, count, parts)
+        return Loss(total, self.count(target), parts)
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Labels:

@@ -338,6 +338,9 @@ class MemoryNetworkDecoder(Decoder):
     def _is_linear(self) -> bool:
         return bool(self.linear_start and self.training and self.updates < self.linear_start)
 
+    def count(self, target: Tensor) -> Tensor:
+        return torch.tensor(float(len(target)), device=target.device)
+
     def loss(
         self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
     ) -> Loss:
@@ -364,7 +367,7 @@ class MemoryNetworkDecoder(Decoder):
             guide = guide_total(self._wanted(truth[self.story], weights), weights)
             parts["guide"] = guide.detach()
             total = total + self.guide * guide
-        return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
+        return Loss(total, self.count(target), parts)
 
     def _needed(self, query: Tensor) -> Tensor:
         """(B) how many facts more than two the question is expected to need."""

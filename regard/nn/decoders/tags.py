@@ -130,6 +130,11 @@ class TagsDecoder(Decoder):
         logits: Tensor = self.output(self.dropout(memories[self.of].values))
         return logits
 
+    def count(self, target: Tokens) -> Tensor:
+        if self.class_weights is None:
+            return target.lengths.sum()
+        return self.class_weights[target.ids[target.mask]].sum()
+
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
         logits, mask = self(memories), target.mask
         if logits.shape[1] != mask.shape[1]:
@@ -142,8 +147,7 @@ class TagsDecoder(Decoder):
         total = nn.functional.cross_entropy(
             logits.flatten(0, 1).index_select(0, places), true, weight=self.class_weights, reduction="sum"
         )
-        count = target.lengths.sum() if self.class_weights is None else self.class_weights[true].sum()
-        return Loss(total, count, {"likelihood": total.detach()})
+        return Loss(total, self.count(target), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Tags:
