@@ -48,12 +48,12 @@ def within_reach(*tensors: Tensor, rows: int) -> bool:
     return (
         kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
         and installed("numba")
-        and worth_loading(rows)
+        and worth_loading(rows > FEW)
         and not torch.is_autocast_enabled("cpu")
         and not torch.compiler.is_compiling()
     )
 
 
-def worth_loading(rows: int) -> bool:
-    """Whether numba is loaded, or there is enough to do for it: a training, or more than a few sequences."""
-    return "numba" in sys.modules or torch.is_grad_enabled() or rows > FEW
+def worth_loading(much: bool) -> bool:
+    """Whether numba is loaded, or is to be, because there is much to do or something is trained."""
+    return much or "numba" in sys.modules or torch.is_grad_enabled()
