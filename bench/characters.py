@@ -118,8 +118,10 @@ def peer_configuration(folder: Path) -> dict[str, Any]:
             "accelerator": "cpu",
             "enable_progress_bar": False,
             "gradient_clip_val": 1.0,
-            "logger": False,
-            "enable_checkpointing": False,
+            "logger": {
+                "class_path": "lightning.pytorch.loggers.CSVLogger",
+                "init_args": {"save_dir": str(folder / "peer")},
+            },
         },
         "checkpoint": {"filename": "last", "monitor": "val_loss"},
         "prediction": {"path": str(folder / "answers.txt")},

@@ -3,6 +3,7 @@
     python bench/text_cpu.py --make-peer PEER                      once: JoeyNMT 2.3 in a virtual environment of its own
     python bench/text_cpu.py --peer-python PEER/bin/python --json result.json
     python bench/text_cpu.py --peer-python PEER/bin/python --cell lstm --layers 2
+    python bench/text_cpu.py --roofline                            our training beside what the cores can do
 
 Both models: bidirectional encoder of 256 per direction, embeddings of 256, a decoder of 256 with additive attention and
 input feeding, `--layers` of `--cell` in each, a vocabulary of 4,000 types, batches of 64 sentences, Adam 1e-3, clipping
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,50 @@ def run_ours(folder: Path, options: argparse.Namespace) -> Rates:
 
         rates[name] = timed((lambda: write(next(batches)) for _ in range(1 + options.decode // ROWS)), 1)  # noqa: B023
     return rates
+
+
+def arithmetic(cell: str, layers: int, source: float, target: float) -> dict[str, float]:
+    """Multiply-adds of a forward pass for one sentence of so many source and target tokens, and the bytes of weights
+    that a step of the decoder reads."""
+    size, gates, memory = 256, {"gru": 3, "lstm": 4}[cell] * 256, 512
+    encoder = sum(
+        2 * gates * ((size if layer == 0 else memory) + size) for layer in range(layers)
+    )  # for each token
+    above = (layers - 1) * gates * 2 * size
+    step = gates * (size + size + size) + above + size * size + size * (size + memory)
+    attention = source * (size + memory)
+    return {
+        "encoder": source * (encoder + memory * size),
+        "decoder": target * (step + attention),
+        "output": target * TYPES * size,
+        "bytes of a step": 4.0 * step,
+    }
+
+
+def peak(size: int = 1024) -> float:
+    """Floating-point operations per second of processor time of the library's own matrix product."""
+    import torch
+
+    first, second = torch.randn(size, size), torch.randn(size, size)
+
+    def product() -> int:
+        torch.mm(first, second)
+        return 2 * size**3
+
+    return timed((product for _ in range(12)), 2)["cpu"]
+
+
+def roofline(ours: Rates, highest: float, options: argparse.Namespace) -> str:
+    """How much of the peak training reaches; a training step is three times a forward pass."""
+    made = arithmetic(options.cell, options.layers, 20.0, 21.0)  # the mean of 10 … 30, and the END
+    total = made["encoder"] + made["decoder"] + made["output"]
+    reached = ours["train"]["cpu"] / 21.0 * 6 * total
+    return (
+        f"training: {6 * total / 21 / 1e6:.1f} Mflop for each target token ({made['encoder'] / total:.0%} encoder, "
+        f"{made['decoder'] / total:.0%} decoder, {made['output'] / total:.0%} output layer); "
+        f"{made['bytes of a step'] / 2**20:.1f} MiB of weights in a step of the decoder\n"
+        f"{reached / 1e9:.1f} of {highest / 1e9:.1f} Gflop in a second of processor time: {reached / highest:.0%}"
+    )
 
 
 def peer_configuration(folder: Path, cell: str, layers: int) -> dict[str, Any]:
@@ -263,10 +309,29 @@ def bars(options: argparse.Namespace) -> dict[str, float]:
     return BARS[min(options.layers, 2)]
 
 
+def report_roofline(options: argparse.Namespace) -> int:
+    import torch
+
+    torch.set_num_threads(options.threads)
+    with tempfile.TemporaryDirectory() as made:
+        make_data(Path(made))
+        highest = [peak()]
+        ours = run_ours(Path(made), options)
+        highest.append(peak())
+    print(roofline(ours, max(highest), options))
+    return 0
+
+
 def main() -> int:
     parser = beside.arguments(str(__doc__).split("\n")[0])
     parser.add_argument("--cell", choices=("gru", "lstm"), default="gru")
     parser.add_argument("--layers", type=int, default=1)
+    parser.add_argument(
+        "--roofline", action="store_true", help="our training beside the peak of this machine, and stop"
+    )
+    options = parser.parse_args()
+    if options.roofline:
+        return report_roofline(options)
     return beside.compare(
         parser,
         __file__,
