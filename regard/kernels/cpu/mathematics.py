@@ -51,6 +51,16 @@ def smaller(typing_context: Any, x: Any, y: Any) -> Any:
     return x(x, x), _ordering("llvm.minimum")
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def chosen(typing_context: Any, condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition holds, else y: without a branch, so that several are chosen at once."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(*arguments)
+
+    return x(condition, x, x), generate
+
+
 def hyperbolic(x: float) -> float:
     """tanh x."""
     return math.tanh(x)
@@ -74,8 +84,7 @@ def _fast_hyperbolic(x: Any) -> Any:
     y = near * near
     numerator = (((((P0 * y + P1) * y + P2) * y + P3) * y + P4) * y + P5) * y + P6
     bent = near * numerator / (((Q0 * y + Q1) * y + Q2) * y + Q3)
-    bent = ONE if x > _EDGE else bent
-    return -ONE if x < -_EDGE else bent
+    return chosen(x > _EDGE, ONE, chosen(x < -_EDGE, -ONE, bent))
 
 
 def _fast_logistic(x: Any) -> Any:
