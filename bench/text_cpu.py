@@ -2,30 +2,33 @@
 
     python bench/text_cpu.py --make-peer PEER                      once: JoeyNMT 2.3 in a virtual environment of its own
     python bench/text_cpu.py --peer-python PEER/bin/python --json result.json
+    python bench/text_cpu.py --peer-python PEER/bin/python --cell lstm --layers 2
+    python bench/text_cpu.py --roofline                            our training beside what the cores can do
 
-Both models: bi-GRU encoder of 256 per direction, embeddings of 256, one GRU decoder layer of 256 with additive
-attention and input feeding, a vocabulary of 4,000 types, batches of 64 sentences, Adam 1e-3, clipping at 1. The data
-are random pairs of 10 to 30 tokens; decoding writes exactly 20 tokens. The two take turns; of each the best round
-counts, by wall clock and by seconds of processor time, which other programs disturb less. Exit status 1: a bar was
+Both models: bidirectional encoder of 256 per direction, embeddings of 256, a decoder of 256 with additive attention and
+input feeding, `--layers` of `--cell` in each, a vocabulary of 4,000 types, batches of 64 sentences, Adam 1e-3, clipping
+at 1. The data are random pairs of 10 to 30 tokens; decoding writes exactly 20 tokens. The two take turns; ratios are of
+medians, by wall clock and by seconds of processor time (`--clock cpu` on a busy machine). Exit status 1: a bar was
 missed.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-BARS = {"train": 2.5, "greedy": 2.5, "beam 5": 3.0}
+import beside
+from beside import WARM_UP, Rates, timed
+
+BARS = {
+    1: {"train": 2.5, "greedy": 2.5, "beam 5": 3.5},
+    2: {"train": 2.0, "greedy": 2.0, "beam 5": 2.0},
+}
+"""By the number of layers."""
 UNITS = {"train": "target tokens", "greedy": "sentences", "beam 5": "sentences"}
 PEER_PACKAGES = [
     "numpy",
@@ -41,7 +44,7 @@ PEER_PACKAGES = [
 PEER_PACKAGES += ["sentencepiece", "subword-nmt", "protobuf", "tensorboard", "datasets", "unidecode"]
 PEER_PACKAGES += ["importlib_metadata"]
 SPLITS = {"train": 20_000, "dev": 200, "test": 1_000}
-ROWS, TYPES, LENGTH, WARM_UP = 64, 4_000, 20, 5
+ROWS, TYPES, LENGTH = 64, 4_000, 20
 
 
 def make_data(folder: Path) -> None:
@@ -56,23 +59,7 @@ def make_data(folder: Path) -> None:
             (folder / f"{split}.{side}").write_text("\n".join(lines) + "\n")
 
 
-def processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def timed(work: Iterable[Callable[[], int]], warm_up: int) -> dict[str, float]:
-    """Units of work per second; the first few pieces are not counted."""
-    done = 0
-    clock, processor = time.perf_counter(), processor_seconds()
-    for index, piece in enumerate(work):
-        if index == warm_up:
-            done, clock, processor = 0, time.perf_counter(), processor_seconds()
-        done += piece()
-    return {"wall": done / (time.perf_counter() - clock), "cpu": done / (processor_seconds() - processor)}
-
-
-def run_ours(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, float]]:
+def run_ours(folder: Path, options: argparse.Namespace) -> Rates:
     """Through the public names of `regard.data` and `regard.nn`."""
     import torch
 
@@ -89,14 +76,15 @@ def run_ours(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, fl
     for column in columns:
         column.learn(values(rows("train"), column.field))
     train, test = (Dataset.build(rows(split), columns) for split in ("train", "test"))
-    encoder = RecurrentEncoder(Embedding(columns[0].size, 256), size=256)
+    shape: dict[str, Any] = {"cell": options.cell, "size": 256, "layers": options.layers}
+    encoder = RecurrentEncoder(Embedding(columns[0].size, 256), **shape)
     attention = Attention(256, encoder.value_size, score="additive")
     decoder = RecurrentDecoder(
         Embedding(columns[1].size, 256),
         {"src": encoder},
-        size=256,
         attention={"src": attention},
         state="current",
+        **shape,
     )
     parameters = [*encoder.parameters(), *decoder.parameters()]
     optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)
@@ -110,7 +98,7 @@ def run_ours(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, fl
         return int(loss.count)
 
     batches = Batches(train, rows=ROWS, seed=1).epoch(0)
-    work = (lambda: learn(next(batches)) for _ in range(WARM_UP + steps))
+    work = (lambda: learn(next(batches)) for _ in range(WARM_UP + options.steps))
     rates = {"train": timed(work, WARM_UP)}
     encoder.eval()
     decoder.eval()
@@ -123,16 +111,60 @@ def run_ours(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, fl
                 found = decoder.predict({"src": encoder(batch["src"])}, search)
             return len(found.tokens)
 
-        rates[name] = timed((lambda: write(next(batches)) for _ in range(1 + sentences // ROWS)), 1)  # noqa: B023
+        rates[name] = timed((lambda: write(next(batches)) for _ in range(1 + options.decode // ROWS)), 1)  # noqa: B023
     return rates
 
 
-def peer_configuration(folder: Path) -> dict[str, Any]:
+def arithmetic(cell: str, layers: int, source: float, target: float) -> dict[str, float]:
+    """Multiply-adds of a forward pass for one sentence of so many source and target tokens, and the bytes of weights
+    that a step of the decoder reads."""
+    size, gates, memory = 256, {"gru": 3, "lstm": 4}[cell] * 256, 512
+    encoder = sum(
+        2 * gates * ((size if layer == 0 else memory) + size) for layer in range(layers)
+    )  # for each token
+    above = (layers - 1) * gates * 2 * size
+    step = gates * (size + size + size) + above + size * size + size * (size + memory)
+    attention = source * (size + memory)
+    return {
+        "encoder": source * (encoder + memory * size),
+        "decoder": target * (step + attention),
+        "output": target * TYPES * size,
+        "bytes of a step": 4.0 * step,
+    }
+
+
+def peak(size: int = 1024) -> float:
+    """Floating-point operations per second of processor time of the library's own matrix product."""
+    import torch
+
+    first, second = torch.randn(size, size), torch.randn(size, size)
+
+    def product() -> int:
+        torch.mm(first, second)
+        return 2 * size**3
+
+    return timed((product for _ in range(12)), 2)["cpu"]
+
+
+def roofline(ours: Rates, highest: float, options: argparse.Namespace) -> str:
+    """How much of the peak training reaches; a training step is three times a forward pass."""
+    made = arithmetic(options.cell, options.layers, 20.0, 21.0)  # the mean of 10 … 30, and the END
+    total = made["encoder"] + made["decoder"] + made["output"]
+    reached = ours["train"]["cpu"] / 21.0 * 6 * total
+    return (
+        f"training: {6 * total / 21 / 1e6:.1f} Mflop for each target token ({made['encoder'] / total:.0%} encoder, "
+        f"{made['decoder'] / total:.0%} decoder, {made['output'] / total:.0%} output layer); "
+        f"{made['bytes of a step'] / 2**20:.1f} MiB of weights in a step of the decoder\n"
+        f"{reached / 1e9:.1f} of {highest / 1e9:.1f} Gflop in a second of processor time: {reached / highest:.0%}"
+    )
+
+
+def peer_configuration(folder: Path, cell: str, layers: int) -> dict[str, Any]:
     special = {"unk_token": "<unk>", "unk_id": 0, "pad_token": "<pad>", "pad_id": 1}
     special |= {"bos_token": "<s>", "bos_id": 2, "eos_token": "</s>", "eos_id": 3}
     text = {"level": "word", "voc_limit": TYPES, "voc_min_freq": 0, "max_length": 40}
-    layer = {"type": "recurrent", "rnn_type": "gru", "embeddings": {"embedding_dim": 256}, "hidden_size": 256}
-    layer |= {"dropout": 0.0, "num_layers": 1, "activation": "tanh"}
+    layer = {"type": "recurrent", "rnn_type": cell, "embeddings": {"embedding_dim": 256}, "hidden_size": 256}
+    layer |= {"dropout": 0.0, "num_layers": layers, "activation": "tanh"}
     return {
         "name": "text_cpu",
         "joeynmt_version": "2.3.0",
@@ -182,7 +214,7 @@ def peer_configuration(folder: Path) -> dict[str, Any]:
     }
 
 
-def peer_model(folder: Path) -> tuple[Any, Any, Any, Any, Any]:
+def peer_model(folder: Path, cell: str, layers: int) -> tuple[Any, Any, Any, Any, Any]:
     """JoeyNMT's options, model, training data, test data and training manager."""
     import logging
 
@@ -194,7 +226,7 @@ def peer_model(folder: Path) -> tuple[Any, Any, Any, Any, Any]:
 
     logging.disable(logging.INFO)
     path = folder / "peer.yaml"
-    path.write_text(yaml.safe_dump(peer_configuration(folder)))
+    path.write_text(yaml.safe_dump(peer_configuration(folder, cell, layers)))
     configuration = load_config(path)
     make_model_dir(Path(configuration["model_dir"]), overwrite=True)
     options = parse_global_args(configuration, rank=0, mode="train")
@@ -213,11 +245,11 @@ def peer_model(folder: Path) -> tuple[Any, Any, Any, Any, Any]:
     return options, model, train, test, manager
 
 
-def run_peer(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, float]]:
+def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
     """JoeyNMT through its own data iterator, training step and search."""
     from joeynmt.search import search  # type: ignore[import-not-found]
 
-    options, model, train, test, manager = peer_model(folder)
+    options, model, train, test, manager = peer_model(folder, arguments.cell, arguments.layers)
 
     def batches(data: Any, shuffle: bool) -> Any:
         return iter(
@@ -241,7 +273,9 @@ def run_peer(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, fl
         return int(batch.ntokens)
 
     training = batches(train, True)
-    rates = {"train": timed((lambda: learn(next(training)) for _ in range(WARM_UP + steps)), WARM_UP)}
+    rates = {
+        "train": timed((lambda: learn(next(training)) for _ in range(WARM_UP + arguments.steps)), WARM_UP)
+    }
     model.eval()
     for name, size in (("greedy", 1), ("beam 5", 5)):
         testing = batches(test, False)
@@ -262,87 +296,53 @@ def run_peer(folder: Path, steps: int, sentences: int) -> dict[str, dict[str, fl
             )
             return int(batch.nseqs)
 
-        rates[name] = timed((lambda: write(next(testing)) for _ in range(1 + sentences // ROWS)), 1)  # noqa: B023
+        rates[name] = timed((lambda: write(next(testing)) for _ in range(1 + arguments.decode // ROWS)), 1)  # noqa: B023
     return rates
 
 
 def make_peer(folder: Path) -> None:
-    """A virtual environment with JoeyNMT 2.3, whose own requirements no longer fit together."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, "torch", *PEER_PACKAGES], check=True)
-    subprocess.run([*pip, "--no-deps", "joeynmt==2.3.0"], check=True)
+    """JoeyNMT 2.3, whose own requirements no longer fit together."""
+    beside.make_environment(folder, ["torch", *PEER_PACKAGES], ["--no-deps", "joeynmt==2.3.0"])
 
 
-def measure(python: str, role: str, folder: Path, options: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """One round in a process of its own; its last line is the result."""
-    command = [python, __file__, "--role", role, "--data", str(folder), "--threads", str(options.threads)]
-    command += ["--steps", str(options.steps), "--decode", str(options.decode)]
-    threads = {name: str(options.threads) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
-    environment = {**os.environ, "OMP_WAIT_POLICY": "passive", **threads}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"The {role} side failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    result: dict[str, dict[str, float]] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+def bars(options: argparse.Namespace) -> dict[str, float]:
+    return BARS[min(options.layers, 2)]
 
 
-def best(rounds: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
-    return {
-        task: {clock: max(found[task][clock] for found in rounds) for clock in ("wall", "cpu")}
-        for task in BARS
-    }
+def report_roofline(options: argparse.Namespace) -> int:
+    import torch
 
-
-def report(ours: dict[str, dict[str, float]], peer: dict[str, dict[str, float]]) -> bool:
-    """Prints the table; whether every bar is reached by the wall clock."""
-    print(f"{'':8} {'per':14} {'clock':>5} {'ours':>9} {'JoeyNMT':>9} {'ratio':>6} {'bar':>5}")
-    for task, bar in BARS.items():
-        for clock in ("wall", "cpu"):
-            mine, other = ours[task][clock], peer[task][clock]
-            print(
-                f"{task:8} {UNITS[task]:14} {clock:>5} {mine:9.1f} {other:9.1f} {mine / other:6.2f} {bar:5.1f}"
-            )
-    return all(ours[task]["wall"] >= bar * peer[task]["wall"] for task, bar in BARS.items())
+    torch.set_num_threads(options.threads)
+    with tempfile.TemporaryDirectory() as made:
+        make_data(Path(made))
+        highest = [peak()]
+        ours = run_ours(Path(made), options)
+        highest.append(peak())
+    print(roofline(ours, max(highest), options))
+    return 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    parser.add_argument("--peer-python", help="the interpreter of the peer's virtual environment")
-    parser.add_argument("--make-peer", type=Path, help="make that virtual environment in a folder, and stop")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=60, help="training steps of a round")
-    parser.add_argument("--decode", type=int, default=512, help="sentences to decode in a round")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--role", choices=("ours", "peer"), help=argparse.SUPPRESS)
-    parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
+    parser = beside.arguments(str(__doc__).split("\n")[0])
+    parser.add_argument("--cell", choices=("gru", "lstm"), default="gru")
+    parser.add_argument("--layers", type=int, default=1)
+    parser.add_argument(
+        "--roofline", action="store_true", help="our training beside the peak of this machine, and stop"
+    )
     options = parser.parse_args()
-    if options.make_peer:
-        make_peer(options.make_peer)
-        return 0
-    if options.role:
-        import torch
-
-        torch.set_num_threads(options.threads)
-        run = run_ours if options.role == "ours" else run_peer
-        print(json.dumps(run(options.data, options.steps, options.decode)))
-        return 0
-    if not options.peer_python:
-        parser.error("give --peer-python, or make the peer's environment first with --make-peer DIR")
-    rounds: dict[str, list[dict[str, dict[str, float]]]] = {"peer": [], "ours": []}
-    with tempfile.TemporaryDirectory() as folder:
-        make_data(Path(folder))
-        for _ in range(options.rounds):
-            rounds["peer"].append(measure(options.peer_python, "peer", Path(folder), options))
-            rounds["ours"].append(measure(sys.executable, "ours", Path(folder), options))
-    ours, peer = best(rounds["ours"]), best(rounds["peer"])
-    reached = report(ours, peer)
-    if options.json:
-        options.json.write_text(
-            json.dumps({"ours": ours, "peer": peer, "bars": BARS, "rounds": rounds}, indent=2)
-        )
-    return 0 if reached else 1
+    if options.roofline:
+        return report_roofline(options)
+    return beside.compare(
+        parser,
+        __file__,
+        peer_name="JoeyNMT",
+        bars=bars,
+        units=UNITS,
+        make_peer=make_peer,
+        make_data=make_data,
+        run_ours=run_ours,
+        run_peer=run_peer,
+    )
 
 
 if __name__ == "__main__":

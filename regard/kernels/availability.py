@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib.util import find_spec
 
@@ -10,6 +11,8 @@ from torch import Tensor
 
 _ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
 _ON_CUDA = frozenset({"chain", "segments", "projective"})
+FEW = 4
+"""Sequences that are predicted without loading numba."""
 _WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile is kept in registers
 
 
@@ -35,14 +38,22 @@ def available(name: str, tensor: Tensor) -> bool:
     return False
 
 
-def within_reach(*tensors: Tensor) -> bool:
+def within_reach(*tensors: Tensor, rows: int) -> bool:
     """Whether the kernels of recurrences take these tensors: all on the CPU, of one precision (single or double), and
     neither autocast nor a compiler at work.
+
+    rows   how many sequences they are about: to predict a few of them is not worth loading numba, which takes longer
     """
     kinds = {(tensor.device.type, tensor.dtype) for tensor in tensors}
     return (
         kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
         and installed("numba")
+        and worth_loading(rows > FEW)
         and not torch.is_autocast_enabled("cpu")
         and not torch.compiler.is_compiling()
     )
+
+
+def worth_loading(much: bool) -> bool:
+    """Whether numba is loaded, or is to be, because there is much to do or something is trained."""
+    return much or "numba" in sys.modules or torch.is_grad_enabled()

@@ -118,6 +118,12 @@ class Network(nn.Module):
             losses[name] = replace(loss, weight=self.weights[name])
         return losses
 
+    def counts(self, batch: Batch) -> dict[str, Tensor] | None:
+        """What the losses of a batch will be divided by, from the batch alone; None where a decoder does not say."""
+        decoders: Mapping[str, Any] = dict(self.decoders.items())
+        found = {name: decoder.count(batch[name]) for name, decoder in decoders.items()}
+        return None if any(count is None for count in found.values()) else found
+
     def penalty(self) -> Tensor | None:
         """What the parts themselves cost, whatever the rows: the sum of every module's `penalty()`; None without any.
 

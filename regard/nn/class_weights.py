@@ -12,15 +12,19 @@ from regard.data.batch import UNSEEN
 from regard.errors import RegardError
 
 
-def class_cost(logits: Tensor, target: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """logits (N, C), target (N) → the weighted sum of −log p(target), and the sum of the weights.
+def class_cost(logits: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
+    """logits (N, C), target (N) → the weighted sum of −log p(target).
 
-    A class that training did not have has no probability to speak of: it counts for neither.
+    A class that training did not have has no probability to speak of: it costs nothing and does not count.
     """
-    total = nn.functional.cross_entropy(logits, target, weight=weights, reduction="sum", ignore_index=UNSEEN)
+    return nn.functional.cross_entropy(logits, target, weight=weights, reduction="sum", ignore_index=UNSEEN)
+
+
+def class_count(target: Tensor, weights: Tensor | None = None) -> Tensor:
+    """target (…) → how much its classes count together, () floating point."""
     known = target != UNSEEN
     count = known.sum() if weights is None else (weights[target.clamp(min=0)] * known).sum()
-    return total, count.float()
+    return count.float()
 
 
 def class_weights(wanted: Mapping[str, float] | str | None, column: Any) -> Tensor | None:

@@ -1,11 +1,12 @@
-"""Recurrences over whole packed sequences by torch's kernels, which are cuDNN's on CUDA."""
+"""Recurrences over whole packed sequences: by torch's kernels, which are cuDNN's on CUDA, or by ours on the CPU."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from regard.nn.cells import Cell
 from regard.nn.packing import Packing
@@ -28,3 +29,23 @@ def run_cells(
         # cuDNN copies the weights into one piece at each call; they are small beside the work.
         warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
         return run(inputs, packing.sizes, first.contiguous(), *common)
+
+
+def by_kernels(
+    cells: Sequence[Cell], inputs: Tensor, packing: Packing, first: Tensor
+) -> tuple[Tensor, Tensor]:
+    """One layer on the CPU, a cell for each direction: packed inputs (N, I) and first states (B, directions·state),
+    longest row first → packed outputs (N, directions·size) and last outputs (B, directions·size).
+
+    The cells must have a `kernel`.
+    """
+    from regard.kernels.cpu.gates import KINDS
+    from regard.kernels.cpu.recurrence import PackedRecurrence
+
+    kind = KINDS[str(cells[0].kernel)]
+    weight_ih, weight_hh, bias_ih, bias_hh = zip(*(cell.torch_weights() for cell in cells), strict=True)
+    projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))
+    outputs, last = PackedRecurrence.apply(
+        projected, first, torch.stack(weight_hh), torch.stack(bias_hh), packing, kind
+    )
+    return outputs, last

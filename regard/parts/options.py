@@ -26,8 +26,8 @@ class Settings(BaseModel):
         frozen=True,
         str_strip_whitespace=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
         validate_default=True,
+        defer_build=True,  # most options of most parts are never asked for
     )
 
     moved: ClassVar[Mapping[str, str]] = {}

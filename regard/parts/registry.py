@@ -16,8 +16,6 @@ from functools import cache
 from importlib import import_module, metadata
 from typing import Any, TypeVar
 
-from pydantic import ConfigDict
-
 from regard.errors import RegardError
 from regard.parts.options import Options
 from regard.version import __version__
@@ -97,14 +95,8 @@ def _own_options(made: Any, kind: str, name: str) -> None:
         options = vars(made).get("Options")
         if options is None or _is_inherited(made, options):
             base = getattr(made, "Options", Options)
-            # it has no fields of its own, and pydantic would look for their docstrings in every source above
-            body = {
-                "__module__": made.__module__,
-                "__qualname__": f"{made.__qualname__}.Options",
-                "model_config": ConfigDict(use_attribute_docstrings=False),
-            }
+            body = {"__module__": made.__module__, "__qualname__": f"{made.__qualname__}.Options"}
             options = type("Options", (base,), body)
-            options.model_config["use_attribute_docstrings"] = True  # for those who derive from it
             made.Options = options
     options.kind, options.type, options.part = kind, name, made
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 import typing
 from collections.abc import Iterator
+from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -101,12 +105,33 @@ def _of(annotation: Any, metadata: Any = ()) -> Iterator[Any]:
         yield from _of(argument)
 
 
+def _field_words(settings: type[BaseModel]) -> dict[str, str]:
+    """What stands below each field, of the class and those it derives from. pydantic can read it too, but does so when
+    a class is made: a third of the time it takes to start."""
+    found: dict[str, str] = {}
+    for base in reversed(settings.__mro__):
+        try:
+            source = textwrap.dedent(inspect.getsource(base)) if issubclass(base, BaseModel) else ""
+        except (OSError, TypeError):  # made without a source of its own
+            continue
+        for tree in ast.parse(source).body:
+            body = tree.body if isinstance(tree, ast.ClassDef) else []
+            for field, after in pairwise(body):
+                match field, after:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                        value=ast.Constant(value=str(words))
+                    ):
+                        found[name] = words
+    return found
+
+
 def _table(settings: type[BaseModel]) -> list[str]:
     if not settings.model_fields:
         return ["No options."]
     lines = ["| key | value | default | |", "|---|---|---|---|"]
+    words = _field_words(settings)
     for name, field in settings.model_fields.items():
-        about = " ".join((field.description or "").split())
+        about = " ".join((field.description or words.get(name, "")).split())
         kind = next(
             (mark.kind for mark in _of(field.annotation, field.metadata) if isinstance(mark, OneOf)), None
         )

@@ -66,11 +66,12 @@ class Objective(nn.Module):
 
     @torch.no_grad()
     def counts(self, batch: Batch, device: torch.device) -> Tensor:
-        """(O,) the counts alone, before any loss: from `network.counts(batch)` where the network has such a method."""
-        quick = getattr(self.network, "counts", None)
-        if quick is not None:
-            counts = torch.as_tensor(list(quick(batch).values()), dtype=torch.float32, device=device)
-            return counts * 0.0 if batch.idle else counts
+        """(O,) the counts alone, before any loss: from `network.counts(batch)` where that says them, else from a
+        forward pass."""
+        known = getattr(self.network, "counts", lambda _: None)(batch)
+        if known is not None:
+            counts = [torch.as_tensor(count, dtype=torch.float32, device=device) for count in known.values()]
+            return torch.stack(counts) * (0.0 if batch.idle else 1.0)
         self.network.eval()  # no dropout: the generators stay where they are
         try:
             return self.forward(batch)[1]

@@ -58,15 +58,16 @@ def make(
     select: str = "softmax",
     dtype: torch.dtype = torch.float32,
     full: bool = False,
+    size: int = 6,
     **options: Any,
 ) -> Taught:
     torch.manual_seed(rows)
     encoder = RecurrentEncoder(Embedding(VOCABULARY, 5), size=4)
-    attention = Attention(6, encoder.value_size, score=score, select=select)
+    attention = Attention(size, encoder.value_size, score=score, select=select)
     decoder = RecurrentDecoder(
         Embedding(VOCABULARY, 5),
         {"source": encoder},
-        size=6,
+        size=size,
         condition=("start", "attention"),
         attention={"source": attention},
         **options,

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import regard.kernels
@@ -49,6 +50,20 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     os.utime(helper, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     changed, other, hits = run(tmp_path)
     assert (round(changed, 5), hits) == (16, 0) and other != folder
+
+
+def test_kernels_of_old_sources_are_removed(tmp_path, monkeypatch):
+    old = time.time() - 2 * compilation.UNUSED
+    for number in range(5):
+        (tmp_path / f"kernels-{number}").mkdir()
+        (tmp_path / f"kernels-{number}" / "index.nbi").touch()
+        os.utime(tmp_path / f"kernels-{number}", (old + number, old + number))
+    (tmp_path / "kernels-recent").mkdir()  # another checkout's, perhaps at work
+    (tmp_path / "notes").mkdir()
+    monkeypatch.setattr(compilation.numba.config, "CACHE_DIR", str(tmp_path))
+    made = compilation.folder.__wrapped__()
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {made.name, "kernels-recent", "kernels-4", "notes"}
 
 
 def test_every_file_counts(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import torch
 from regard import kernels
 from regard.kernels.cpu import best
 from regard.kernels.cpu.cost import PackedCost
+from regard.nn import RNNCell
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.structures import LinearChain, ProjectiveTree, Segmentation, SpanningTree
@@ -50,6 +51,10 @@ def answers(taught, options, name, place, value, *, plain):
         {"select": "sigmoid", "state": "current"},
         {"select": "segments"},
         {"select": "hard"},
+        {"cell": "lstm", "layers": 2},
+        {"cell": RNNCell.Options(activation="relu"), "score": "linear", "state": "current"},
+        {"score": "location", "state": "current"},
+        {"score": "dot", "size": 8, "residual": True, "layers": 2},
     ],
     ids=str,
 )
@@ -76,15 +81,16 @@ def test_a_decoder_hides_nothing(taught, options, value):
 
 
 @pytest.mark.parametrize("value", NOT_FINITE)
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_a_gru_layer_hides_nothing(value, bidirectional):
+def test_a_layer_hides_nothing(value, bidirectional, cell):
     packing = Packing.of(torch.tensor([3, 5, 4]), 5)
     names = ["inputs", *dict(RecurrentLayer(5, 4, bidirectional=bidirectional).named_parameters())]
     for name in names:
         results = []
         for way in ("by_kernels", "by_cells"):
             torch.manual_seed(0)
-            layer = RecurrentLayer(5, 4, bidirectional=bidirectional)
+            layer = RecurrentLayer(5, 4, cell=cell, bidirectional=bidirectional)
             inputs = packing.pack(torch.randn(3, 5, 5))
             poisoned = inputs if name == "inputs" else dict(layer.named_parameters())[name].data
             poisoned.view(poisoned.shape[0], -1)[0, 0] = value

@@ -29,7 +29,16 @@ def close(fast, plain):
             torch.testing.assert_close(mine / scale, theirs / scale, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("options", [{}, {"state": "current"}, {"select": "segments"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"state": "current"},
+        {"select": "segments"},
+        {"cell": "lstm", "layers": 2, "score": "location", "state": "current"},
+    ],
+    ids=str,
+)
 def test_a_decoder_of_1_to_70_rows(taught, parts, options):
     for rows in range(1, 71):
         case, results = taught(rows, **options), []
@@ -41,9 +50,10 @@ def test_a_decoder_of_1_to_70_rows(taught, parts, options):
         close(*results)
 
 
-def test_a_gru_layer_of_1_to_70_rows(parts):
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_a_layer_of_1_to_70_rows(parts, cell):
     torch.manual_seed(0)
-    layer = RecurrentLayer(5, 4)
+    layer = RecurrentLayer(5, 4, cell=cell)
     for rows in range(1, 71):
         packing = Packing.of(torch.randint(1, 6, (rows,)), 5)
         inputs, results = packing.pack(torch.randn(rows, 5, 5)), []
@@ -54,9 +64,10 @@ def test_a_gru_layer_of_1_to_70_rows(parts):
         close(*results)
 
 
-def test_a_step_of_a_search_of_1_to_70_rows(taught, parts):
+@pytest.mark.parametrize("options", [{}, {"cell": "lstm", "layers": 2, "score": "location"}], ids=str)
+def test_a_step_of_a_search_of_1_to_70_rows(taught, parts, options):
     for rows in range(1, 71):
-        case, results = taught(rows), []
+        case, results = taught(rows, **options), []
         words = torch.randint(4, 11, (rows, 1))
         for gradient in (False, True):  # the plain way is taken where a gradient is wanted
             with torch.set_grad_enabled(gradient):

@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from regard.kernels.cpu.choices import SEGMENTS, Choice, choose, choose_back
+from regard.kernels.cpu.compilation import kernel
 from regard.kernels.cpu.cost import PackedCost
-from regard.kernels.cpu.recurrence import PackedGRU
+from regard.kernels.cpu.gates import GRU
+from regard.kernels.cpu.recurrence import PackedRecurrence
 from regard.kernels.cpu.segments import room_back_for, room_for
-from regard.nn import GRUCell
+from regard.nn import GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders import fused
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
@@ -18,6 +20,8 @@ from regard.nn.selections import Segmental
 from regard.nn.targets import shifted
 
 from .conftest import SOURCE, TARGET, model
+
+TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 
 
 def gradients(total, modules):
@@ -29,7 +33,8 @@ def close(first, second, tolerance):
     for one, other in zip(first, second, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
-            torch.testing.assert_close(one, other, atol=tolerance, rtol=tolerance)
+            scale = max(1.0, float(other.detach().abs().max()) if other.numel() else 0.0)
+            torch.testing.assert_close(one / scale, other / scale, atol=tolerance, rtol=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +63,37 @@ def close(first, second, tolerance):
         {"select": "hard", "state": "current", "feed": False, "drawing": (True, False, True)},
         {"state": "current", "feed": False},
         {"state": "current", "feed": False, "deep": True, "condition": ("every-step", "attention")},
+        {"cell": "lstm", "deep": True, "condition": ("every-step", "attention"), "layers": 3},
+        {"cell": "lstm", "tied": True, "state": "current", "residual": True, "layers": 3},
+        {"cell": "lstm", "state": "current", "feed": False, "layers": 2},
+        {"cell": GRUCell.Options(update="cho"), "residual": True, "layers": 2},
+        *({"cell": RNNCell.Options(activation=one), "layers": 2} for one in ("sigmoid", "relu", "identity")),
     ],
     ids=str,
 )
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 3e-5)])
+@pytest.mark.parametrize(("dtype", "tolerance"), TOLERANCES)
 def test_attentive_decoder_equals_the_plain_one(options, dtype, tolerance):
     drawing = torch.tensor(options["drawing"]) if "drawing" in options else None
     encoder, decoder = model(dtype=dtype, **{key: options[key] for key in options if key != "drawing"})
+    assert_equals_the_plain_one(encoder, decoder, drawing, tolerance)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+@pytest.mark.parametrize("score", ["additive", "dot", "scaled-dot", "general", "linear", "location"])
+@pytest.mark.parametrize(("dtype", "tolerance"), TOLERANCES)
+def test_every_cell_score_and_selection_equals_the_plain_one(cell, score, dtype, tolerance):
+    for select in ("softmax", "sigmoid", "segments", "hard"):
+        for state in ("previous", "current"):
+            for layers in (1, 2):
+                encoder, decoder = model(
+                    dtype=dtype, size=8, cell=cell, score=score, select=select, state=state, layers=layers
+                )
+                drawing = torch.tensor([True, False, True]) if select == "hard" else None
+                assert_equals_the_plain_one(encoder, decoder, drawing, tolerance)
+
+
+def assert_equals_the_plain_one(encoder, decoder, drawing, tolerance):
+    """In what it reads and where it looks, and in every gradient."""
     assert fused.knows(decoder, {"source": encoder(SOURCE)})
     previous, _, lengths = shifted(TARGET)
     packing = Packing.of(lengths, previous.shape[1])
@@ -77,16 +106,69 @@ def test_attentive_decoder_equals_the_plain_one(options, dtype, tolerance):
         total = (found.readouts * torch.randn_like(found.readouts)).sum()
         total = total + (weights * torch.randn_like(weights)).sum()
         results.append((found, gradients(total, (encoder, decoder))))
-    close([results[0][0].readouts], [results[1][0].readouts], tolerance / 10)
-    close([results[0][0].looks["source"]], [results[1][0].looks["source"]], tolerance / 10)
+    close([results[0][0].readouts], [results[1][0].readouts], tolerance)
+    close([results[0][0].looks["source"]], [results[1][0].looks["source"]], tolerance)
     drawn = [list(found.drawn.values()) for found, _ in results]
     assert len(drawn[0]) == (drawing is not None)
-    close(*drawn, tolerance / 10)
+    close(*drawn, tolerance)
     close(results[0][1], results[1][1], tolerance)
 
 
-@pytest.mark.parametrize("options", [{}, {"state": "current"}, {"state": "current", "feed": False}], ids=str)
-@pytest.mark.parametrize("select", ["softmax", "hard"])
+def test_two_runs_are_bit_equal():
+    encoder, decoder = model(cell="lstm", layers=2, score="location", state="current")
+    previous, _, lengths = shifted(TARGET)
+    packing, runs = Packing.of(lengths, previous.shape[1]), []
+    for _ in range(2):
+        found = decoder.unroll({"source": encoder(SOURCE)}, previous, packing)
+        runs.append([found.readouts, *gradients(found.readouts.square().sum(), (encoder, decoder))])
+    for one, other in zip(*runs, strict=True):
+        assert one is other is None or torch.equal(one, other)
+
+
+class Given(torch.nn.Module):
+    """Dropout between two layers whose masks (T, B, 1, H) are known: one for each call."""
+
+    def __init__(self, masks):
+        super().__init__()
+        self.p, self.masks = 0.5, iter(masks)
+
+    def forward(self, inputs):
+        return inputs * next(self.masks)
+
+
+@pytest.mark.parametrize("residual", [False, True])
+def test_dropout_between_the_layers_equals_the_plain_one(residual):
+    encoder, decoder = model(cell="lstm", layers=2, state="current", residual=residual, dtype=torch.float64)
+    previous, _, lengths = shifted(TARGET)
+    packing, memories, results = Packing.of(lengths, previous.shape[1]), {"source": encoder(SOURCE)}, []
+    decoder.train()
+    decoder.stack.dropout.p = 0.5
+    torch.manual_seed(3)
+    masks = fused.masks_of(decoder, packing.starts[-1])
+    assert set(masks.unique().tolist()) == {0.0, 2.0}
+    for plain in (False, True):
+        torch.manual_seed(3)
+        if plain:
+            decoder.stack.dropout = Given(packing.unpack(masks[0]).transpose(0, 1).unsqueeze(2))
+        found = (decoder.unroll_plain if plain else decoder.unroll)(memories, previous, packing)
+        results.append([found.readouts, *gradients(found.readouts.square().sum(), (decoder,))])
+    close(*results, 1e-10)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"state": "current"},
+        {"state": "current", "feed": False},
+        {"cell": "lstm", "layers": 2},
+        {"cell": "lstm", "layers": 2, "residual": True, "state": "current", "score": "location"},
+        {"cell": "rnn", "score": "linear"},
+        {"score": "scaled-dot", "size": 8},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("select", ["softmax", "hard", "segments"])
 def test_a_step_of_a_search_equals_the_plain_one(select, options):
     encoder, decoder = model(dtype=torch.float64, select=select, **options)
     memories, words = {"source": encoder(SOURCE)}, torch.tensor([[4], [5], [6]])
@@ -100,23 +182,33 @@ def test_a_step_of_a_search_equals_the_plain_one(select, options):
     close([steps[0].logits, steps[0].looks["source"]], [steps[1].logits, steps[1].looks["source"]], 1e-9)
 
 
-@pytest.mark.parametrize("update", ["torch", "cho"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        GRUCell.Options(),
+        GRUCell.Options(update="cho"),
+        LSTMCell.Options(),
+        *(RNNCell.Options(activation=one) for one in ("tanh", "relu", "sigmoid", "identity")),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_gru_layer_equals_torch_and_the_cell(update, bidirectional):
+def test_a_layer_equals_torch_and_the_cell(cell, bidirectional):
     torch.manual_seed(0)
-    layer = RecurrentLayer(5, 4, cell=GRUCell.Options(update=update), bidirectional=bidirectional).double()
+    layer = RecurrentLayer(5, 4, cell=cell, bidirectional=bidirectional).double()
     torch.nn.init.normal_(layer.first)
     lengths = torch.tensor([3, 7, 5, 1])
     packing = Packing.of(lengths, 7)
     inputs = packing.pack(torch.randn(4, 7, 5, dtype=torch.float64))
     results = []
-    for run in (layer.by_kernels, layer.by_torch, layer.by_cells):
+    by_torch = layer.by_cells if layer.cell(0).torch_recurrence() is None else layer.by_torch
+    for run in (layer.by_kernels, by_torch, layer.by_cells):
         outputs, last = run(inputs, packing)
         torch.manual_seed(1)
         total = (outputs * torch.randn_like(outputs)).sum() + (last * torch.randn_like(last)).sum()
         results.append([outputs, last, *gradients(total, [layer])])
-    close(results[0], results[1], 1e-9)
-    close(results[0], results[2], 1e-9)
+    close(results[0], results[1], 1e-10)
+    close(results[0], results[2], 1e-10)
 
 
 @pytest.mark.parametrize("directions", [1, 2])
@@ -125,7 +217,7 @@ def test_gru_gradcheck(directions):
     packing = Packing.of(torch.tensor([2, 3]), 3)
     shapes = ((5, directions * 6), (2, directions * 2), (directions, 6, 2), (directions, 6))
     tensors = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-    assert torch.autograd.gradcheck(lambda *t: PackedGRU.apply(*t, packing), tensors)
+    assert torch.autograd.gradcheck(lambda *t: PackedRecurrence.apply(*t, packing, GRU), tensors)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
@@ -192,6 +284,17 @@ def test_padded_positions_of_a_row_without_words_are_harmless():
     assert packing.rows().tolist() == [0, 2, 0] and packing.before().tolist() == [0]
 
 
+@kernel
+def _choose(energies, exists, choice, pairs, weights):
+    return choose(energies, exists, choice, room_for(len(exists), 0.0), pairs, weights, 0)
+
+
+@kernel
+def _choose_back(exists, choice, weights, pairs, received, d_energies, d_between):
+    room = room_back_for(len(exists), 0.0)
+    choose_back(exists, choice, weights, pairs, 0, received, room, d_energies, d_between, 0)
+
+
 @pytest.mark.parametrize("exists", [[1, 1, 1, 1, 0], [1, 0, 1, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0]])
 def test_segments_of_one_query_equal_the_selection(exists):
     torch.manual_seed(0)
@@ -205,9 +308,8 @@ def test_segments_of_one_query_equal_the_selection(exists):
     choice = Choice(SEGMENTS, 2.0, selection.transitions.detach().reshape(1, 4).numpy())
     found, d_energies, d_between = np.zeros((1, 5)), np.zeros((1, 5)), np.zeros((1, 4))
     pairs, given = np.zeros((1, 16)), energies.detach().clone().numpy()[None]
-    factor = choose(given, mask.numpy(), choice, room_for(5, 0.0), pairs, found, 0)
-    room = room_back_for(5, 0.0)
-    choose_back(mask.numpy(), choice, found, pairs, 0, received.numpy()[None], room, d_energies, d_between, 0)
+    factor = _choose(given, mask.numpy(), choice, pairs, found)
+    _choose_back(mask.numpy(), choice, found, pairs, received.numpy()[None], d_energies, d_between)
     reading = selection.reading(weights)[0, 0].detach().numpy()
     np.testing.assert_allclose(found[0], weights[0, 0].detach().numpy(), atol=1e-12)
     np.testing.assert_allclose(found[0] * factor, reading, atol=1e-12)

@@ -1,17 +1,17 @@
-"""A GRU decoder with attention over packed targets on the CPU, teacher-forced.
+"""A recurrent decoder with attention over packed targets on the CPU, teacher-forced.
 
-looking from the previous state:   c = attend(h),  h' = gru(p + R c, h)                               reads: c
-looking from the current state:    h' = gru(p + R o, h),  c = attend(h'),  o' = tanh(Q + O [h'; c])   reads: o'
+looking from the previous state:   c = attend(h),  h' = cells(p + R c, h)                               reads: c
+looking from the current state:    h' = cells(p + R o, h),  c = attend(h'),  o' = tanh(Q + O [h'; c])   reads: o'
 
-with p (N, 3H) what the word contributes to the gates and Q (N, O) what it contributes to o. As in `recurrence`, the
-loop holds only what must wait for the state, each core runs some rows from end to end, and each weight's gradient is
-one matrix product at the end.
+with p (N, G) what the word contributes to the gates of the first layer and Q (N, O) what it contributes to o; h, h' of
+the top layer where they ask and are read. As in `recurrence`, the loop holds only what must wait for the state, each
+core runs some rows from end to end, and each weight's gradient is one matrix product at the end.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,8 +19,10 @@ from torch import Tensor
 
 from regard.kernels.cpu.back import Gradients, backward
 from regard.kernels.cpu.choices import SEGMENTS, Choice
-from regard.kernels.cpu.energies import memories
-from regard.kernels.cpu.forth import Kept, Panels, forward
+from regard.kernels.cpu.energies import ADDITIVE, DOT, memories
+from regard.kernels.cpu.forth import Between, Biases, Kept, Panels, forward
+from regard.kernels.cpu.gates import GRU, kept_gates
+from regard.kernels.cpu.location import location_of
 from regard.kernels.cpu.looks import Alone, reading_backward
 from regard.kernels.cpu.memory import room
 from regard.kernels.cpu.parallel import shares, side_by_side
@@ -28,74 +30,128 @@ from regard.kernels.cpu.product import panels
 from regard.kernels.cpu.recurrence import Packed
 
 
-class PackedAttentive(torch.autograd.Function):
-    """Returns states (N, H), or None when looking from the current one; reads (N, D or O); and weights (N, S).
+class AttentivePlan(NamedTuple):
+    """What is to be computed, and with what that needs no gradient.
 
-    projected   (N, 3H)   combined (N, O) or None, which chooses where to look from
-    first       (B, H)    rows longest first
-    keys        (B, S, A), values (B, S, D) and mask (B, S), rows in their own order
-    choice      how energies become weights, its transitions still to be filled in
-    alone       which queries read one position alone
-    weights     U (3H, H) and its bias (3H), R (3H, D or O), the additive score's query weight (A, H) and vector (A) or
-                None twice for the general one, O (O, H + D) or None, the transitions (2, 2) of segments or None
+    packing    the targets
+    mask       (B, S) the positions of the memory that exist, rows in their own order
+    kind       the cell, one of `gates`
+    residual   whether a layer above the first adds its input to its output
+    masks      (L − 1, N, H) of dropout between the layers, or None
+    score      one of `energies`, and the `scale` of the queries of a dot product
+    choice     how energies become weights, its transitions still to be filled in
+    alone      which queries read one position alone
+    """
+
+    packing: Packed
+    mask: Tensor
+    kind: int
+    residual: bool
+    masks: Tensor | None
+    score: int
+    scale: float
+    choice: Choice
+    alone: Alone
+
+
+class AttentiveWeights(NamedTuple):
+    """The tensors that may want a gradient.
+
+    projected   (N, G)     combined (N, O) or None, which chooses where to look from
+    first       (L, B, Z)  of each layer [h; m] or h, rows longest first
+    keys        (B, S, A), values (B, S, D), rows in their own order
+    recurrent   U (L, G, H) and its bias (L, G);  below W (L − 1, G, H) and its bias (L − 1, G) of the layers above
+    read        R (G, D or O)     query (A, H), None for a dot product; vector (A) of an additive score
+    output      O (O, H + D) or None     transitions (2, 2) of segments or None
+    filters     (R, J) and place V (A, J) of a location score, or None
+    """
+
+    projected: Tensor
+    combined: Tensor | None
+    first: Tensor
+    keys: Tensor
+    values: Tensor
+    recurrent: Tensor
+    recurrent_bias: Tensor
+    below: Tensor
+    below_bias: Tensor
+    read: Tensor
+    query: Tensor | None
+    vector: Tensor | None
+    output: Tensor | None
+    transitions: Tensor | None
+    filters: Tensor | None
+    place: Tensor | None
+
+
+class PackedAttentive(torch.autograd.Function):
+    """`apply(plan, *weights)` returns states (N, H), or None when looking from the current one; reads (N, D or O); and
+    weights (N, S).
     """
 
     @staticmethod
     def forward(
-        ctx: Any,
-        packing: Packed,
-        mask: Tensor,
-        choice: Choice,
-        alone: Alone,
-        projected: Tensor,
-        combined: Tensor | None,
-        first: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        *weights: Tensor | None,
+        ctx: Any, plan: AttentivePlan, *tensors: Tensor | None
     ) -> tuple[Tensor | None, Tensor, Tensor]:
-        recurrent, bias, read, query, vector, output, transitions = weights
-        assert recurrent is not None and bias is not None
-        vector = projected.new_empty(0) if vector is None else vector
+        given: Any = AttentiveWeights(*tensors)  # type: ignore[arg-type]
+        projected, first, values = given.projected, given.first, given.values
+        vector = projected.new_empty(0) if given.vector is None else given.vector
+        transitions = given.transitions
         between = projected.new_zeros(1, 4) if transitions is None else transitions.detach().reshape(1, 4)
-        count, size, new = len(projected), first.shape[1], partial(room, projected)
-        current = combined is not None
-        combined = new(count, 0) if combined is None else combined
+        location = location_of(given.filters, given.place, projected)
+        (layers, _, size), count = given.recurrent.shape, len(projected)
+        new, current = partial(room, projected), given.combined is not None
+        combined = given.combined if current else new(count, 0)
         width = combined.shape[1]
-        fed = projected.new_zeros(count, width)
         buffers = (
             new(count, size + values.shape[2]),
-            new(count, size),
-            new(count, 4 * size),
-            new(count, keys.shape[2]),
+            new(layers, count, size),
+            new(layers, count, kept_gates(plan.kind) * size),
+            new(layers - 1, count, size),
+            new(count, given.keys.shape[2]),
             new(count, values.shape[1]),
             new(count, width),
-            fed,
-            new(count, 4 * max(values.shape[1] - 1, 0) if choice.kind == SEGMENTS else 0),
+            projected.new_zeros(count, width),
+            new(count, 4 * max(values.shape[1] - 1, 0) if plan.choice.kind == SEGMENTS else 0),
         )
         # Some of them are returned: kept as they are, they would keep their own graph alive.
-        kept = Kept(*(buffer.detach().numpy() for buffer in buffers))
-        ctx.current, ctx.kept, ctx.alone, ctx.starts = current, kept, alone, np.array(packing.starts)
-        ctx.parts, ctx.source = shares(len(first)), packing.order.numpy()
-        ctx.segments = choice.kind == SEGMENTS
-        ctx.memories = memories(keys, values, mask, vector, choice._replace(between=between.numpy()))
+        ctx.kept = Kept(*(buffer.detach().numpy() for buffer in buffers))
+        masks = new(0, 0, 0) if plan.masks is None else plan.masks.contiguous()
+        ctx.plan, ctx.current, ctx.between = plan, current, Between(plan.residual, masks.numpy())
+        ctx.parts, ctx.source = shares(first.shape[1]), plan.packing.order.numpy()
+        ctx.starts, ctx.wide = np.array(plan.packing.starts), first.shape[2]
+        ctx.memories = memories(
+            given.keys,
+            values,
+            plan.mask,
+            vector,
+            plan.choice._replace(between=between.numpy()),
+            score=plan.score,
+            scale=projected.detach().numpy().dtype.type(plan.scale),
+            location=location,
+        )
+        biases = Biases(
+            *(bias.detach().contiguous().numpy() for bias in (given.recurrent_bias, given.below_bias))
+        )
         side_by_side(
             forward,
             ctx.parts,
+            plan.kind,
             current,
             projected.detach().contiguous().numpy(),
             combined.detach().contiguous().numpy(),
             first.detach().contiguous().numpy(),
             ctx.memories,
             ctx.source,
-            alone,
-            _panels(recurrent, read, query, output),
-            bias.detach().numpy(),
+            plan.alone,
+            _panels(given.recurrent, given.below, given.read, given.query, given.output),
+            biases,
+            ctx.between,
             ctx.starts,
-            kept,
+            ctx.kept,
         )
-        ctx.save_for_backward(recurrent, read, query, output)
-        both, _, _, _, looks, vectors, *_ = buffers
+        ctx.save_for_backward(given.recurrent, given.below, given.read, given.query, given.output)
+        both, _, _, _, _, looks, vectors, *_ = buffers
         if current:
             return None, vectors, looks
         return both[:, :size].contiguous(), both[:, size:].contiguous(), looks
@@ -104,88 +160,99 @@ class PackedAttentive(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         d_states, d_reads, d_weights = gradients
         kept, new, zeros = ctx.kept, partial(room, d_reads), d_reads.new_zeros
-        gates = len(ctx.saved_tensors[0])
+        recurrent, below, *others = ctx.saved_tensors
+        layers, gates, size = recurrent.shape
+        count, rows, features = len(d_reads), len(ctx.source), kept.queries.shape[1]
+        filters = ctx.memories.location.filters.shape
         buffers = (
-            new(len(ctx.source), kept.previous.shape[1]),
-            new(len(d_reads), gates),
-            new(len(d_reads), gates),
-            new(*kept.queries.shape),
+            new(layers, rows, ctx.wide),
+            new(layers, count, gates),
+            new(layers, count, gates if ctx.plan.kind == GRU else 0),
+            new(count, features),
             new(*kept.vectors.shape),
             new(*kept.both.shape),
             zeros(ctx.memories.keys.shape),
-            zeros(len(ctx.source), kept.queries.shape[1]),
-            zeros(len(ctx.source), 4),
+            zeros(rows, features),
+            zeros(rows, 4),
+            zeros(ctx.parts, *filters),
+            zeros(ctx.parts, filters[1], features),
         )
         found = Gradients(*(buffer.numpy() for buffer in buffers))
+        transposed = (None if weight is None else weight.t() for weight in others)
         side_by_side(
             backward,
             ctx.parts,
+            ctx.plan.kind,
             ctx.current,
-            (new(0, kept.previous.shape[1]) if ctx.current else d_states.contiguous()).numpy(),
+            (new(0, size) if ctx.current else d_states.contiguous()).numpy(),
             d_reads.contiguous().numpy(),
             d_weights.contiguous().numpy(),
             ctx.memories,
             ctx.source,
-            ctx.alone,
-            _panels(*(None if weight is None else weight.t() for weight in ctx.saved_tensors)),
+            ctx.plan.alone,
+            _panels(recurrent.transpose(1, 2), below.transpose(1, 2), *transposed),
+            ctx.between,
             ctx.starts,
             kept,
             found,
         )
-        return _gathered(ctx, *buffers)
+        return None, *_gathered(ctx, Gradients(*buffers))
 
 
-def _panels(*weights: Tensor | None) -> Panels:
+def _panels(recurrent: Tensor, below: Tensor, *weights: Tensor | None) -> Panels:
     """One that is missing has no panels."""
-    like = next(weight for weight in weights if weight is not None)
-    nothing = like.new_empty(0, 1)
-    return Panels(*(panels(nothing if weight is None else weight) for weight in weights))
+    nothing = recurrent.new_empty(0, 1)
+    return Panels(
+        stacked_panels(recurrent),
+        stacked_panels(below),
+        *(panels(nothing if weight is None else weight) for weight in weights),
+    )
 
 
-def _gathered(
-    ctx: Any,
-    d_first: Tensor,
-    d_inputs: Tensor,
-    d_recurrent: Tensor,
-    d_queries: Tensor,
-    d_combined: Tensor,
-    d_both: Tensor,
-    d_keys: Tensor,
-    d_vector: Tensor,
-    d_between: Tensor,
-) -> tuple[Tensor | None, ...]:
-    """In the order of `forward`'s arguments: each weight's gradient from what the steps have left."""
-    both, previous, _, _, _, _, fed, _ = (torch.from_numpy(array) for array in ctx.kept)
-    size = previous.shape[1]
-    d_values = d_both.new_zeros(ctx.memories.values.shape)
+def stacked_panels(weights: Tensor) -> Any:
+    """Of each of some weights (L, M, K) of one shape, of which there may be none."""
+    made = [panels(weight) for weight in weights]
+    return np.stack(made) if made else panels(weights.new_empty(0, 1))[None][:0]
+
+
+def _gathered(ctx: Any, d: Any) -> AttentiveWeights:
+    """Each weight's gradient from what the steps have left."""
+    kept = Kept(*(torch.from_numpy(array) for array in ctx.kept))
+    layers, _, size = kept.previous.shape
+    d_values = d.both.new_zeros(ctx.memories.values.shape)
     side_by_side(
         reading_backward,
         ctx.parts,
         ctx.kept.weights,
-        ctx.alone.chosen,
-        d_both.numpy(),
+        ctx.plan.alone.chosen,
+        d.both.numpy(),
         size,
         ctx.starts,
         ctx.source,
         d_values.numpy(),
     )
-    asked_from = both[:, :size] if ctx.current else previous
-    additive = len(ctx.memories.vector) > 0
-    return (
-        None,
-        None,
-        None,
-        None,
-        d_inputs,
-        d_combined if ctx.current else None,
-        d_first,
-        d_keys,
-        d_values,
-        d_recurrent.t() @ previous,
-        d_recurrent.sum(0),
-        d_inputs.t() @ (fed if ctx.current else both[:, size:]),
-        d_queries.t() @ asked_from if additive else None,
-        d_vector.sum(0) if additive else None,
-        d_combined.t() @ both if ctx.current else None,
-        d_between.sum(0).view(2, 2) if ctx.segments else None,
+    score, from_state = ctx.memories.score, d.recurrent if ctx.plan.kind == GRU else d.inputs
+    asked_from = kept.both[:, :size] if ctx.current else kept.previous[-1]
+    located = len(ctx.memories.location.filters) > 0
+    above = range(1, layers)
+    like = d.inputs
+    return AttentiveWeights(
+        projected=d.inputs[0],
+        combined=d.combined if ctx.current else None,
+        first=d.first,
+        keys=d.keys,
+        values=d_values,
+        recurrent=torch.stack([from_state[layer].t() @ kept.previous[layer] for layer in range(layers)]),
+        recurrent_bias=from_state.sum(1),
+        below=torch.stack([d.inputs[layer].t() @ kept.below[layer - 1] for layer in above])
+        if above
+        else like.new_empty(0, like.shape[2], size),
+        below_bias=d.inputs[1:].sum(1),
+        read=d.inputs[0].t() @ (kept.fed if ctx.current else kept.both[:, size:]),
+        query=None if score == DOT else d.queries.t() @ asked_from,
+        vector=d.vector.sum(0) if score == ADDITIVE else None,
+        output=d.combined.t() @ kept.both if ctx.current else None,
+        transitions=d.between.sum(0).view(2, 2) if ctx.plan.choice.kind == SEGMENTS else None,
+        filters=d.filters.sum(0) if located else None,
+        place=d.place.sum(0).t() if located else None,
     )

@@ -1,4 +1,4 @@
-"""The way back of `attentive`: the gradient of the state from the last step to the first, and what each step leaves
+"""The way back of `attentive`: the gradient of the states from the last step to the first, and what each step leaves
 for the gradients of the weights."""
 
 from __future__ import annotations
@@ -8,20 +8,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.kernels.cpu.compilation import kernel, part, reduction
-from regard.kernels.cpu.energies import Memories
-from regard.kernels.cpu.forth import Kept, Panels, copy
-from regard.kernels.cpu.gates import retreat
+from regard.kernels.cpu.energies import DOT, FeatureGradients, Memories
+from regard.kernels.cpu.forth import Between, Kept, Panels, copy, gather, masked
+from regard.kernels.cpu.gates import GRU, retreat
+from regard.kernels.cpu.location import nearby_for
 from regard.kernels.cpu.looks import Alone, look_back
 from regard.kernels.cpu.product import multiply
-from regard.kernels.cpu.segments import RoomBack, room_back_for
+from regard.kernels.cpu.rows import add
+from regard.kernels.cpu.segments import room_back_for
 
 Array = Any
 
 
 class Gradients(NamedTuple):
-    """Of the first state (B, H); of what enters the gates from the input and from the state (N, 3H), the queries
-    (N, A), what enters the vectors' tanh (N, O), and [h; c] (N, H + D); of the keys (B, S, A), of the score's vector,
-    by row (B, A), and of the transitions of segments, by row (B, 4). The last three must be zero to begin with."""
+    """Of the first states (L, B, Z); of what enters the gates from the input and, of a gru, from the state (L, N, G),
+    the queries (N, A), what enters the vectors' tanh (N, O), and [h; c] (N, H + D); of the keys (B, S, A), of the
+    score's vector, by row (B, A), and of the transitions of segments, by row (B, 4); of the location's filters and
+    weight, by part (parts, R, J) and (parts, J, A). The last five must be zero to begin with."""
 
     first: Array
     inputs: Array
@@ -32,6 +35,8 @@ class Gradients(NamedTuple):
     keys: Array
     vector: Array
     between: Array
+    filters: Array
+    place: Array
 
 
 @reduction
@@ -42,80 +47,115 @@ def _unbend(d_fed: Array, d_read: Array, vector: Array, out: Array) -> None:
         out[j] = (d_fed[j] + d_read[j]) * (one - vector[j] * vector[j])
 
 
-@reduction
-def _gather(more: Array, total: Array) -> None:
-    for j in range(len(total)):
-        total[j] += more[j]
-
-
 @part
 def _look_back_all(
-    alive: int, first: int, low: int, parts: int, d_weights: Array, memories: Memories, source: Array,
-    alone: Alone, panels: Panels, scratch: Array, local: Array, room: RoomBack, kept: Kept, d: Gradients,
-    d_state: Array,
+    c: int, alive: int, low: int, before: int, parts: int, d_weights: Array, d_looks: Array, memories: Memories,
+    source: Array, alone: Alone, panels: Panels, scratch: Array, local: Array, received: Array, nearby: Any,
+    room: Any, kept: Kept, d: Gradients, asked: Array,
 ) -> None:  # fmt: skip
-    size = d_state.shape[1]
+    """d_looks (rows, S) is what the weights of this step receive from the look of the next, and leaves with what those
+    of the step before do; the states that asked, asked (rows, H), are added to."""
+    size = asked.shape[1]
     for i in range(alive):
-        place, row = low + i * parts, source[first + i * parts]
+        place, row = low + i * parts, source[c + i * parts]
+        copy(d_weights[place], received)
+        if len(memories.location.filters) > 0:
+            gather(d_looks[i], received)
         look_back(
-            d.both[place, size:], d_weights[place], kept.weights, kept.pairs, place, kept.queries[place],
-            memories, row, alone.wanted[place], scratch, local, room,
-            d.queries[place], d.keys[row], d.vector[row], d.between,
+            d.both[place, size:], received, kept.weights, kept.pairs, place, kept.queries[place],
+            memories, row, before + i * parts if before >= 0 else -1, alone.wanted[place], scratch, local, nearby, room,
+            FeatureGradients(
+                d.queries[place], d.keys[row], d.vector[row], d.filters[c], d.place[c], d_looks[i]
+            ),
+            d.between,
         )  # fmt: skip
-        if len(memories.vector) == 0:
-            _gather(d.queries[place], d_state[i])
-    if len(memories.vector) > 0:
-        multiply(alive, (d.queries, low, parts, 0), panels.query, (d_state, 0, 1, 0), True)
+        if memories.score == DOT:
+            add(asked[i], memories.scale, d.queries[place])
+    if memories.score != DOT:
+        multiply(alive, (d.queries, low, parts, 0), panels.query, (asked, 0, 1, 0), True)
 
 
 @part
 def _retreat_all(
-    alive: int, low: int, parts: int, d_outputs: Array, kept: Kept, d: Gradients, d_state: Array
-) -> None:
-    size = d_state.shape[1]
-    for i in range(alive):
-        place = low + i * parts
-        retreat(
-            d_state[i], d_outputs[place, :size], kept.gates[place], kept.previous[place],
-            d.inputs[place], d.recurrent[place],
-        )  # fmt: skip
+    alive: int, low: int, parts: int, kind: int, panels: Panels, between: Between, kept: Kept, d: Gradients,
+    d_outputs: Array, d_below: Array, d_state: Array, d_carry: Array,
+) -> None:  # fmt: skip
+    """What each layer's output receives, d_outputs (rows, H), the top one's to begin with, through all of them."""
+    for layer in range(len(d_state) - 1, -1, -1):
+        for i in range(alive):
+            place = low + i * parts
+            retreat(
+                kind, d_state[layer, i], d_carry[layer, i], d_outputs[i], kept.gates[layer, place],
+                kept.previous[layer, place], d.inputs[layer, place], d.recurrent[layer, place],
+            )  # fmt: skip
+        into = (d_state[layer], 0, 1, 0)
+        if kind == GRU:
+            multiply(alive, (d.recurrent[layer], low, parts, 0), panels.recurrent[layer], into, True)
+        else:
+            multiply(alive, (d.inputs[layer], low, parts, 0), panels.recurrent[layer], into, True)
+        if layer > 0:
+            source, above = (d.inputs[layer], low, parts, 0), panels.below[layer - 1]
+            multiply(alive, source, above, (d_below, 0, 1, 0), False)
+            for i in range(alive):
+                if between.residual:
+                    gather(d_outputs[i], d_below[i])
+                if len(between.masks) > 0:
+                    masked(d_below[i], between.masks[layer - 1, low + i * parts])
+                copy(d_below[i], d_outputs[i])
 
 
 @kernel
 def backward(
-    c: int, parts: int, current: bool, d_states: Array, d_reads: Array, d_weights: Array,
-    memories: Memories, source: Array, alone: Alone, panels: Panels, starts: Array, kept: Kept, d: Gradients,
+    c: int, parts: int, kind: int, current: bool, d_states: Array, d_reads: Array, d_weights: Array,
+    memories: Memories, source: Array, alone: Alone, panels: Panels, between: Between, starts: Array,
+    kept: Kept, d: Gradients,
 ) -> None:  # fmt: skip
     """d_states (N, H) of the states as such, unused when looking from the current one; d_reads (N, D or O) of the
     contexts or the vectors; d_weights (N, S). Panels of the transposed weights."""
-    size = kept.previous.shape[1]
-    rows = len(d.first[c::parts])
-    mine = np.zeros((rows, size), d.first.dtype)
+    layers, _, size = kept.previous.shape
+    rows = len(d.first[0, c::parts])
+    mine = np.zeros((layers, rows, size), d.first.dtype)
+    carry = np.zeros((layers, rows, d.first.shape[2] - size), mine.dtype)
+    d_outputs, d_below = np.empty((rows, size), mine.dtype), np.empty((rows, size), mine.dtype)
     d_fed = np.zeros((rows, kept.vectors.shape[1]), mine.dtype)
     scratch = np.empty((3, kept.queries.shape[1]), mine.dtype)
-    local = np.empty((3, kept.weights.shape[1]), mine.dtype)
-    room = room_back_for(local.shape[1], mine.dtype.type(0))
+    local, received = (
+        np.empty((3, kept.weights.shape[1]), mine.dtype),
+        np.empty(kept.weights.shape[1], mine.dtype),
+    )
+    d_looks = np.zeros((rows, kept.weights.shape[1]), mine.dtype)
+    zero = mine.dtype.type(0)
+    nearby = nearby_for(memories.location, local.shape[1], scratch.shape[1], zero)
+    room = room_back_for(local.shape[1], zero)
     for t in range(len(starts) - 2, -1, -1):
         low = starts[t] + c
+        before = starts[t - 1] + c if t > 0 else -1
         alive = (starts[t + 1] - low + parts - 1) // parts
         if current:
             for i in range(alive):
                 place = low + i * parts
                 _unbend(d_fed[i], d_reads[place], kept.vectors[place], d.combined[place])
             multiply(alive, (d.combined, low, parts, 0), panels.output, (d.both, low, parts, 0), False)
+            for i in range(alive):
+                copy(d.both[low + i * parts, :size], d_outputs[i])
             _look_back_all(
-                alive, c, low, parts, d_weights, memories, source, alone, panels, scratch, local, room, kept, d, mine
+                c, alive, low, before, parts, d_weights, d_looks, memories, source, alone, panels,
+                scratch, local, received, nearby, room, kept, d, d_outputs,
             )  # fmt: skip
-            _retreat_all(alive, low, parts, d.both, kept, d, mine)
-            multiply(alive, (d.inputs, low, parts, 0), panels.read, (d_fed, 0, 1, 0), False)
+            _retreat_all(alive, low, parts, kind, panels, between, kept, d, d_outputs, d_below, mine, carry)
+            multiply(alive, (d.inputs[0], low, parts, 0), panels.read, (d_fed, 0, 1, 0), False)
         else:
-            _retreat_all(alive, low, parts, d_states, kept, d, mine)
+            for i in range(alive):
+                copy(d_states[low + i * parts], d_outputs[i])
+            _retreat_all(alive, low, parts, kind, panels, between, kept, d, d_outputs, d_below, mine, carry)
             for i in range(alive):
                 copy(d_reads[low + i * parts], d.both[low + i * parts, size:])
-            multiply(alive, (d.inputs, low, parts, 0), panels.read, (d.both, low, parts, size), True)
+            multiply(alive, (d.inputs[0], low, parts, 0), panels.read, (d.both, low, parts, size), True)
             _look_back_all(
-                alive, c, low, parts, d_weights, memories, source, alone, panels, scratch, local, room, kept, d, mine
+                c, alive, low, before, parts, d_weights, d_looks, memories, source, alone, panels,
+                scratch, local, received, nearby, room, kept, d, mine[layers - 1],
             )  # fmt: skip
-        multiply(alive, (d.recurrent, low, parts, 0), panels.recurrent, (mine, 0, 1, 0), True)
-    for i in range(rows):
-        copy(mine[i], d.first[c + i * parts])
+    for layer in range(layers):
+        for i in range(rows):
+            copy(mine[layer, i], d.first[layer, c + i * parts, :size])
+            copy(carry[layer, i], d.first[layer, c + i * parts, size:])

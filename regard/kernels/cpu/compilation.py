@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -26,6 +28,14 @@ from numba import njit
 # `exponential`. Nothing is ever compiled on the promise of finite numbers (`nnan`, `ninf`, which `fastmath=True`
 # contains): −inf would be undefined, and a NaN would vanish in the next maximum.
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+# What only kernels call needs no entry from Python, which would take a third of the time to compile.
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+NEWEST = 3
+"""Folders of kernels that are kept in any case."""
+UNUSED = 24 * 60 * 60.0
+"""Seconds after which no process is expected to use a folder any more."""
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -44,17 +54,17 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """As `kernel`, for what only other kernels call: it is kept as a part of them, and not by itself."""
-    return njit(**_OPTIONS)(function)
+    return njit(**_OPTIONS, **_INNER)(function)
 
 
 def reduction(function: Callable[..., Any]) -> Any:
     """As `part`, for a sum over a row in whatever order fills the registers."""
-    return njit(**{**_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}})(function)
+    return njit(**{**_OPTIONS, **_INNER, "fastmath": {"contract", "reassoc", "nsz"}})(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """As `part`, put in the place of its call: many arrays cost more to hand over than to use."""
-    return njit(**_OPTIONS, forceinline=True)(function)
+    return njit(**_OPTIONS, **_INNER, forceinline=True)(function)
 
 
 @contextmanager
@@ -84,10 +94,23 @@ def folder() -> Path | None:
         try:
             path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=path).close()
+            os.utime(path)  # when it was last used
         except OSError:
             continue
+        _prune(place)
         return path
     return None
+
+
+def _prune(place: Path) -> None:
+    """Remove the kernels of old sources from a folder: all but the newest, and those that may still be in use."""
+    try:
+        found = sorted((path.stat().st_mtime, path) for path in place.glob("kernels-*"))
+    except OSError:
+        return
+    for used, path in found[:-NEWEST]:
+        if time.time() - used > UNUSED:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @cache

@@ -1,7 +1,9 @@
 # mypy: disable-error-code="call-arg"
 """Energies: how well a query agrees with each position of one row, and back.
 
-    additive   e_s = v · tanh(q + k_s)        general   e_s = q · k_s
+    additive   e_s = v · tanh(q + k_s)        dot      e_s = q · k_s
+    location   e_s = v · tanh(q + k_s + V f_s), see `location`
+    linear     e_s = q + k_s
 
 tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the keys' exponentials are made once, so an energy costs a
 product and half a division, two positions sharing one: 1/x = y/(xy) and 1/y = x/(xy). The way back computes the u's
@@ -18,9 +20,12 @@ from torch import Tensor
 from regard.kernels.cpu.choices import SOFTMAX, Choice
 from regard.kernels.cpu.compilation import reduction
 from regard.kernels.cpu.exponential import exponential
+from regard.kernels.cpu.location import Location, Nearby, gather_near, look_near
 from regard.kernels.cpu.mathematics import hyperbolic, larger
+from regard.kernels.cpu.rows import add, dot
 
 Array = Any
+ADDITIVE, DOT, LINEAR = range(3)
 LARGEST = 11.0  # (e^{2·11} e^{2·11})² is within single precision
 
 
@@ -29,12 +34,16 @@ class Memories(NamedTuple):
 
     keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B) says whether a key is too large for that
     values   (B, S, D)
-    vector   (A) the additive score's; of no width for the general one, q · k
+    score    ADDITIVE, DOT or LINEAR, and `scale` what the queries of a dot product are multiplied with
+    vector   (A) the additive score's; of no width for the others
     places   (B, S) the positions that exist, in order, then nothing of interest; `counts` (B) how many they are
     exists   (B, S) whether a position does
     choice   how energies become weights; None for a softmax
+    location what the score knows of the look before
     """
 
+    score: int
+    scale: float
     keys: Array
     grown: Array
     extreme: Array
@@ -44,18 +53,35 @@ class Memories(NamedTuple):
     counts: Array
     exists: Array
     choice: Choice | None
+    location: Location
 
     def select(self, rows: Array) -> Memories:
         """Those of some rows."""
-        chosen = {name: getattr(self, name)[rows] for name in self._fields[:-1] if name != "vector"}
-        return self._replace(**chosen)
+        return self._replace(**{name: getattr(self, name)[rows] for name in BY_ROW})
 
 
-def memories(keys: Tensor, values: Tensor, mask: Tensor, vector: Tensor, choice: Choice) -> Memories:
+BY_ROW = ("keys", "grown", "extreme", "values", "places", "counts", "exists")
+
+
+def memories(
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    vector: Tensor,
+    choice: Choice,
+    *,
+    score: int,
+    scale: float = 1.0,
+    location: Location,
+) -> Memories:
     keys = keys.detach().contiguous()
     extreme = (keys.abs() > LARGEST).flatten(1).any(1)
-    grown = torch.exp(2 * keys.clamp(-LARGEST, LARGEST)) if len(vector) else keys
+    grown = keys
+    if score == ADDITIVE and len(location.filters) == 0:
+        grown = torch.exp(2 * keys.clamp(-LARGEST, LARGEST))
     return Memories(
+        score,
+        scale,
         keys.numpy(),
         grown.numpy(),
         extreme.numpy(),
@@ -65,6 +91,7 @@ def memories(keys: Tensor, values: Tensor, mask: Tensor, vector: Tensor, choice:
         mask.sum(1).numpy(),
         mask.contiguous().numpy(),
         None if choice.kind == SOFTMAX else choice,
+        location,
     )
 
 
@@ -96,14 +123,6 @@ def _shares(query: Array, key: Array, out: Array) -> None:
 
 
 @reduction
-def dot(first: Array, second: Array) -> Any:
-    total = first.dtype.type(0)
-    for a in range(len(first)):
-        total += first[a] * second[a]
-    return total
-
-
-@reduction
 def _two_energies(query: Array, key: Array, other: Array, vector: Array) -> Any:
     """v · u of two positions."""
     one, total, second = query.dtype.type(1), query.dtype.type(0), query.dtype.type(0)
@@ -113,18 +132,6 @@ def _two_energies(query: Array, key: Array, other: Array, vector: Array) -> Any:
         total += part * y
         second += part * x
     return total, second
-
-
-@reduction
-def add(total: Array, factor: Any, other: Array) -> None:
-    for a in range(len(total)):
-        total[a] += factor * other[a]
-
-
-@reduction
-def add_two(total: Array, factor: Any, one: Array, second: Any, other: Array) -> None:
-    for a in range(len(total)):
-        total[a] += factor * one[a] + second * other[a]
 
 
 @reduction
@@ -162,15 +169,35 @@ def _spread_two(
 
 
 @reduction
-def compare(query: Array, memories: Memories, row: int, scratch: Array, found: Array) -> None:
-    """For each position half of what its energy lacks: v · u, as e = Σ v − 2 v · u; or −½ q · k."""
-    places, count, vector = memories.places[row], memories.counts[row], memories.vector
+def compare(
+    query: Array, memories: Memories, row: int, looks: Array, before: int, scratch: Array, nearby: Nearby,
+    found: Array,
+) -> None:  # fmt: skip
+    """For each position half of what its energy lacks: v · u, as e = Σ v − 2 v · u; or −½ q · k, or −½ (q + k).
+
+    looks[before] (S) is where the step before looked; before < 0: there was none.
+    """
+    places, count = memories.places[row], memories.counts[row]
     found[:] = 0
-    if len(vector) == 0:
-        half = query.dtype.type(-0.5)
+    half = query.dtype.type(-0.5)
+    if memories.score == DOT:
         for j in range(count):
             found[places[j]] = half * dot(query, memories.keys[row, places[j]])
-        return
+    elif memories.score == LINEAR:
+        for j in range(count):
+            found[places[j]] = half * (query[0] + memories.keys[row, places[j], 0])
+    elif len(memories.location.filters) == 0:
+        _compare_additive(query, memories, row, scratch, found)
+    else:
+        look_near(memories.location, looks, before, memories.keys[row], nearby)
+        for j in range(count):
+            _slow_shares(query, nearby.near[places[j]], scratch[1])
+            found[places[j]] = dot(memories.vector, scratch[1])
+
+
+@reduction
+def _compare_additive(query: Array, memories: Memories, row: int, scratch: Array, found: Array) -> None:
+    places, count, vector = memories.places[row], memories.counts[row], memories.vector
     grown, shares = scratch[0], scratch[1]
     slow = _grow(query, grown) or memories.extreme[row]
     keys = memories.grown[row]
@@ -200,17 +227,78 @@ def _sum_of(choice: Choice | None, local: Array, count: int) -> Any:
     return total
 
 
+class FeatureGradients(NamedTuple):
+    """What comparing receives: the query (A) is written; the keys (S, A), the score's vector (A) and, of a location,
+    its filters and weight are added to; see `location`."""
+
+    query: Array
+    keys: Array
+    vector: Array
+    filters: Array
+    place: Array
+    look: Array
+
+
 @reduction
 def compare_back(
-    query: Array, memories: Memories, row: int, scratch: Array, local: Array,
-    d_query: Array, d_keys: Array, d_vector: Array,
+    query: Array, memories: Memories, row: int, looks: Array, before: int, scratch: Array, nearby: Nearby,
+    local: Array, d: FeatureGradients,
+) -> None:  # fmt: skip
+    """From what the energies receive, local (S) by the places that exist."""
+    places, count = memories.places[row], memories.counts[row]
+    d.query[:] = 0
+    if memories.score == DOT:
+        for j in range(count):
+            add(d.query, local[j], memories.keys[row, places[j]])
+            add(d.keys[places[j]], local[j], query)
+    elif memories.score == LINEAR:
+        for j in range(count):
+            d.query[0] += local[j]
+            d.keys[places[j], 0] += local[j]
+    else:
+        _features_back(query, memories, row, looks, before, scratch, nearby, local, d)
+
+
+@reduction
+def _features_back(
+    query: Array, memories: Memories, row: int, looks: Array, before: int, scratch: Array, nearby: Nearby,
+    local: Array, d: FeatureGradients,
 ) -> None:  # fmt: skip
     """de/dq = 4 v u (1 − u);  dv = Σ de (1 − 2u), of which Σ de is 0 behind a softmax."""
-    grown, shares, gathered = scratch[0], scratch[1], scratch[2]
+    gathered, count, vector = scratch[2], memories.counts[row], memories.vector
+    gathered[:] = 0
+    if len(memories.location.filters) == 0:
+        _additive_back(query, memories, row, scratch, local, d.query, d.keys, gathered)
+    else:
+        look_near(memories.location, looks, before, memories.keys[row], nearby)
+        places = memories.places[row]
+        for j in range(count):
+            near = nearby.near[places[j]]
+            _slow_shares(query, near, scratch[1])
+            near[:] = 0
+            _spread(local[j], scratch[1], vector, d.query, near, gathered)
+            add(d.keys[places[j]], near.dtype.type(1), near)
+        gather_near(memories.location, looks, before, places, count, nearby, d.filters, d.place, d.look)
+    _finish_back(vector, _sum_of(memories.choice, local, count), gathered, d.query, d.vector)
+
+
+@reduction
+def _finish_back(vector: Array, total: Any, gathered: Array, d_query: Array, d_vector: Array) -> None:
+    four, two = vector.dtype.type(4), vector.dtype.type(2)
+    for a in range(len(d_query)):
+        d_query[a] *= four * vector[a]
+        d_vector[a] += total - two * gathered[a]
+
+
+@reduction
+def _additive_back(
+    query: Array, memories: Memories, row: int, scratch: Array, local: Array, d_query: Array, d_keys: Array,
+    gathered: Array,
+) -> None:  # fmt: skip
+    grown, shares = scratch[0], scratch[1]
     slow = _grow(query, grown) or memories.extreme[row]
     places, count, vector = memories.places[row], memories.counts[row], memories.vector
     keys = memories.grown[row]
-    gathered[:] = 0
     j = 0
     while j + 1 < count and not slow:
         one, other = places[j], places[j + 1]
@@ -227,7 +315,3 @@ def compare_back(
             _shares(grown, keys[place], shares)
         _spread(local[j], shares, vector, d_query, d_keys[place], gathered)
         j += 1
-    four, total = query.dtype.type(4), _sum_of(memories.choice, local, count)
-    for a in range(len(query)):
-        d_query[a] *= four * vector[a]
-        d_vector[a] += total - 2 * gathered[a]

@@ -7,33 +7,52 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.kernels.cpu.compilation import kernel, part, reduction
-from regard.kernels.cpu.energies import Memories
+from regard.kernels.cpu.energies import DOT, Memories
 from regard.kernels.cpu.gates import advance
+from regard.kernels.cpu.location import nearby_for
 from regard.kernels.cpu.looks import Alone, look
 from regard.kernels.cpu.mathematics import hyperbolic
 from regard.kernels.cpu.product import multiply
-from regard.kernels.cpu.segments import SegmentRoom, room_for
+from regard.kernels.cpu.segments import room_for
 
 Array = Any
 
 
 class Panels(NamedTuple):
-    """U (3H, H), R (3H, D or O), the score's query weight (A, H) and O (O, H + D), or their transposes, in panels."""
+    """Of the L layers U (L, …, G, H), and of those above the first W (L − 1, …, G, H); R (G, D or O), the score's query
+    weight (A, H) and O (O, H + D); or their transposes; in panels."""
 
     recurrent: Array
+    below: Array
     read: Array
     query: Array
     output: Array
 
 
+class Biases(NamedTuple):
+    """c (L, G) of U h + c, and b (L − 1, G) of W x + b of the layers above the first."""
+
+    recurrent: Array
+    below: Array
+
+
+class Between(NamedTuple):
+    """What happens between layers: whether a layer adds its input to its output, and the masks of dropout
+    (L − 1, N, H), of which there are none where nothing is dropped."""
+
+    residual: bool
+    masks: Array
+
+
 class Kept(NamedTuple):
-    """Of all N packed positions: [h; c] side by side, h before the step, the gates, the queries, the weights; and the
-    vectors o with what was fed into the step, of no width where nothing is fed back. The marginals of pairs, 4(S − 1),
-    of no width but for segments."""
+    """Of all N packed positions: [h; c] side by side; of each of the L layers h before the step and the gates, and of
+    those above the first what they read; the queries, the weights; and the vectors o with what was fed into the step,
+    of no width where nothing is fed back. The marginals of pairs, 4(S − 1), of no width but for segments."""
 
     both: Array
     previous: Array
     gates: Array
+    below: Array
     queries: Array
     weights: Array
     vectors: Array
@@ -48,6 +67,24 @@ def copy(source: Array, target: Array) -> None:
 
 
 @reduction
+def scaled(source: Array, factor: Any, target: Array) -> None:
+    for j in range(len(source)):
+        target[j] = factor * source[j]
+
+
+@reduction
+def gather(more: Array, total: Array) -> None:
+    for j in range(len(total)):
+        total[j] += more[j]
+
+
+@reduction
+def masked(row: Array, mask: Array) -> None:
+    for j in range(len(row)):
+        row[j] *= mask[j]
+
+
+@reduction
 def bend(vector: Array) -> None:
     for j in range(len(vector)):
         vector[j] = hyperbolic(vector[j])
@@ -55,37 +92,65 @@ def bend(vector: Array) -> None:
 
 @part
 def _advance_all(
-    alive: int, low: int, parts: int, projected: Array, read: Any, panels: Panels, bias: Array,
-    state: Array, inputs: Array, recurrent: Array, kept: Kept,
+    alive: int, low: int, parts: int, kind: int, projected: Array, read: Any, panels: Panels, biases: Biases,
+    between: Between, state: Array, carry: Array, inputs: Array, recurrent: Array, kept: Kept,
 ) -> None:  # fmt: skip
+    layers, size = state.shape[0], state.shape[2]
     for i in range(alive):
         copy(projected[low + i * parts], inputs[i])
     multiply(alive, read, panels.read, (inputs, 0, 1, 0), True)
-    multiply(alive, (state, 0, 1, 0), panels.recurrent, (recurrent, 0, 1, 0), False)
-    size = state.shape[1]
+    for layer in range(layers):
+        if layer > 0:
+            _go_up(alive, low, parts, layer - 1, between, kept)
+            for i in range(alive):
+                copy(biases.below[layer - 1], inputs[i])
+            multiply(
+                alive,
+                (kept.below[layer - 1], low, parts, 0),
+                panels.below[layer - 1],
+                (inputs, 0, 1, 0),
+                True,
+            )
+        multiply(alive, (state[layer], 0, 1, 0), panels.recurrent[layer], (recurrent, 0, 1, 0), False)
+        for i in range(alive):
+            place = low + i * parts
+            advance(
+                kind, inputs[i], recurrent[i], biases.recurrent[layer], state[layer, i], carry[layer, i],
+                kept.previous[layer, place], kept.gates[layer, place], kept.both[place, :size],
+            )  # fmt: skip
+            if layer > 0 and between.residual:
+                gather(kept.below[layer - 1, place], kept.both[place, :size])
+
+
+@part
+def _go_up(alive: int, low: int, parts: int, layer: int, between: Between, kept: Kept) -> None:
+    """What the next layer reads: the output of this one, some of it dropped."""
+    size = kept.below.shape[2]
     for i in range(alive):
         place = low + i * parts
-        advance(
-            inputs[i], recurrent[i], bias, state[i],
-            kept.previous[place], kept.gates[place], kept.both[place, :size],
-        )  # fmt: skip
+        copy(kept.both[place, :size], kept.below[layer, place])
+        if len(between.masks) > 0:
+            masked(kept.below[layer, place], between.masks[layer, place])
 
 
 @part
 def _look_all(
-    alive: int, first: int, low: int, parts: int, memories: Memories, source: Array, alone: Alone,
-    panels: Panels, state: Array, scratch: Array, energies: Array, room: SegmentRoom, kept: Kept,
+    alive: int, first: int, low: int, before: int, parts: int, memories: Memories, source: Array, alone: Alone,
+    panels: Panels, asked: Any, scratch: Array, energies: Array, nearby: Any, room: Any, kept: Kept,
 ) -> None:  # fmt: skip
-    size = state.shape[1]
-    if len(memories.vector) > 0:
-        multiply(alive, (state, 0, 1, 0), panels.query, (kept.queries, low, parts, 0), False)
+    """asked   the states that ask, as a source of `multiply`;  before   where the step before begins, −1: nowhere"""
+    states, start, step, _ = asked
+    size = kept.previous.shape[2]
+    if memories.score != DOT:
+        multiply(alive, asked, panels.query, (kept.queries, low, parts, 0), False)
     for i in range(alive):
         place = low + i * parts
-        if len(memories.vector) == 0:
-            copy(state[i], kept.queries[place])
+        if memories.score == DOT:
+            scaled(states[start + i * step, :size], memories.scale, kept.queries[place])
         alone.chosen[place] = look(
-            kept.queries[place], memories, source[first + i * parts], alone.wanted[place], alone.waits[place],
-            scratch, energies, room, kept.both[place, size:], kept.weights, kept.pairs, place,
+            kept.queries[place], memories, source[first + i * parts],
+            kept.weights, before + i * parts if before >= 0 else -1, alone.wanted[place], alone.waits[place],
+            scratch, energies, nearby, room, kept.both[place, size:], kept.weights, kept.pairs, place,
         )  # fmt: skip
 
 
@@ -106,32 +171,42 @@ def _combine_all(
 
 @kernel
 def forward(
-    c: int, parts: int, current: bool, projected: Array, combined: Array, state: Array,
-    memories: Memories, source: Array, alone: Alone, panels: Panels, bias: Array, starts: Array, kept: Kept,
+    c: int, parts: int, kind: int, current: bool, projected: Array, combined: Array, state: Array,
+    memories: Memories, source: Array, alone: Alone, panels: Panels, biases: Biases, between: Between,
+    starts: Array, kept: Kept,
 ) -> None:  # fmt: skip
-    """projected (N, 3H), combined (N, O), state (B, H) the first one, rows longest first; source (B) says which memory
-    each of them asks. Part c of the rows are c, c + parts, …, so that all parts are equally long."""
-    steps, size = len(starts) - 1, state.shape[1]
-    mine = state[c::parts].copy()
-    scratches = np.empty((2, len(mine), 3 * size), state.dtype)
-    inputs, recurrent = scratches[0], scratches[1]
+    """projected (N, G), combined (N, O), state (L, B, Z) the first ones, [h; m] or h, rows longest first; source (B)
+    says which memory each of them asks. Part c of the rows are c, c + parts, …, so that all parts are equally long."""
+    steps, size, top = len(starts) - 1, kept.previous.shape[2], len(state) - 1
+    mine, carry = state[:, c::parts, :size].copy(), state[:, c::parts, size:].copy()
+    inputs = np.empty((mine.shape[1], projected.shape[1]), state.dtype)
+    recurrent = np.empty_like(inputs)
     scratch = np.empty((2, kept.queries.shape[1]), state.dtype)
     energies = np.empty((1, kept.weights.shape[1]), state.dtype)
-    room = room_for(energies.shape[1], state.dtype.type(0))
+    zero = state.dtype.type(0)
+    nearby = nearby_for(memories.location, energies.shape[1], scratch.shape[1], zero)
+    room = room_for(energies.shape[1], zero)
     for t in range(steps):
         low, high = starts[t] + c, starts[t + 1]
+        before = starts[t - 1] + c if t > 0 else -1
         alive = (high - low + parts - 1) // parts
         if current:
             read = (kept.fed, low, parts, 0)
-            _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
+            _advance_all(
+                alive, low, parts, kind, projected, read, panels, biases, between, mine, carry, inputs, recurrent, kept
+            )  # fmt: skip
             _look_all(
-                alive, c, low, parts, memories, source, alone, panels, mine, scratch, energies, room, kept
-            )
+                alive, c, low, before, parts, memories, source, alone, panels, (kept.both, low, parts, 0),
+                scratch, energies, nearby, room, kept,
+            )  # fmt: skip
             following, end = (high + c, starts[t + 2]) if t + 1 < steps else (0, 0)
             _combine_all(alive, low, parts, combined, panels, following, end, kept)
         else:
             _look_all(
-                alive, c, low, parts, memories, source, alone, panels, mine, scratch, energies, room, kept
-            )
+                alive, c, low, before, parts, memories, source, alone, panels, (mine[top], 0, 1, 0),
+                scratch, energies, nearby, room, kept,
+            )  # fmt: skip
             read = (kept.both, low, parts, size)
-            _advance_all(alive, low, parts, projected, read, panels, bias, mine, inputs, recurrent, kept)
+            _advance_all(
+                alive, low, parts, kind, projected, read, panels, biases, between, mine, carry, inputs, recurrent, kept
+            )  # fmt: skip

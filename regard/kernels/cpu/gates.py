@@ -1,26 +1,36 @@
-"""The gates of a GRU, one row at one step: forward and backward in one pass over memory each.
+# mypy: disable-error-code="no-any-return, call-arg"
+"""The gates of a recurrent cell, one row at one step: forward and backward in one pass over memory each.
 
-    r = σ(p_r + g_r),  z = σ(p_z + g_z),  n = tanh(p_n + r ⊙ g_n),  h' = (1 − z) ⊙ n + z ⊙ h
+    gru    r = σ(p_r + g_r),  z = σ(p_z + g_z),  n = tanh(p_n + r ⊙ g_n),  h' = (1 − z) ⊙ n + z ⊙ h
+    lstm   i, f, o = σ(p + g) each,  a = tanh(p_a + g_a),  m' = f ⊙ m + i ⊙ a,  h' = o ⊙ tanh(m')
+    rnn    h' = φ(p + g),  φ tanh, σ, relu or the identity
 
-with p = W x + b from the input and g = U h + c from the state; `kept` holds [r, z, n, g_n] for the way back.
+with p = W x + b from the input and g = U h + c from the state; m is what the cell carries beside h. `kept` holds what
+the way back needs: [r, z, n, g_n], [i, f, a, o, tanh m', m] or [h'].
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from regard.kernels.cpu.compilation import reduction
-from regard.kernels.cpu.mathematics import hyperbolic, logistic
+from regard.kernels.cpu.compilation import part, reduction
+from regard.kernels.cpu.mathematics import hyperbolic, larger, logistic
 
 Array = Any
+GRU, LSTM, TANH, SIGMOID, RELU, IDENTITY = range(6)
+KINDS = {"gru": GRU, "lstm": LSTM, "tanh": TANH, "sigmoid": SIGMOID, "relu": RELU, "identity": IDENTITY}
+"""By name; a plain cell by its activation."""
+
+
+def kept_gates(kind: int) -> int:
+    """How many numbers a unit keeps for the way back."""
+    return {GRU: 4, LSTM: 6}.get(kind, 1)
 
 
 @reduction
-def advance(
+def _advance_gru(
     inputs: Array, recurrent: Array, bias: Array, state: Array, previous: Array, kept: Array, output: Array
 ) -> None:
-    """p (3H), U h without its bias c (3H): the state (H) is advanced, and written to output too; previous keeps what
-    it was, kept (4H) the gates."""
     size = len(state)
     for j in range(size):
         r = logistic(inputs[j] + recurrent[j] + bias[j])
@@ -38,11 +48,83 @@ def advance(
 
 
 @reduction
-def retreat(
+def _advance_lstm(
+    inputs: Array, recurrent: Array, bias: Array, state: Array, carry: Array, previous: Array, kept: Array,
+    output: Array,
+) -> None:  # fmt: skip
+    size = len(state)
+    for j in range(size):
+        i = logistic(inputs[j] + recurrent[j] + bias[j])
+        f = logistic(inputs[size + j] + recurrent[size + j] + bias[size + j])
+        a = hyperbolic(inputs[2 * size + j] + recurrent[2 * size + j] + bias[2 * size + j])
+        o = logistic(inputs[3 * size + j] + recurrent[3 * size + j] + bias[3 * size + j])
+        before = carry[j]
+        after = f * before + i * a
+        bent = hyperbolic(after)
+        previous[j] = state[j]
+        kept[j] = i
+        kept[size + j] = f
+        kept[2 * size + j] = a
+        kept[3 * size + j] = o
+        kept[4 * size + j] = bent
+        kept[5 * size + j] = before
+        carry[j] = after
+        state[j] = o * bent
+        output[j] = o * bent
+
+
+@part
+def _bent(kind: int, x: Any, zero: Any) -> Any:
+    if kind == TANH:
+        return hyperbolic(x)
+    if kind == SIGMOID:
+        return logistic(x)
+    return larger(x, zero) if kind == RELU else x
+
+
+@part
+def _slope(kind: int, d: Any, h: Any, zero: Any, one: Any) -> Any:
+    """What φ's argument receives where its value h receives d."""
+    if kind == TANH:
+        return d * (one - h * h)
+    if kind == SIGMOID:
+        return d * h * (one - h)
+    return zero if kind == RELU and h <= zero else d
+
+
+@reduction
+def _advance_rnn(
+    kind: int, inputs: Array, recurrent: Array, bias: Array, state: Array, previous: Array, kept: Array,
+    output: Array,
+) -> None:  # fmt: skip
+    zero = state.dtype.type(0)
+    for j in range(len(state)):
+        h = _bent(kind, inputs[j] + recurrent[j] + bias[j], zero)
+        previous[j] = state[j]
+        kept[j] = h
+        state[j] = h
+        output[j] = h
+
+
+@part
+def advance(
+    kind: int, inputs: Array, recurrent: Array, bias: Array, state: Array, carry: Array, previous: Array,
+    kept: Array, output: Array,
+) -> None:  # fmt: skip
+    """p (G·H), U h without its bias c (G·H): state (H) and carry (H, of no width but for an lstm) are advanced, and the
+    state is written to output too; previous keeps what it was, kept the gates."""
+    if kind == GRU:
+        _advance_gru(inputs, recurrent, bias, state, previous, kept, output)
+    elif kind == LSTM:
+        _advance_lstm(inputs, recurrent, bias, state, carry, previous, kept, output)
+    else:
+        _advance_rnn(kind, inputs, recurrent, bias, state, previous, kept, output)
+
+
+@reduction
+def _retreat_gru(
     d_state: Array, d_output: Array, kept: Array, previous: Array, d_inputs: Array, d_recurrent: Array
 ) -> None:
-    """d_state (H) holds what h' receives from the next step, d_output (H) what it receives at this one; d_state leaves
-    with the part of h's that needs no matrix: z ⊙ dh'."""
     size = len(d_state)
     one = d_state.dtype.type(1)
     for j in range(size):
@@ -58,3 +140,44 @@ def retreat(
         d_recurrent[size + j] = d_z
         d_recurrent[2 * size + j] = d_n * r
         d_state[j] = d * z
+
+
+@reduction
+def _retreat_lstm(d_state: Array, d_carry: Array, d_output: Array, kept: Array, d_inputs: Array) -> None:
+    size = len(d_state)
+    one = d_state.dtype.type(1)
+    for j in range(size):
+        d = d_state[j] + d_output[j]
+        i, f, a = kept[j], kept[size + j], kept[2 * size + j]
+        o, bent, before = kept[3 * size + j], kept[4 * size + j], kept[5 * size + j]
+        d_after = d_carry[j] + d * o * (one - bent * bent)
+        d_inputs[j] = d_after * a * i * (one - i)
+        d_inputs[size + j] = d_after * before * f * (one - f)
+        d_inputs[2 * size + j] = d_after * i * (one - a * a)
+        d_inputs[3 * size + j] = d * bent * o * (one - o)
+        d_carry[j] = d_after * f
+        d_state[j] = 0
+
+
+@reduction
+def _retreat_rnn(kind: int, d_state: Array, d_output: Array, kept: Array, d_inputs: Array) -> None:
+    zero, one = d_state.dtype.type(0), d_state.dtype.type(1)
+    for j in range(len(d_state)):
+        d_inputs[j] = _slope(kind, d_state[j] + d_output[j], kept[j], zero, one)
+        d_state[j] = zero
+
+
+@part
+def retreat(
+    kind: int, d_state: Array, d_carry: Array, d_output: Array, kept: Array, previous: Array, d_inputs: Array,
+    d_recurrent: Array,
+) -> None:  # fmt: skip
+    """d_state (H) and d_carry (H) hold what h' and m' receive from the next step, d_output (H) what h' receives at this
+    one; they leave with the part of h's and m's that needs no matrix. What U h + c receives differs from what W x + b
+    does (d_inputs) in a gru alone: elsewhere d_recurrent is not written."""
+    if kind == GRU:
+        _retreat_gru(d_state, d_output, kept, previous, d_inputs, d_recurrent)
+    elif kind == LSTM:
+        _retreat_lstm(d_state, d_carry, d_output, kept, d_inputs)
+    else:
+        _retreat_rnn(kind, d_state, d_output, kept, d_inputs)

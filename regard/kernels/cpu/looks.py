@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from regard.kernels.cpu.choices import SMALLEST, Choice, choose, choose_back, factor_of
 from regard.kernels.cpu.compilation import kernel, part, reduction
-from regard.kernels.cpu.energies import Memories, add, add_two, compare, compare_back, dot
+from regard.kernels.cpu.energies import FeatureGradients, Memories, compare, compare_back
 from regard.kernels.cpu.exponential import exponential
+from regard.kernels.cpu.location import Nearby
 from regard.kernels.cpu.mathematics import larger, smaller
+from regard.kernels.cpu.rows import add, add_two, dot
 from regard.kernels.cpu.segments import RoomBack, SegmentRoom
 
 Array = Any
@@ -51,16 +53,18 @@ def _settle(vector: Array, compared: Array, energies: Array) -> None:
 
 @reduction
 def look(
-    query: Array, memories: Memories, row: int, alone: bool, waits: Array, scratch: Array, energies: Array,
-    room: SegmentRoom, context: Array, all_weights: Array, pairs: Array, place: int,
+    query: Array, memories: Memories, row: int, looks: Array, before: int, alone: bool, waits: Array,
+    scratch: Array, energies: Array, nearby: Nearby, room: SegmentRoom, context: Array, all_weights: Array,
+    pairs: Array, place: int,
 ) -> int:  # fmt: skip
     """query (A) of memory number `row` → context (D), all_weights[place] (S) and, for segments, pairs[place] (4(S−1)).
 
-    Returns the position that is read alone, where one is, by the waits (S); −1 where all of them are.
-    scratch (2, A) and energies (1, S) are to work in, and so is the room of segments.
+    looks[before] (S) is where the step before looked, before < 0 where there was none. Returns the position that is
+    read alone, where one is, by the waits (S); −1 where all of them are. scratch (2, A) and energies (1, S) are to work
+    in, and so are the rooms of a location and of segments.
     """
     places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
-    compare(query, memories, row, scratch, weights)
+    compare(query, memories, row, looks, before, scratch, nearby, weights)
     factor = _weigh(memories.choice, memories, row, energies, room, pairs, all_weights, place)
     context[:] = 0
     if alone and count > 0:
@@ -194,25 +198,17 @@ def _weigh_back(
 @reduction
 def look_back(
     d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int, query: Array,
-    memories: Memories, row: int, alone: bool, scratch: Array, rows: Array, room: RoomBack,
-    d_query: Array, d_keys: Array, d_vector: Array, d_between: Array,
+    memories: Memories, row: int, before: int, alone: bool, scratch: Array, rows: Array, nearby: Nearby,
+    room: RoomBack, d: FeatureGradients, d_between: Array,
 ) -> None:  # fmt: skip
-    """d_query (A) is written, d_context (D) changed; d_keys (S, A), d_vector (A) and d_between[row] (4) are added to.
+    """d_context (D) is changed, d filled, d_between[row] (4) added to; all_weights[before] is the look before.
 
-    scratch (3, A) and rows (3, S) are to work in, and so is the room of segments.
+    scratch (3, A) and rows (3, S) are to work in, and so are the rooms of a location and of segments.
     """
-    local = rows[0]
     _weigh_back(
         memories.choice, d_context, d_weights, all_weights, pairs, place, memories, row, alone, rows, room, d_between
     )  # fmt: skip
-    d_query[:] = 0
-    if len(memories.vector) == 0:
-        for j in range(memories.counts[row]):
-            place = memories.places[row, j]
-            add(d_query, local[j], memories.keys[row, place])
-            add(d_keys[place], local[j], query)
-    else:
-        compare_back(query, memories, row, scratch, local, d_query, d_keys, d_vector)
+    compare_back(query, memories, row, all_weights, before, scratch, nearby, rows[0], d)
 
 
 @kernel

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-any-return, call-arg"
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The larger and the smaller of two numbers, tanh and the logistic function, written so that the compiler evaluates
 several at once, and so that NaN stays NaN; exp is in `exponential`.
 
@@ -22,7 +22,10 @@ _P += [1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03]
 _Q = [1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03]
 P0, P1, P2, P3, P4, P5, P6 = (np.float32(number) for number in _P)
 Q0, Q1, Q2, Q3 = (np.float32(number) for number in _Q)
-HALF = np.float32(0.5)
+HALF, ONE = np.float32(0.5), np.float32(1)
+_EDGE = np.float32(
+    9.1
+)  # from here on it is ±1 exactly, and a gate is closed: 0 times infinity must not be hidden
 
 
 def _ordering(name: str) -> Callable[..., Any]:
@@ -48,6 +51,16 @@ def smaller(typing_context: Any, x: Any, y: Any) -> Any:
     return x(x, x), _ordering("llvm.minimum")
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def chosen(typing_context: Any, condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition holds, else y: without a branch, so that several are chosen at once."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(*arguments)
+
+    return x(condition, x, x), generate
+
+
 def hyperbolic(x: float) -> float:
     """tanh x."""
     return math.tanh(x)
@@ -67,10 +80,11 @@ def _library_logistic(x: Any) -> Any:
 
 
 def _fast_hyperbolic(x: Any) -> Any:
-    x = smaller(larger(x, -_BOUND), _BOUND)
-    y = x * x
+    near = smaller(larger(x, -_BOUND), _BOUND)
+    y = near * near
     numerator = (((((P0 * y + P1) * y + P2) * y + P3) * y + P4) * y + P5) * y + P6
-    return x * numerator / (((Q0 * y + Q1) * y + Q2) * y + Q3)
+    bent = near * numerator / (((Q0 * y + Q1) * y + Q2) * y + Q3)
+    return chosen(x > _EDGE, ONE, chosen(x < -_EDGE, -ONE, bent))
 
 
 def _fast_logistic(x: Any) -> Any:

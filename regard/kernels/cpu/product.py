@@ -22,7 +22,7 @@ def panels(weight: Tensor) -> Array:
     """A weight (M, K), for products x ↦ W x, as (P, K, WIDTH): sixteen of its rows side by side, zeros at the end."""
     rows, depth = weight.shape
     weight = torch.nn.functional.pad(weight.detach(), (0, 0, 0, -rows % WIDTH))
-    return weight.reshape(-1, WIDTH, depth).transpose(1, 2).contiguous().numpy()
+    return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
 
 
 @part

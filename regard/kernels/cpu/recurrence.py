@@ -1,4 +1,4 @@
-"""A GRU over packed sequences on the CPU, in one direction or both: the loop holds only what must wait.
+"""A recurrent layer over packed sequences on the CPU, in one direction or both: the loop holds only what must wait.
 
 Rows do not see each other, so each core runs one direction of some rows from their first step to their last, and no
 core waits for another. Forward keeps the gates of every step. Backward runs the recurrence with the gradient of the
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.cpu.compilation import kernel
-from regard.kernels.cpu.gates import advance, retreat
+from regard.kernels.cpu.gates import GRU, advance, kept_gates, retreat
 from regard.kernels.cpu.memory import room
 from regard.kernels.cpu.parallel import shares, side_by_side
 from regard.kernels.cpu.product import multiply, panels
@@ -41,6 +41,7 @@ class Packed(Protocol):
 def _run_forward(
     part: int,
     parts: int,
+    kind: int,
     projected: Array,
     first: Array,
     weight: Array,
@@ -51,18 +52,19 @@ def _run_forward(
     previous: Array,
     kept: Array,
 ) -> None:
-    """projected (N, G·3H), first (B, G·H), weight (G, P, H, W) in panels, bias (G, 3H) → outputs (N, G·H), last
-    (B, G·H), and for the way back previous (G, N, H) and kept (G, N, 4H).
+    """projected (N, D·G), first (B, D·Z), weight (D, P, H, W) in panels, bias (D, G) → outputs (N, D·H), last
+    (B, D·H), and for the way back previous (D, N, H) and kept (D, N, …).
 
-    Direction number 1 reads from the end. The parts are directions, and in each c of the rows: c, c + parts, …,
-    so that all are equally long.
+    D directions, of which number 1 reads from the end; G the numbers a cell's gates receive, Z those of its state,
+    [h; m] or h. The parts are directions, and in each c of the rows: c, c + parts, …, so that all are equally long.
     """
     directions, _, size = previous.shape
-    steps = len(starts) - 1
+    steps, gates, wide = len(starts) - 1, bias.shape[1], first.shape[1] // directions
     g, c = part % directions, part // directions
     parts = parts // directions
-    mine = first[c::parts, g * size : (g + 1) * size].copy()
-    recurrent = np.empty((len(mine), 3 * size), projected.dtype)
+    mine = first[c::parts, g * wide : g * wide + size].copy()
+    carry = first[c::parts, g * wide + size : (g + 1) * wide].copy()
+    recurrent = np.empty((len(mine), gates), projected.dtype)
     for t in range(steps) if g == 0 else range(steps - 1, -1, -1):
         low, high = starts[t] + c, starts[t + 1]
         alive = (high - low + parts - 1) // parts
@@ -70,10 +72,12 @@ def _run_forward(
         for i in range(alive):
             place = low + i * parts
             advance(
-                projected[place, g * 3 * size : (g + 1) * 3 * size],
+                kind,
+                projected[place, g * gates : (g + 1) * gates],
                 recurrent[i],
                 bias[g],
                 mine[i],
+                carry[i],
                 previous[g, place],
                 kept[g, place],
                 outputs[place, g * size : (g + 1) * size],
@@ -86,7 +90,9 @@ def _run_forward(
 def _run_backward(
     part: int,
     parts: int,
+    kind: int,
     d_outputs: Array,
+    d_last: Array,
     weight: Array,
     previous: Array,
     kept: Array,
@@ -95,54 +101,59 @@ def _run_backward(
     d_inputs: Array,
     d_recurrent: Array,
 ) -> None:
-    """d_outputs (N, G·H), weight (G, P, 3H, W) in panels → d_inputs (N, G·3H), d_recurrent (G, N, 3H).
-
-    d_first (B, G·H) holds the gradient of the last states and leaves with that of the first.
+    """d_outputs (N, D·H), d_last (B, D·H), weight (D, P, G, W) in panels → d_first (B, D·Z), d_inputs (N, D·G) and, of
+    a gru, d_recurrent (D, N, G).
     """
     directions, _, size = previous.shape
-    steps = len(starts) - 1
+    steps, gates, wide = len(starts) - 1, d_inputs.shape[1] // directions, d_first.shape[1] // directions
     g, c = part % directions, part // directions
     parts = parts // directions
-    mine = d_first[c::parts, g * size : (g + 1) * size].copy()
+    mine = d_last[c::parts, g * size : (g + 1) * size].copy()
+    carry = np.zeros((len(mine), wide - size), mine.dtype)
     for t in range(steps - 1, -1, -1) if g == 0 else range(steps):
         low, high = starts[t] + c, starts[t + 1]
         alive = (high - low + parts - 1) // parts
         for i in range(alive):
             place = low + i * parts
             retreat(
+                kind,
                 mine[i],
+                carry[i],
                 d_outputs[place, g * size : (g + 1) * size],
                 kept[g, place],
                 previous[g, place],
-                d_inputs[place, g * 3 * size : (g + 1) * 3 * size],
+                d_inputs[place, g * gates : (g + 1) * gates],
                 d_recurrent[g, place],
             )
-        multiply(alive, (d_recurrent[g], low, parts, 0), weight[g], (mine, 0, 1, 0), True)
+        if kind == GRU:
+            multiply(alive, (d_recurrent[g], low, parts, 0), weight[g], (mine, 0, 1, 0), True)
+        else:
+            multiply(alive, (d_inputs, low, parts, g * gates), weight[g], (mine, 0, 1, 0), True)
     for i in range(len(mine)):
-        d_first[c + i * parts, g * size : (g + 1) * size] = mine[i]
+        d_first[c + i * parts, g * wide : g * wide + size] = mine[i]
+        d_first[c + i * parts, g * wide + size : (g + 1) * wide] = carry[i]
 
 
-class PackedGRU(torch.autograd.Function):
-    """projected (N, G·3H), first (B, G·H), weight (G, 3H, H), bias (G, 3H) → outputs (N, G·H), last (B, G·H).
+class PackedRecurrence(torch.autograd.Function):
+    """projected (N, D·G), first (B, D·Z), weight (D, G, H), bias (D, G) → outputs (N, D·H), last outputs (B, D·H).
 
-    G directions, one or two; rows longest first.
+    D directions, one or two; rows longest first. `kind` is one of `gates`.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor, packing: Packed
+        ctx: Any, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor, packing: Packed, kind: int
     ) -> tuple[Tensor, Tensor]:
         directions, _, size = weight.shape
         count, rows, new = len(projected), len(first), partial(room, projected)
         outputs, last = new(count, directions * size), new(rows, directions * size)
-        previous, kept = new(directions, count, size), new(directions, count, 4 * size)
-        ctx.starts, ctx.parts = (
-            np.array(packing.starts),
-            directions * -(-shares(directions * rows) // directions),
-        )
+        previous, kept = new(directions, count, size), new(directions, count, kept_gates(kind) * size)
+        ctx.kind, ctx.wide, ctx.starts = kind, first.shape[1], np.array(packing.starts)
+        ctx.parts = directions * -(-shares(directions * rows) // directions)
         side_by_side(
             _run_forward,
             ctx.parts,
+            kind,
             projected.detach().numpy(),
             first.detach().contiguous().numpy(),
             np.stack([panels(one) for one in weight]),
@@ -160,14 +171,16 @@ class PackedGRU(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         d_outputs, d_last = gradients
         weight, previous, kept = ctx.saved_tensors
-        directions, count, size = previous.shape
-        d_first = d_last.clone(memory_format=torch.contiguous_format)
-        d_inputs = room(previous, count, directions * 3 * size)
-        d_recurrent = room(previous, directions, count, 3 * size)
+        directions, count, _ = previous.shape
+        gates, new = weight.shape[1], partial(room, previous)
+        d_first, d_inputs = new(len(d_last), ctx.wide), new(count, directions * gates)
+        d_recurrent = new(directions, count, gates if ctx.kind == GRU else 0)
         side_by_side(
             _run_backward,
             ctx.parts,
+            ctx.kind,
             d_outputs.contiguous().numpy(),
+            d_last.contiguous().numpy(),
             np.stack([panels(one.t()) for one in weight]),
             previous.numpy(),
             kept.numpy(),
@@ -176,5 +189,6 @@ class PackedGRU(torch.autograd.Function):
             d_inputs.numpy(),
             d_recurrent.numpy(),
         )
-        d_weight = torch.stack([one.t() @ before for one, before in zip(d_recurrent, previous, strict=True)])
-        return d_inputs, d_first, d_weight, d_recurrent.sum(1), None
+        left = d_recurrent if ctx.kind == GRU else d_inputs.view(count, directions, gates).transpose(0, 1)
+        d_weight = torch.stack([one.t() @ before for one, before in zip(left, previous, strict=True)])
+        return d_inputs, d_first, d_weight, left.sum(1), None, None

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.kernels.cpu.compilation import kernel, part
-from regard.kernels.cpu.energies import Memories
-from regard.kernels.cpu.forth import bend, copy
+from regard.kernels.cpu.energies import DOT, Memories
+from regard.kernels.cpu.forth import bend, copy, gather, scaled
 from regard.kernels.cpu.gates import advance
+from regard.kernels.cpu.location import nearby_for
 from regard.kernels.cpu.looks import look
 from regard.kernels.cpu.parallel import shares, side_by_side
 from regard.kernels.cpu.product import multiply
@@ -21,15 +22,21 @@ Array = Any
 class Layers(NamedTuple):
     """The weights in panels, and the biases.
 
-    word       (3H, E), read (3H, D or O) and recurrent (3H, H), its bias; the score's query weight (A, H)
+    kind       the cell, one of `gates`; whether a layer above the first adds its input to its output
+    word       (G, E), read (G, D or O); of all layers recurrent (L, …, G, H) and its bias; of those above the first
+               below (L − 1, …, G, H) and its bias; the score's query weight (A, H)
     combine    from [h; c; e(y)], or the first of them, to what is said, (O, …); none where h is what is said
     output     (V, O)
     """
 
+    kind: int
+    residual: bool
     word: Array
     read: Array
     recurrent: Array
     recurrent_bias: Array
+    below: Array
+    below_bias: Array
     query: Array
     combine: Array
     combine_bias: Array
@@ -40,9 +47,11 @@ class Layers(NamedTuple):
 class Rows(NamedTuple):
     """What one step reads and writes, for n rows.
 
-    embedded   (n, E)   inputs (n, 3H) what the gates receive besides the word, the read and the state
+    embedded   (n, E)   inputs (n, G) what the gates receive besides the word, the read and the state
     fed        (n, O) the last vector, of no width where none is fed back
-    state      (n, H) which is advanced   seen (n, H + D + E) [h; c; e(y)]   weights (n, S)
+    state      (L, n, Z) of each layer [h; m] or h, which are advanced   seen (n, H + D + E) [h; c; e(y)]
+    looked     (n, S) where the step before looked, of no width where the score does not want to know
+    weights    (n, S)
     said       (n, O) what goes to the output layer, and is fed back   logits (n, V)
     """
 
@@ -51,40 +60,47 @@ class Rows(NamedTuple):
     fed: Array
     state: Array
     seen: Array
+    looked: Array
     weights: Array
     said: Array
     logits: Array
 
 
 @part
-def _look_all(first: int, end: int, alone: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
-    """Each memory is asked by as many rows, one after another, as there are hypotheses."""
+def _look_all(
+    first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows
+) -> None:
+    """Each memory is asked by as many rows, one after another, as there are hypotheses; asked (n, H or more)."""
     size, width, hypotheses = (
-        rows.state.shape[1],
+        layers.recurrent.shape[2],
         memories.values.shape[2],
-        len(rows.state) // len(memories.keys),
+        len(asked) // len(memories.keys),
     )
-    queries = np.empty((end - first, memories.keys.shape[2]), rows.state.dtype)
-    scratch = np.empty((2, queries.shape[1]), rows.state.dtype)
+    queries = np.empty((end - first, memories.keys.shape[2]), asked.dtype)
+    scratch = np.empty((2, queries.shape[1]), asked.dtype)
     positions = rows.weights.shape[1]
-    energies = np.empty((1, positions), rows.state.dtype)
-    pairs = np.empty((1, 4 * max(positions - 1, 0)), rows.state.dtype)
-    room = room_for(positions, rows.state.dtype.type(0))
-    waits = np.ones(rows.weights.shape[1], rows.state.dtype)
-    if len(memories.vector) > 0:
-        multiply(end - first, (rows.state, first, 1, 0), layers.query, (queries, 0, 1, 0), False)
+    energies = np.empty((1, positions), asked.dtype)
+    pairs = np.empty((1, 4 * max(positions - 1, 0)), asked.dtype)
+    nearby = nearby_for(memories.location, positions, queries.shape[1], asked.dtype.type(0))
+    room = room_for(positions, asked.dtype.type(0))
+    waits = np.ones(rows.weights.shape[1], asked.dtype)
+    if memories.score != DOT:
+        multiply(end - first, (asked, first, 1, 0), layers.query, (queries, 0, 1, 0), False)
     for i in range(first, end):
-        if len(memories.vector) == 0:
-            copy(rows.state[i], queries[i - first])
+        if memories.score == DOT:
+            scaled(asked[i, :size], memories.scale, queries[i - first])
         context = rows.seen[i, size : size + width]
         look(
             queries[i - first],
             memories,
             i // hypotheses,
+            rows.looked,
+            i,
             alone,
             waits,
             scratch,
             energies,
+            nearby,
             room,
             context,
             rows.weights[i : i + 1],
@@ -95,17 +111,26 @@ def _look_all(first: int, end: int, alone: bool, layers: Layers, memories: Memor
 
 @part
 def _advance_all(first: int, end: int, read: Any, layers: Layers, rows: Rows) -> None:
-    count, size = end - first, rows.state.shape[1]
+    count, size, gates = end - first, layers.recurrent.shape[2], rows.inputs.shape[1]
     multiply(count, (rows.embedded, first, 1, 0), layers.word, (rows.inputs, first, 1, 0), True)
     multiply(count, read, layers.read, (rows.inputs, first, 1, 0), True)
-    recurrent = np.empty((count, 3 * size), rows.state.dtype)
-    multiply(count, (rows.state, first, 1, 0), layers.recurrent, (recurrent, 0, 1, 0), False)
-    before, gates = np.empty(size, rows.state.dtype), np.empty(4 * size, rows.state.dtype)
-    for i in range(first, end):
-        advance(
-            rows.inputs[i], recurrent[i - first], layers.recurrent_bias, rows.state[i],
-            before, gates, rows.seen[i, :size],
-        )  # fmt: skip
+    recurrent, below = np.empty((count, gates), rows.state.dtype), np.empty((count, size), rows.state.dtype)
+    before, kept = np.empty(size, rows.state.dtype), np.empty(6 * size, rows.state.dtype)
+    for layer in range(len(rows.state)):
+        if layer > 0:
+            for i in range(count):
+                copy(rows.seen[first + i, :size], below[i])
+                copy(layers.below_bias[layer - 1], rows.inputs[first + i])
+            multiply(count, (below, 0, 1, 0), layers.below[layer - 1], (rows.inputs, first, 1, 0), True)
+        state = rows.state[layer]
+        multiply(count, (state, first, 1, 0), layers.recurrent[layer], (recurrent, 0, 1, 0), False)
+        for i in range(first, end):
+            advance(
+                layers.kind, rows.inputs[i], recurrent[i - first], layers.recurrent_bias[layer],
+                state[i, :size], state[i, size:], before, kept, rows.seen[i, :size],
+            )  # fmt: skip
+            if layer > 0 and layers.residual:
+                gather(below[i - first], rows.seen[i, :size])
 
 
 @part
@@ -114,7 +139,7 @@ def _say_all(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> No
     for i in range(first, end):
         copy(layers.output_bias, rows.logits[i])
     if len(layers.combine) == 0:
-        multiply(count, (rows.state, first, 1, 0), layers.output, (rows.logits, first, 1, 0), True)
+        multiply(count, (rows.seen, first, 1, 0), layers.output, (rows.logits, first, 1, 0), True)
         return
     for i in range(first, end):
         copy(layers.combine_bias, rows.said[i])
@@ -138,13 +163,14 @@ def _step_part(
 ) -> None:
     """Looking from the current or the previous state, at all positions or the most probable one `alone`; what is said
     goes through tanh where it is `bent`."""
-    size, width, embedded = rows.state.shape[1], memories.values.shape[2], rows.embedded.shape[1]
-    first, end = part * len(rows.state) // parts, (part + 1) * len(rows.state) // parts
+    size, width, embedded = layers.recurrent.shape[2], memories.values.shape[2], rows.embedded.shape[1]
+    count, top = rows.state.shape[1], len(rows.state) - 1
+    first, end = part * count // parts, (part + 1) * count // parts
     if current:
         _advance_all(first, end, (rows.fed, first, 1, 0), layers, rows)
-        _look_all(first, end, alone, layers, memories, rows)
+        _look_all(first, end, alone, rows.seen, layers, memories, rows)
     else:
-        _look_all(first, end, alone, layers, memories, rows)
+        _look_all(first, end, alone, rows.state[top], layers, memories, rows)
         _advance_all(first, end, (rows.seen, first, 1, size), layers, rows)
     for i in range(first, end):
         copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
@@ -153,4 +179,4 @@ def _step_part(
 
 def step_rows(current: bool, bent: bool, alone: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
     """Advances the state of every row, and fills what one step writes."""
-    side_by_side(_step_part, shares(len(rows.state)), current, bent, alone, layers, memories, rows)
+    side_by_side(_step_part, shares(rows.state.shape[1]), current, bent, alone, layers, memories, rows)

@@ -97,6 +97,11 @@ class Cell(nn.Module):
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.size]
 
+    @property
+    def kernel(self) -> str | None:
+        """The recurrence of `regard.kernels.cpu.gates` that computes exactly this cell; None where there is none."""
+        return None
+
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """W, U, b, c as torch's own recurrences expect them."""
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh

@@ -51,6 +51,10 @@ class GRUCell(Cell):
             f"    n = tanh(W_n{mark} x + b_n{mark} + r ⊙ (U_n{mark} h + c_n{mark}))",
         ]
 
+    @property
+    def kernel(self) -> str | None:
+        return "gru" if type(self) is GRUCell else None
+
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         if self.update == "torch":
             return super().torch_weights()

@@ -41,6 +41,10 @@ class LSTMCell(Cell):
             "    m′ = f ⊙ m + i ⊙ g",
         ]
 
+    @property
+    def kernel(self) -> str | None:
+        return "lstm" if type(self) is LSTMCell else None
+
     def torch_recurrence(self) -> TorchRecurrence | None:
         def run(inputs: Tensor, sizes: Tensor, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
             states = [part.contiguous() for part in first.chunk(2, -1)]

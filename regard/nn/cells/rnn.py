@@ -46,5 +46,9 @@ class RNNCell(Cell):
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
         return ACTIVATIONS[self.activation](projected + recurrent)
 
+    @property
+    def kernel(self) -> str | None:
+        return self.activation if type(self) is RNNCell else None
+
     def torch_recurrence(self) -> TorchRecurrence | None:
         return {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}.get(self.activation)

@@ -1,6 +1,6 @@
 """A whole output at once, where the recurrence does not wait for what is read.
 
-It is run by torch's kernels, which are cuDNN's on CUDA.
+It is run by our kernels on the CPU, and else by torch's, which are cuDNN's on CUDA.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.kernels.availability import within_reach
 from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.recurrence import run_cells
+from regard.nn.recurrence import by_kernels, run_cells
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -52,7 +53,10 @@ def unroll(
         below = inputs if index == 0 else decoder.dropout(inputs)
         first = state.layers[index].squeeze(1).index_select(0, packing.order)
         cell = decoder.stack.cell(index)
-        inputs, _ = run_cells([cell], below, packing, first.unsqueeze(0), training=decoder.training)
+        if cell.kernel is not None and within_reach(below, cell.weight_hh, rows=len(packing.order)):
+            inputs, _ = by_kernels([cell], below, packing, first)
+        else:
+            inputs, _ = run_cells([cell], below, packing, first.unsqueeze(0), training=decoder.training)
         if index > 0 and decoder.stack.residual:
             inputs = inputs + below
     if decoder.reading is None:

@@ -166,6 +166,13 @@ class CRFDecoder(Decoder):
         end = self.end.masked_fill(~self.allowed[:-1, -1], -torch.inf)
         return LinearChain(self.transitions, nodes, start, end, lengths=lengths, mask=self.allowed[:-1, :-1])
 
+    def count(self, target: Tokens) -> Tensor:
+        return (target.lengths * self._known(target)).sum()
+
+    def _known(self, target: Tokens) -> Tensor:
+        """(B) whether training had all tags of a sequence."""
+        return ((target.ids != UNSEEN) | ~target.mask).all(-1)
+
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
         """−log p of the whole sequences; the count is of positions, as without a chain.
 
@@ -178,10 +185,10 @@ class CRFDecoder(Decoder):
                 fix="Every position needs exactly one tag.",
             )
         chain = self.chain(memory)
-        known = ((target.ids != UNSEEN) | ~target.mask).all(-1)  # (B)
-        logs = chain.log_prob(chain.value_of(target.ids.clamp(min=0)))
-        total = -torch.where(known, logs, 0.0).sum()
-        return Loss(total, (target.lengths * known).sum(), {"likelihood": total.detach()})
+        total = -torch.where(
+            self._known(target), chain.log_prob(chain.value_of(target.ids.clamp(min=0))), 0.0
+        ).sum()
+        return Loss(total, self.count(target), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> ChainTags:

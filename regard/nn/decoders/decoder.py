@@ -150,6 +150,14 @@ class Decoder(nn.Module):
     def loss(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Loss:
         raise NotImplementedError
 
+    def count(self, target: Any) -> Tensor | None:
+        """() the `count` that a loss of this target has, from the target alone; None where only the loss knows it.
+
+        Batches that make one update together are divided by the count of all of them, which must be known before the
+        first loss: without it, every loss is computed twice.
+        """
+        return None
+
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
         """What it finds, for a decoder that answers at once."""
         raise NotImplementedError

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.attention import Attention, Look
-from regard.nn.class_weights import class_cost, class_weights
+from regard.nn.class_weights import class_cost, class_count, class_weights
 from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.label import Labels, label_predictions, weighted
 from regard.nn.loss import Loss
@@ -194,11 +194,14 @@ class DecomposableDecoder(Decoder):
         }
         return self.output(self.hidden(features)), shown
 
+    def count(self, target: Tensor) -> Tensor:
+        return class_count(target, self.class_weights)
+
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
         """target (B) int64."""
         logits, _ = self(memories)
-        total, count = class_cost(logits, target, self.class_weights)
-        return Loss(total, count, {"likelihood": total.detach()})
+        total = class_cost(logits, target, self.class_weights)
+        return Loss(total, self.count(target), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Labels:

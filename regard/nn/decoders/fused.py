@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import within_reach
 from regard.nn.attention import Attention
-from regard.nn.cells import GRUCell
 from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.scores import Additive, General
+from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 
 if TYPE_CHECKING:
@@ -23,20 +22,31 @@ if TYPE_CHECKING:
     from regard.kernels.cpu.looks import Alone
     from regard.nn.decoders.recurrent import RecurrentDecoder
 
+SCORES = (Additive, Location, Dot, ScaledDot, General, Linear)
+SELECTIONS = (Softmax, Hard, Sigmoid, Segmental)
+
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """One GRU layer on the CPU, attending to one memory by a score and a selection that have kernels."""
+    """A decoder that has kernels, on the CPU."""
+    if not has_kernels(decoder, memories):
+        return False
+    values = memories[attended(decoder)[0]].values
+    return within_reach(values, decoder.stack.cell(0).weight_hh, rows=len(values))
+
+
+def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+    """The same, wherever the tensors are: cells of one kind, attending to one memory by a score and a selection that
+    have kernels."""
     reading = decoder.reading
-    if reading is None or len(reading.names) != 1 or len(decoder.stack.cells) != 1:
+    if reading is None or len(reading.names) != 1:
         return False
     if memories[reading.names[0]].override is not None:
         return False
     attention = reading.attention(reading.names[0])
     return (
-        type(decoder.stack.cell(0)) is GRUCell
-        and type(attention.score) in (Additive, General)
-        and type(attention.select) in (Softmax, Hard, Sigmoid, Segmental)
-        and within_reach(memories[reading.names[0]].values, decoder.stack.cell(0).weight_hh)
+        decoder.stack.cell(0).kernel is not None
+        and type(attention.score) in SCORES
+        and type(attention.select) in SELECTIONS
     )
 
 
@@ -47,17 +57,43 @@ def attended(decoder: RecurrentDecoder) -> tuple[str, Attention]:
 
 
 def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
-    """The query's weight (A, H) and the vector (A) of an additive score; a general one has neither."""
+    """The query's weight (A, H), which a dot product lacks, and the vector (A) of an additive score."""
     score = attention.score
-    return (score.query.weight, score.vector) if isinstance(score, Additive) else (None, None)
+    if isinstance(score, Additive):
+        return score.query.weight, score.vector
+    return (score.vector[None, : score.query_size], None) if isinstance(score, Linear) else (None, None)
+
+
+def score_kind(attention: Attention) -> tuple[int, float]:
+    """The score as the kernels know it, and the scale of a dot product's queries."""
+    from regard.kernels.cpu.energies import ADDITIVE, DOT, LINEAR
+
+    score = attention.score
+    kind = {Additive: ADDITIVE, Location: ADDITIVE, Linear: LINEAR}.get(type(score), DOT)
+    return kind, score.scale if isinstance(score, Dot) else 1.0
 
 
 def read_weight(decoder: RecurrentDecoder) -> Tensor:
-    """(3H, D or O) from what was read into the cell; zeros where nothing that is read enters it."""
+    """(G, D or O) from what was read into the first cell; zeros where nothing that is read enters it."""
     weight = decoder.stack.cell(0).torch_weights()[0]
     if decoder.looks_after and not decoder.feeds:
         return weight.new_zeros(len(weight), decoder.readout_size)
     return weight[:, decoder.embedding.size + decoder.summary_size :]
+
+
+class StackWeights:
+    """The cells' weights, layer on layer: U (L, G, H) and its bias, and W (L − 1, G, H) and its bias of those above the
+    first.
+    """
+
+    def __init__(self, decoder: RecurrentDecoder) -> None:
+        layers = [decoder.stack.cell(layer).torch_weights() for layer in range(len(decoder.stack.cells))]
+        self.first = layers[0]
+        self.recurrent = torch.stack([weight for _, weight, _, _ in layers])
+        self.recurrent_bias = torch.stack([bias for *_, bias in layers])
+        above, bias = [one[0] for one in layers[1:]], [one[2] for one in layers[1:]]
+        self.below = torch.stack(above) if above else self.recurrent.detach()[:0]
+        self.below_bias = torch.stack(bias) if bias else self.recurrent_bias.detach()[:0]
 
 
 def choice_of(attention: Attention) -> Choice:
@@ -94,6 +130,16 @@ def alone_of(
     return Alone(wanted.numpy(), waits.numpy(), torch.empty(count, dtype=torch.int64).numpy())
 
 
+def masks_of(decoder: RecurrentDecoder, count: int) -> Tensor | None:
+    """(L − 1, N, H) what dropout between the layers multiplies each output with; None where nothing is dropped."""
+    stack = decoder.stack
+    if not decoder.training or stack.dropout.p == 0 or len(stack.cells) == 1:
+        return None
+    shape, keep = (len(stack.cells) - 1, count, stack.size), 1 - stack.dropout.p
+    mask = stack.cell(0).weight_hh.new_empty(shape).bernoulli_(keep)
+    return mask.div_(keep) if keep else mask
+
+
 def unroll(
     decoder: RecurrentDecoder,
     memories: Mapping[str, Memory],
@@ -103,11 +149,12 @@ def unroll(
     drawing: Tensor | None = None,
 ) -> Unrolled:
     """As `RecurrentDecoder.unroll`, for a supported decoder."""
-    from regard.kernels.cpu.attentive import PackedAttentive
+    from regard.kernels.cpu.attentive import AttentivePlan, AttentiveWeights, PackedAttentive
+    from regard.kernels.cpu.gates import KINDS
 
     name, attention = attended(decoder)
-    memory = memories[name]
-    weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
+    memory, cells = memories[name], StackWeights(decoder)
+    weight_ih, _, bias_ih, _ = cells.first
     word, low = decoder.embedding.size, decoder.embedding.size + decoder.summary_size
     state = decoder.start(memories)
     embedded = decoder.embedding(packing.pack(previous))  # (N, E)
@@ -124,23 +171,39 @@ def unroll(
         if decoder.deep:
             combined = nn.functional.linear(embedded, combine.weight[:, seen:], combine.bias)
     alone = alone_of(attention, packing, memory.mask, memory.values, drawing)
-    states, reads, weights = PackedAttentive.apply(
+    query, vector = score_weights(attention)
+    score, scale = score_kind(attention)
+    location: Any = attention.score if isinstance(attention.score, Location) else None
+    plan = AttentivePlan(
         packing,
         memory.mask,
+        KINDS[str(decoder.stack.cell(0).kernel)],
+        decoder.stack.residual,
+        masks_of(decoder, len(embedded)),
+        score,
+        scale,
         choice_of(attention),
         alone,
-        projected,
-        combined,
-        state.layers[0].squeeze(1).index_select(0, packing.order),
-        state.constants.keys[name],
-        memory.values,
-        weight_hh,
-        bias_hh,
-        read_weight(decoder),
-        *score_weights(attention),
-        output_weight,
-        getattr(attention.select, "transitions", None),
     )
+    weights_of = AttentiveWeights(
+        projected=projected,
+        combined=combined,
+        first=torch.stack([layer.squeeze(1) for layer in state.layers]).index_select(1, packing.order),
+        keys=state.constants.keys[name],
+        values=memory.values,
+        recurrent=cells.recurrent,
+        recurrent_bias=cells.recurrent_bias,
+        below=cells.below,
+        below_bias=cells.below_bias,
+        read=read_weight(decoder),
+        query=query,
+        vector=vector,
+        output=output_weight,
+        transitions=getattr(attention.select, "transitions", None),
+        filters=None if location is None else location.filters,
+        place=None if location is None else location.place.weight,
+    )
+    states, reads, weights = PackedAttentive.apply(plan, *weights_of)
     drawn = {}
     if attention.select.draws and drawing is not None:
         drawn[name] = read_of(weights, alone)

@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+import torch
 from torch import Tensor, nn
 
-from regard.nn.decoders.fused import attended, choice_of, read_weight, reads_alone, score_weights
+from regard.nn.decoders.fused import (
+    StackWeights,
+    attended,
+    choice_of,
+    read_weight,
+    reads_alone,
+    score_kind,
+    score_weights,
+)
 from regard.nn.memory import Memory
+from regard.nn.scores import Location
 from regard.nn.stepping import State, Step
 
 if TYPE_CHECKING:
@@ -34,35 +44,53 @@ def lay_out(
     decoder: RecurrentDecoder, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
 ) -> Prepared | None:
     """What every step needs, once per search; None where dropout is at work."""
-    if decoder.training and (decoder.dropout.p > 0 or decoder.embedding.dropout.p > 0):
+    stack = decoder.stack
+    if decoder.training and max(decoder.dropout.p, stack.dropout.p, decoder.embedding.dropout.p) > 0:
         return None
     from regard.kernels.cpu import energies, step
+    from regard.kernels.cpu.attentive import stacked_panels
+    from regard.kernels.cpu.gates import KINDS
+    from regard.kernels.cpu.location import location_of
     from regard.kernels.cpu.product import panels
 
     name, attention = attended(decoder)
     query, vector = score_weights(attention)
-    weight_ih, weight_hh, bias_ih, bias_hh = decoder.stack.cell(0).torch_weights()
-    word = decoder.embedding.size
+    cells = StackWeights(decoder)
+    weight_ih, _, bias_ih, _ = cells.first
     said = decoder.combine if decoder.combine is not None else decoder.narrow
     nothing = bias_ih.new_empty(0, 1)
+    said_bias = None if said is None else said.bias
     layers = step.Layers(
-        panels(weight_ih[:, :word]),
+        KINDS[str(stack.cell(0).kernel)],
+        stack.residual,
+        panels(weight_ih[:, : decoder.embedding.size]),
         panels(read_weight(decoder)),
-        panels(weight_hh),
-        bias_hh.detach().numpy(),
+        stacked_panels(cells.recurrent),
+        cells.recurrent_bias.detach().numpy(),
+        stacked_panels(cells.below),
+        cells.below_bias.detach().numpy(),
         panels(nothing if query is None else query),
         panels(nothing if said is None else said.weight),
-        (bias_ih.new_zeros(decoder.readout_size) if said is None or said.bias is None else said.bias)
-        .detach()
-        .numpy(),
+        (bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias).detach().numpy(),
         panels(decoder.output.weight),
         decoder.output.bias.detach().numpy(),
     )
     memory = memories[name]
     vector = bias_ih.new_empty(0) if vector is None else vector
-    choice = choice_of(attention)
-    choice = choice._replace(between=choice.between.astype(vector.detach().numpy().dtype))
-    looked_at = energies.memories(keys[name], memory.values, memory.mask, vector, choice)
+    kind, choice = vector.detach().numpy().dtype, choice_of(attention)
+    near: Any = attention.score if isinstance(attention.score, Location) else None
+    filters, place = (None, None) if near is None else (near.filters, near.place.weight)
+    score, scale = score_kind(attention)
+    looked_at = energies.memories(
+        keys[name],
+        memory.values,
+        memory.mask,
+        vector,
+        choice._replace(between=choice.between.astype(kind)),
+        score=score,
+        scale=kind.type(scale),
+        location=location_of(filters, place, bias_ih),
+    )
     return Prepared(name, layers, looked_at, bias_ih, reads_alone(attention))
 
 
@@ -72,21 +100,23 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
 
     prepared = cast(Prepared, state.constants.prepared)
     shape, size = tokens.shape, decoder.stack.size
-    hidden = state.layers[0].reshape(-1, size).clone()
-    rows, new = len(hidden), hidden.new_empty
+    states = torch.stack([layer.reshape(-1, layer.shape[-1]) for layer in state.layers])  # (L, n, Z), a copy
+    rows, new = states.shape[1], states.new_empty
     embedded = nn.functional.embedding(tokens.reshape(-1), decoder.embedding.weight)
     inputs = prepared.bias.expand(rows, -1).clone()
     if state.constants.projected is not None:
         inputs.view(*shape, -1).add_(state.constants.projected)
     positions, width = prepared.memories.values.shape[1:]
+    looked = state.looks.get(prepared.name)
     weights, said = new(rows, positions), new(rows, decoder.readout_size)
     logits = new(rows, len(decoder.output.weight))
     tensors = Rows(
         embedded,
         inputs,
-        _fed(decoder, state, hidden),
-        hidden,
+        _fed(decoder, state, states[0]),
+        states,
         new(rows, size + width + embedded.shape[1]),
+        new(rows, 0) if looked is None else looked.reshape(rows, -1).contiguous(),
         weights,
         said,
         logits,
@@ -100,13 +130,15 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
         prepared.memories,
         arrays,
     )
+    looks = {prepared.name: weights.view(*shape, -1)}
     advanced = replace(
         state,
-        layers=(hidden.view(*shape, -1),),
+        layers=tuple(layer.view(*shape, -1) for layer in states),
         feed=None if state.feed is None else said.view(*shape, -1),
         position=state.position + 1,
+        looks=looks if state.looks else {},
     )
-    return Step(logits.view(*shape, -1), advanced, {prepared.name: weights.view(*shape, -1)})
+    return Step(logits.view(*shape, -1), advanced, looks)
 
 
 def _fed(decoder: RecurrentDecoder, state: State, like: Tensor) -> Tensor:

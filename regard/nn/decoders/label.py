@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention, check_attention, truths_about
-from regard.nn.class_weights import class_cost, class_weights
+from regard.nn.class_weights import class_cost, class_count, class_weights
 from regard.nn.combining import Beside, Combine, Gated
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
@@ -326,17 +326,20 @@ class LabelDecoder(Decoder):
         asked: Tensor = self.asks(asking).unflatten(1, (self.glimpses, -1))
         return asked
 
+    def count(self, target: Tensor) -> Tensor:
+        return class_count(target, self.class_weights)
+
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
         """target (B) int64; truth (B, 1 to K, S), where the right places to look are known."""
         logits, looks = self(memories, truth=truth)
-        total, count = class_cost(logits, target, self.class_weights)
+        total = class_cost(logits, target, self.class_weights)
         parts = {"likelihood": total.detach()}
         if truth is not None and self.guide and self.reading is not None:
             for name, alignment in truth_by_name(truth, self.reading.names).items():
                 guide = guide_total(wanted(alignment, self.glimpses), looks[name]) / self.glimpses
                 parts["guide"] = parts.get("guide", torch.zeros_like(guide)) + guide.detach()
                 total = total + self.guide * guide
-        return Loss(total, count, parts)
+        return Loss(total, self.count(target), parts)
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Labels:

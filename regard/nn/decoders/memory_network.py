@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import UNSEEN, Tokens
 from regard.nn.attention import Attention, Look, check_attention, truths_about
+from regard.nn.class_weights import class_count
 from regard.nn.decoders import hops_board
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.label import Labels, label_predictions
@@ -338,6 +339,9 @@ class MemoryNetworkDecoder(Decoder):
     def _is_linear(self) -> bool:
         return bool(self.linear_start and self.training and self.updates < self.linear_start)
 
+    def count(self, target: Tensor) -> Tensor:
+        return class_count(target)
+
     def loss(
         self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
     ) -> Loss:
@@ -368,7 +372,7 @@ class MemoryNetworkDecoder(Decoder):
             guide = guide_total(self._wanted(truth[self.story], weights), weights)
             parts["guide"] = guide.detach()
             total = total + self.guide * guide
-        return Loss(total, (target != UNSEEN).sum().float(), parts)
+        return Loss(total, self.count(target), parts)
 
     def _needed(self, query: Tensor) -> Tensor:
         """(B) how many facts more than two the question is expected to need."""

@@ -53,7 +53,7 @@ class Output(nn.Module):
 
         Smoothing ε takes the target distribution (1 − ε)·one-hot + ε/V.
         """
-        if torch.is_grad_enabled() and within_reach(rows, self.weight):
+        if torch.is_grad_enabled() and within_reach(rows, self.weight, rows=len(rows)):
             from regard.kernels.cpu.cost import PackedCost
 
             costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)

@@ -462,6 +462,10 @@ class RecurrentDecoder(StepwiseDecoder):
         previous, _, packing = forced(target)
         return torch.softmax(self.output(self.unroll(memories, previous, packing).readouts), -1)
 
+    def count(self, target: Tokens) -> Tensor:
+        """Words, and the ends."""
+        return (target.lengths + 1).sum()
+
     def loss(
         self,
         memories: Mapping[str, Memory],
@@ -491,7 +495,7 @@ class RecurrentDecoder(StepwiseDecoder):
             costs = self.output.costs(readouts, words)
             drawn, more = self.score_function(costs, unrolled.looks, unrolled.drawn, drawing, packing)
             looked, parts = looked + drawn, parts | more
-        return Loss(total + looked, lengths.sum(), {"likelihood": likelihood} | parts)
+        return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
 
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)

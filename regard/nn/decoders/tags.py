@@ -9,9 +9,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Tokens
+from regard.data.batch import UNSEEN, Tokens
 from regard.errors import RegardError
-from regard.nn.class_weights import class_cost, class_weights
+from regard.nn.class_weights import class_cost, class_count, class_weights
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
 from regard.nn.decoders.label import weighted
 from regard.nn.loss import Loss
@@ -130,6 +130,9 @@ class TagsDecoder(Decoder):
         logits: Tensor = self.output(self.dropout(memories[self.of].values))
         return logits
 
+    def count(self, target: Tokens) -> Tensor:
+        return class_count(target.ids.masked_fill(~target.mask, UNSEEN), self.class_weights)
+
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
         logits, mask = self(memories), target.mask
         if logits.shape[1] != mask.shape[1]:
@@ -139,8 +142,8 @@ class TagsDecoder(Decoder):
             )
         places = mask.reshape(-1).nonzero().squeeze(1)
         true = target.ids.reshape(-1).index_select(0, places)
-        total, count = class_cost(logits.flatten(0, 1).index_select(0, places), true, self.class_weights)
-        return Loss(total, count, {"likelihood": total.detach()})
+        total = class_cost(logits.flatten(0, 1).index_select(0, places), true, self.class_weights)
+        return Loss(total, self.count(target), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Tags:

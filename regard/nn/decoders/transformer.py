@@ -353,6 +353,10 @@ class TransformerDecoder(StepwiseDecoder):
             x = layer(x, layer.over.prepare_all(values), mask)
         return self._finish(x)
 
+    def count(self, target: Tokens) -> Tensor:
+        """Words, and the ends."""
+        return (target.lengths + 1).sum()
+
     def loss(
         self,
         memories: Mapping[str, Memory],
@@ -368,7 +372,7 @@ class TransformerDecoder(StepwiseDecoder):
         if distilled is not None:
             cost = self.output.distilled(rows, distilled.probabilities)
             total = (1 - distilled.weight) * total + distilled.weight * cost
-        return Loss(total, (target.lengths + 1).sum(), {"likelihood": likelihood})
+        return Loss(total, self.count(target), {"likelihood": likelihood})
 
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:

@@ -198,6 +198,9 @@ class TreeDecoder(Decoder):
         chosen = x.gather(1, heads.unsqueeze(-1).expand(-1, -1, x.shape[-1]))  # (B, N, R)
         return at_least_single(self.relations.pairs(chosen, y[:, 1:])).log_softmax(-1)
 
+    def count(self, target: Trees) -> Tensor:
+        return target.lengths.sum()
+
     def loss(self, memories: Mapping[str, Memory], target: Trees, *, truth: Any = None) -> Loss:
         """−log p of the trees and their relations; the count is of words."""
         memory, mask = memories[self.of], target.mask
@@ -210,7 +213,7 @@ class TreeDecoder(Decoder):
         arcs = -self._log_prob(self.distribution(vectors, target.lengths), target.heads, mask).sum()
         logs = self.relation_scores(vectors, target.heads)
         if logs is None:
-            return Loss(arcs, target.lengths.sum(), {"likelihood": arcs.detach()})
+            return Loss(arcs, self.count(target), {"likelihood": arcs.detach()})
         known = mask & (target.relations >= 0)
         chosen = logs.gather(-1, target.relations.clamp(min=0).unsqueeze(-1)).squeeze(-1)
         relations = -torch.where(known, chosen, 0.0).sum()
@@ -220,7 +223,7 @@ class TreeDecoder(Decoder):
             "arcs": arcs.detach(),
             "relations": relations.detach(),
         }
-        return Loss(total, target.lengths.sum(), parts)
+        return Loss(total, self.count(target), parts)
 
     def _log_prob(self, trees: ProjectiveTree | SpanningTree, heads: Tensor, mask: Tensor) -> Tensor:
         """`trees.log_prob`, without a look at whether the heads are a tree: (B)."""

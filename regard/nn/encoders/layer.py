@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import within_reach
-from regard.nn.cells import Cell, GRUCell, make_cell
+from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import carried_by
 from regard.nn.encoders import graphed
 from regard.nn.packing import Packing
-from regard.nn.recurrence import run_cells
+from regard.nn.recurrence import by_kernels, run_cells
 from regard.parts import Options
 
 First = Literal["learned", "zero"]
@@ -87,8 +87,8 @@ class RecurrentLayer(nn.Module):
     """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
     The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
-    they are run by our own kernels on CUDA, and for a GRU on the CPU; otherwise by torch's, and cell by cell where
-    torch does not have the cell. All give the same numbers.
+    they are run by our own kernels where these know the cell; otherwise by torch's, and cell by cell where torch does
+    not have it. All give the same numbers.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class RecurrentLayer(nn.Module):
 
     def forward(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         cell = self.cell(0)
-        if isinstance(cell, GRUCell) and within_reach(inputs, cell.weight_hh):
+        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.order)):
             return self.by_kernels(inputs, packing)
         if graphed.knows(self, inputs):
             return graphed.run(self, inputs, packing)
@@ -127,15 +127,9 @@ class RecurrentLayer(nn.Module):
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 
     def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        from regard.kernels.cpu.recurrence import PackedGRU
-
-        weights = zip(*(cast(Cell, cell).torch_weights() for cell in self.cells), strict=True)
-        weight_ih, weight_hh, bias_ih, bias_hh = weights
-        projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))
+        cells = [self.cell(direction) for direction in range(len(self.cells))]
         first = self.first.flatten().expand(len(packing.order), -1)
-        outputs, last = PackedGRU.apply(
-            projected, first, torch.stack(weight_hh), torch.stack(bias_hh), packing
-        )
+        outputs, last = by_kernels(cells, inputs, packing, first)
         return outputs, last.index_select(0, packing.back)
 
     def by_cells(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:

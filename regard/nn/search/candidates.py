@@ -11,7 +11,7 @@ from regard.nn.search.limits import Bounds
 
 def normalisers(logits: Tensor) -> Tensor:
     """log Σ exp of the logits (B, K, V) → (B, K)."""
-    if within_reach(logits):
+    if within_reach(logits, rows=len(logits)):
         from regard.kernels.cpu import best
 
         return best.normalisers(logits)
@@ -20,7 +20,7 @@ def normalisers(logits: Tensor) -> Tensor:
 
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
-    if within_reach(logits):
+    if within_reach(logits, rows=len(logits)):
         from regard.kernels.cpu import best
 
         return best.top(logits, count)

@@ -1,0 +1,142 @@
+"""Two programs timed beside each other: each round in a process of its own, the two by turns, ratios of medians.
+
+A bench gives what each side does; this file gives the clock, the processes, the table and the exit status. Other
+programs on the machine disturb the wall clock of both sides alike, and seconds of processor time hardly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+Rates = dict[str, dict[str, float]]
+"""By task, units of work per second of each clock."""
+CLOCKS = ("wall", "cpu")
+WARM_UP = 5
+
+
+def processor_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def timed(work: Iterable[Callable[[], int]], warm_up: int) -> dict[str, float]:
+    """Units of work per second; the first few pieces are not counted."""
+    done = 0
+    clock, processor = time.perf_counter(), processor_seconds()
+    for index, piece in enumerate(work):
+        if index == warm_up:
+            done, clock, processor = 0, time.perf_counter(), processor_seconds()
+        done += piece()
+    return {"wall": done / (time.perf_counter() - clock), "cpu": done / (processor_seconds() - processor)}
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """The options that every such bench has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--peer-python", help="the interpreter of the peer's virtual environment")
+    parser.add_argument("--make-peer", type=Path, help="make that virtual environment in a folder, and stop")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=60, help="training steps of a round")
+    parser.add_argument("--decode", type=int, default=512, help="sequences to decode in a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall", help="the clock of the bars; default: wall"
+    )
+    parser.add_argument("--role", choices=("ours", "peer"), help=argparse.SUPPRESS)
+    parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
+    return parser
+
+
+def make_environment(folder: Path, *steps: Sequence[str]) -> None:
+    """A virtual environment, and what pip is to install into it, one call after another."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    for step in steps:
+        subprocess.run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *step], check=True)
+
+
+def _measure(script: str, python: str, role: str, folder: Path, options: argparse.Namespace) -> Rates:
+    """One round in a process of its own, with the options of this one; its last line is the result."""
+    passed = [argument for argument in sys.argv[1:] if argument]
+    command = [python, script, *passed, "--role", role, "--data", str(folder)]
+    threads = {name: str(options.threads) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
+    environment = {**os.environ, "OMP_WAIT_POLICY": "passive", **threads}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"The {role} side failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    result: Rates = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def _medians(rounds: Sequence[Rates]) -> Rates:
+    return {
+        task: {clock: median(found[task][clock] for found in rounds) for clock in CLOCKS}
+        for task in rounds[0]
+    }
+
+
+def _report(ours: Rates, peer: Rates, name: str, bars: Mapping[str, float], units: Mapping[str, str]) -> None:
+    print(f"{'':8} {'per':14} {'clock':>5} {'ours':>9} {name:>9} {'ratio':>6} {'bar':>5}")
+    for task, bar in bars.items():
+        for clock in CLOCKS:
+            mine, other = ours[task][clock], peer[task][clock]
+            row = f"{task:8} {units[task]:14} {clock:>5} {mine:9.1f} {other:9.1f} {mine / other:6.2f} {bar:5.1f}"
+            print(row, flush=True)
+
+
+def compare(
+    parser: argparse.ArgumentParser,
+    script: str,
+    *,
+    peer_name: str,
+    bars: Callable[[argparse.Namespace], Mapping[str, float]],
+    units: Mapping[str, str],
+    make_peer: Callable[[Path], None],
+    make_data: Callable[[Path], None],
+    run_ours: Callable[[Path, argparse.Namespace], Rates],
+    run_peer: Callable[[Path, argparse.Namespace], Rates],
+) -> int:
+    """The exit status: 1 where a ratio of medians misses its bar by the chosen clock."""
+    options = parser.parse_args()
+    if options.make_peer:
+        make_peer(options.make_peer)
+        return 0
+    if options.role:
+        import torch
+
+        torch.set_num_threads(options.threads)
+        run = run_ours if options.role == "ours" else run_peer
+        print(json.dumps(run(options.data, options)))
+        return 0
+    if not options.peer_python:
+        parser.error("give --peer-python, or make the peer's environment first with --make-peer DIR")
+    rounds: dict[str, list[Rates]] = {"peer": [], "ours": []}
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        make_data(folder)
+        for _ in range(options.rounds):
+            rounds["peer"].append(_measure(script, options.peer_python, "peer", folder, options))
+            rounds["ours"].append(_measure(script, sys.executable, "ours", folder, options))
+    ours, peer = _medians(rounds["ours"]), _medians(rounds["peer"])
+    wanted = bars(options)
+    _report(ours, peer, peer_name, wanted, units)
+    ratios = {task: {clock: ours[task][clock] / peer[task][clock] for clock in CLOCKS} for task in wanted}
+    missed = [task for task, bar in wanted.items() if ratios[task][options.clock] < bar]
+    if options.json:
+        result: dict[str, Any] = {"ours": ours, "peer": peer, "ratios": ratios, "bars": dict(wanted)}
+        result |= {"clock": options.clock, "missed": missed, "rounds": rounds}
+        options.json.write_text(json.dumps(result, indent=2))
+    if missed:
+        print(f"Missed by the {options.clock} clock: {', '.join(missed)}.")
+    return 1 if missed else 0

@@ -1,0 +1,101 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
+"""Where the step before looked, as the location score sees it: f_s = Σ_r α_{s+r−reach} F_r, and V f_s.
+
+F are R = 2 reach + 1 filters of J features, V (A, J) brings these to the features in which query and keys are compared.
+Before the first step all of α is on the first position.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from regard.kernels.cpu.compilation import part, reduction
+from regard.kernels.cpu.product import multiply, panels
+from regard.kernels.cpu.rows import add, dot
+
+Array = Any
+
+
+class Location(NamedTuple):
+    """filters (R, J), V (A, J) and its transpose, both in panels; of no width where the score knows nothing of it."""
+
+    filters: Array
+    place: Array
+    back: Array
+
+
+class Nearby(NamedTuple):
+    """To work in: f (S, J) and what it receives, and k + V f (S, A); of no width where nothing is known."""
+
+    around: Array
+    d_around: Array
+    near: Array
+
+
+def location_of(filters: Tensor | None, place: Tensor | None, like: Tensor) -> Location:
+    if filters is None or place is None:
+        filters, place = like.new_empty(0, 0), like.new_empty(0, 1)
+    return Location(filters.detach().contiguous().numpy(), panels(place), panels(place.t()))
+
+
+@part
+def nearby_for(location: Location, positions: int, features: int, zero: Any) -> Nearby:
+    wide = location.filters.shape[1]
+    around, d_around = np.full((positions, wide), zero), np.full((positions, wide), zero)
+    return Nearby(around, d_around, np.full((positions, features if wide > 0 else 0), zero))
+
+
+@part
+def _weight_at(looks: Array, before: int, s: int, positions: int) -> Any:
+    """α_s of the step before; 0 outside."""
+    if s < 0 or s >= positions:
+        return looks.dtype.type(0)
+    if before >= 0:
+        return looks[before, s]
+    return looks.dtype.type(1) if s == 0 else looks.dtype.type(0)
+
+
+@part
+def look_near(location: Location, looks: Array, before: int, keys: Array, nearby: Nearby) -> None:
+    """Fills `around` and `near`."""
+    positions, filters = len(keys), location.filters
+    reach = len(filters) // 2
+    nearby.around[:] = 0
+    for s in range(positions):
+        # outside too: a filter that is not a number must not hide there
+        for r in range(len(filters)):
+            add(nearby.around[s], _weight_at(looks, before, s + r - reach, positions), filters[r])
+    multiply(positions, (nearby.around, 0, 1, 0), location.place, (nearby.near, 0, 1, 0), False)
+    for s in range(positions):
+        add(nearby.near[s], keys.dtype.type(1), keys[s])
+
+
+@part
+def gather_near(
+    location: Location, looks: Array, before: int, places: Array, count: int, nearby: Nearby,
+    d_filters: Array, d_place: Array, d_look: Array,
+) -> None:  # fmt: skip
+    """`near` holds what V f_s receives, at the places that exist; d_filters (R, J) and Vᵀ's d_place (J, A) are added
+    to, d_look (S), what the look before receives, is written."""
+    positions, filters = len(d_look), location.filters
+    reach = len(filters) // 2
+    multiply(positions, (nearby.near, 0, 1, 0), location.back, (nearby.d_around, 0, 1, 0), False)
+    d_look[:] = 0
+    for j in range(count):
+        s = places[j]
+        _outer(nearby.around[s], nearby.near[s], d_place)
+        received = nearby.d_around[s]
+        for r in range(len(filters)):
+            other = s + r - reach
+            add(d_filters[r], _weight_at(looks, before, other, positions), received)
+            if 0 <= other < positions:
+                d_look[other] += dot(filters[r], received)
+
+
+@reduction
+def _outer(around: Array, near: Array, d_place: Array) -> None:
+    for f in range(len(around)):
+        add(d_place[f], around[f], near)

@@ -1,0 +1,30 @@
+# mypy: disable-error-code="call-arg"
+"""Rows of numbers that lie side by side: functions of their own, so that the compiler sees that they do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.kernels.cpu.compilation import reduction
+
+Array = Any
+
+
+@reduction
+def dot(first: Array, second: Array) -> Any:
+    total = first.dtype.type(0)
+    for a in range(len(first)):
+        total += first[a] * second[a]
+    return total
+
+
+@reduction
+def add(total: Array, factor: Any, other: Array) -> None:
+    for a in range(len(total)):
+        total[a] += factor * other[a]
+
+
+@reduction
+def add_two(total: Array, factor: Any, one: Array, second: Any, other: Array) -> None:
+    for a in range(len(total)):
+        total[a] += factor * one[a] + second * other[a]

@@ -1,0 +1,104 @@
+"""Which path serves which attention decoder: `python -m regard.nn.paths docs/performance.md` writes the table there.
+
+fused     compiled kernels for the CPU (`decoders.fused`)
+graphed   kernels for CUDA, recorded as graphs (`decoders.graphed`)
+plain     step by step, by torch
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from regard.files import write_text
+from regard.nn.attention import Attention
+from regard.nn.decoders import fused, graphed
+from regard.nn.decoders.recurrent import GIVES, RecurrentDecoder
+from regard.nn.embedding import Embedding
+from regard.nn.memory import Memory
+from regard.nn.scores import make_score
+from regard.nn.selections import make_selection
+from regard.parts import names, part
+
+SIZE, POSITIONS = 4, 3
+BEGIN, END = (
+    "<!-- paths: made by `python -m regard.nn.paths docs/performance.md` -->",
+    "<!-- end of paths -->",
+)
+
+
+def own(kind: str) -> dict[str, Any]:
+    """Our parts of a kind, by name."""
+    found = {name: part(kind, name) for name in names(kind)}
+    return {name: one for name, one in found.items() if one.__module__.startswith("regard.")}
+
+
+def suiting(kind: str) -> list[str]:
+    """The scores or selections that a recurrent decoder may have: those that need no more than it gives."""
+    return [
+        name
+        for name, one in own(kind).items()
+        if one.needs <= set(GIVES) and getattr(one, "joint", "") != "queries"
+    ]
+
+
+def paths_of(cell: str, score: str, selection: str) -> tuple[str, str]:
+    """The paths on the CPU and on CUDA, of a decoder that attends to one memory and reads what it finds."""
+    memory = Memory(torch.zeros(1, POSITIONS, SIZE), torch.ones(1, POSITIONS).bool(), torch.zeros(1, SIZE))
+    source: Any = SimpleNamespace(value_size=SIZE, summary_size=SIZE)
+    attention = Attention(
+        SIZE, SIZE, score=make_score(score, SIZE, SIZE), select=make_selection(selection, SIZE)
+    )
+    decoder = RecurrentDecoder(
+        Embedding(4, SIZE), {"source": source}, cell=cell, size=SIZE, attention={"source": attention}
+    )
+    memories = {"source": memory}
+    return (
+        "fused" if fused.has_kernels(decoder, memories) else "plain",
+        "graphed" if graphed.has_kernels(decoder, memories) else "plain",
+    )
+
+
+def table() -> str:
+    """Of every cell, score and selection; scores that are served alike share a line, and so do cells."""
+    selections = suiting("selection")
+    lines: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = {}
+    for cell in own("cell"):
+        for score in suiting("score"):
+            served = [paths_of(cell, score, selection) for selection in selections]
+            for device, index in (("CPU", 0), ("CUDA", 1)):
+                lines.setdefault((device, tuple(one[index] for one in served)), []).append((cell, score))
+    shown = ["| device | cell | score | " + " | ".join(selections) + " |"]
+    shown.append("|" + "---|" * (3 + len(selections)))
+    for (device, served_by), pairs in sorted(lines.items()):
+        for cells, scores in _together(pairs):
+            shown.append(f"| {device} | {cells} | {scores} | " + " | ".join(served_by) + " |")
+    return "\n".join(shown)
+
+
+def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pairs of a cell and a score as few lines: cells with the same scores side by side."""
+    by_cell: dict[str, list[str]] = {}
+    for cell, score in pairs:
+        by_cell.setdefault(cell, []).append(score)
+    by_scores: dict[str, list[str]] = {}
+    for cell, scores in by_cell.items():
+        by_scores.setdefault(", ".join(scores), []).append(cell)
+    return [(", ".join(cells), scores) for scores, cells in by_scores.items()]
+
+
+def written(page: str) -> str:
+    """The page with the table of today between its marks."""
+    made = f"{BEGIN}\n\n{table()}\n\n{END}"
+    return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: made, page, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    write_text(target, written(target.read_text(encoding="utf-8")))

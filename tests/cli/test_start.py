@@ -1,0 +1,67 @@
+"""What a command loads before it answers: of modules nobody needs for one word, nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.model.small import build, spec
+
+HEAVY = ["numba", "llvmlite", "triton", "accelerate", "sacrebleu", "sentencepiece", "pandas", "pyarrow"]
+HEAVY += [
+    "matplotlib",
+    "scipy",
+    "datasets",
+    "tensorboard",
+    "soundfile",
+    "av",
+    "torchvision",
+    "rich",
+    "rapidfuzz",
+]
+
+SCRIPT = """
+import json, resource, sys
+import torch
+def seconds():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+before = seconds()
+sys.argv = ["regard", "predict", *sys.argv[1:]]
+from regard.cli.main import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code
+print(json.dumps({"modules": sorted({name.partition(".")[0] for name in sys.modules}), "seconds": seconds() - before}))
+"""
+
+
+def predict(folder: Path, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-c", SCRIPT, str(folder), "--device", "cpu", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize(("cell", "times"), [("gru", 2), ("lstm", 1)])
+def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path, cell: str, times: int) -> None:
+    build(spec(encoder={"size": 8, "cell": cell}, decoder={"size": 10, "cell": cell})).save(tmp_path / "run")
+    seconds = []
+    for _ in range(times):
+        found = predict(tmp_path / "run", "abc")
+        assert not set(HEAVY) & set(found["modules"])
+        seconds.append(found["seconds"])
+    # of processor time, beyond torch: how busy the machine is with other tests plays little part
+    assert min(seconds) < 1.8
+
+
+def test_many_words_are_worth_a_compiler(tmp_path: Path) -> None:
+    build(spec()).save(tmp_path / "run")
+    assert "numba" in predict(tmp_path / "run", *(["abc"] * 8))["modules"]

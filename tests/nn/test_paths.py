@@ -1,0 +1,24 @@
+"""The table of docs/performance.md that says which path serves which decoder is that of the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard.nn import paths
+
+PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+
+
+def test_the_table_in_the_docs_is_up_to_date() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert paths.BEGIN in page and paths.END in page
+    assert paths.written(page) == page, "Run  python -m regard.nn.paths docs/performance.md"
+
+
+def test_every_combination_is_in_the_table() -> None:
+    assert {"softmax", "sigmoid", "segments", "hard"} <= set(paths.suiting("selection"))
+    assert set(paths.suiting("score")) == {"additive", "dot", "scaled-dot", "general", "linear", "location"}
+    for cell in ("rnn", "gru", "lstm"):
+        for score in paths.suiting("score"):
+            for selection in ("softmax", "sigmoid", "segments", "hard"):
+                assert paths.paths_of(cell, score, selection)[0] == "fused"
