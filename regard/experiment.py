@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.markup import escape
 
 from regard.data import Batches, Dataset
 from regard.data.readers.opening import kind
@@ -22,6 +22,7 @@ from regard.run import RunFolder
 from regard.sources import Splits, build_dataset, file_fields, open_splits
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
+from regard.terminal import safe_console
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.log import read_curve
@@ -55,7 +56,7 @@ class Experiment:
         self.spec, self.device, self.quiet, self.resumed = spec, device, quiet, resumed
         self.folder, self.run = run, run.path
         self.callbacks: Sequence[Callback] = ()
-        self.console = Console(quiet=quiet or process_rank() > 0)
+        self.console = safe_console(quiet=quiet or process_rank() > 0)
         try:
             with undisturbed():
                 # Before anything is built: the first weights are drawn from it.
@@ -209,8 +210,8 @@ class Experiment:
             f"{name} {column.size:,}" for name, column in self.columns.items() if hasattr(column, "size")
         )
         self.console.print(
-            f"[bold]{self.spec.name or self.run.name}[/bold]: {len(train):,} rows to train on, {len(dev):,} for dev"
-            + (f"; vocabularies: {sizes}" if sizes else ""),
+            f"[bold]{escape(self.spec.name or self.run.name)}[/bold]: {len(train):,} rows to train on, "
+            f"{len(dev):,} for dev" + (f"; vocabularies: {escape(sizes)}" if sizes else ""),
             highlight=False,
         )
         self._tell_first_line(train, dev)
@@ -219,11 +220,11 @@ class Experiment:
                 place = "rejected.tsv" if split == "train" else f"rejected-{split}.tsv"
                 self.console.print(
                     f"[yellow]{dataset.rejected:,} rows of {split} left out[/yellow], "
-                    f"with their reasons in {self.run / place}",
+                    f"with their reasons in {escape(str(self.run / place))}",
                     highlight=False,
                 )
             for remark in dataset.remarks():
-                self.console.print(f"[yellow]{split}: {remark}[/yellow]", highlight=False)
+                self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
 
     def _tell_first_line(self, *datasets: Dataset) -> None:
         """A table's first line that was read as a row, so that a header with other names does not pass for one."""
@@ -254,7 +255,8 @@ class Experiment:
                 for name, score in evaluation.scores.items()
             )
             self.console.print(
-                f"[bold]{split}[/bold]  {figures}   ({len(self.dataset(split)):,} rows)", highlight=False
+                f"[bold]{split}[/bold]  {escape(figures)}   ({len(self.dataset(split)):,} rows)",
+                highlight=False,
             )
         self.model.metrics = {
             "scores": scores,
@@ -274,7 +276,7 @@ class Experiment:
         self.model.save(self.run)
         self.model.folder = self.run
         self.console.print(
-            f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{self.run}[/bold]",
+            f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{escape(str(self.run))}[/bold]",
             highlight=False,
         )
 

@@ -10,14 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from regard.cli.unknown import UnknownUnits
 from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoColumn
+from regard.data.readers.jsonl import refuse_constant
+from regard.data.readers.row import Row
+from regard.data.readers.values import as_text
 from regard.errors import RegardError
 from regard.files import replacing
 from regard.model import Model
 from regard.prediction import Prediction
+from regard.terminal import TerminalText, say
 
 STANDARD = Path("-")
 """Standard output, or standard input, where a file is expected."""
@@ -126,7 +130,7 @@ def hint_at_file(model: Model, texts: Sequence[str]) -> None:
 
     reads_text = all(isinstance(model.columns[name], TextColumn) for name in model.spec.inputs)
     if reads_text and len(texts) == 1 and os.path.isfile(texts[0]):
-        print(f"{texts[0]} is a file, taken here as a text; -f {texts[0]} reads it.", file=sys.stderr)
+        say(f"{texts[0]} is a file, taken here as a text; -f {texts[0]} reads it.", error=True)
 
 
 def json_line(given: Any, found: Prediction, output: str, model: Model) -> str:
@@ -175,12 +179,13 @@ def parse_line(raw: bytes, where: str, model: Model) -> Any:
     if not line.lstrip().startswith("{"):
         return line
     try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
+        # numbers as they are written
+        value = json.loads(line, parse_int=str, parse_float=str, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
         if len(model.spec.inputs) == 1:
             return line
         raise RegardError(f"this is not JSON: {error}.", where=where) from None
-    found = {name: str(value[name]) for name in model.spec.inputs if name in value}
+    found = {name: json_text(value[name], name, where) for name in model.spec.inputs if name in value}
     if not found and len(model.spec.inputs) == 1:
         return line  # a text that happens to be JSON
     missing = [name for name in model.spec.inputs if name not in found]
@@ -193,14 +198,33 @@ def parse_line(raw: bytes, where: str, model: Model) -> Any:
     return found
 
 
+def json_text(value: Any, name: str, where: str) -> Any:
+    """A value of JSON as data have it: texts, numbers and truth values as they are written, lists for arrays."""
+    text = as_text(value)
+    if text is None and (value is None or isinstance(value, dict)):
+        raise RegardError(
+            f"{name!r} is {'null' if value is None else 'an object'}, expected a text.",
+            where=where,
+            fix="Give a text, or leave the line out.",
+        )
+    return value if text is None else text
+
+
 @contextmanager
 def written(path: Path | None) -> Iterator[IO[str]]:
     """Standard output (None or `-`), or a file that is written atomically."""
     if path is None or path == STANDARD:
-        yield sys.stdout
+        yield cast(IO[str], TerminalText(sys.stdout))
         return
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         yield stream
+
+
+def _pair(row: Row, source: str, target: str) -> tuple[str, str]:
+    missing = [field for field in (source, target) if field not in row]
+    if missing:
+        raise RegardError(f"the row has no {missing[0]!r}.", where=row.where, fix="Correct the row.")
+    return row[source], row[target]
 
 
 def score_pairs(
@@ -229,7 +253,7 @@ def score_pairs(
         from regard.sources import file_fields, open_files
 
         source, target = file_fields(model.spec)[:2]
-        pairs = ((row[source], row[target]) for row in open_files(model.spec, [str(file)]))
+        pairs = (_pair(row, source, target) for row in open_files(model.spec, [str(file)]))
     else:
         raise RegardError("no pair to score.", fix="Give a source and a target, or --file PAIRS.tsv")
     stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.answering import CHUNK, load, written
+from regard.cli.answering import CHUNK, json_text, load, written
 from regard.data.readers.jsonl import parse
 from regard.data.readers.opening import find, kind, opened
 from regard.data.readers.rows import read_rows
@@ -125,18 +125,19 @@ def _json_lines(
 ) -> None:
     numbered = enumerate(lines, 1)
     while chunk := [_record(line, column, f"{path}:{number}") for number, line in islice(numbered, CHUNK)]:
-        for record, answer in zip(chunk, answers([str(one[column]) for one in chunk]), strict=True):
+        for (record, _), answer in zip(chunk, answers([text for _, text in chunk]), strict=True):
             print(json.dumps({**record, name: answer}, ensure_ascii=False), file=target)
 
 
-def _record(line: str, column: str, where: str) -> dict[str, Any]:
+def _record(line: str, column: str, where: str) -> tuple[dict[str, Any], Any]:
+    """The object, and the value to answer as data have it."""
     problem, record = parse(line)
     if record is None:
         raise RegardError(f"the line {problem}.", where=where)
     if column not in record:
         raise RegardError(f"the object has no {column!r}.", where=where, fix=f"It has {', '.join(record)}.")
     whole: dict[str, Any] = json.loads(line)  # numbers as numbers, to be written as they came
-    return whole
+    return whole, json_text(record[column], column, where)
 
 
 def _decoded(source: Any, path: Path) -> Iterator[str]:
