@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from regard.data import Batches, Dataset
@@ -30,6 +29,7 @@ from regard.sources import (
 )
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
+from regard.terminal import safe_console
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.log import read_curve
@@ -67,7 +67,7 @@ class Experiment:
         self.notes, self.warnings = list(notes), list(warnings)
         self.folder, self.run = run, run.path
         self.callbacks: Sequence[Callback] = ()
-        self.console = Console(quiet=quiet or process_rank() > 0)
+        self.console = safe_console(quiet=quiet or process_rank() > 0)
         try:
             with undisturbed():
                 # Before anything is built: the first weights are drawn from it.
@@ -233,8 +233,8 @@ class Experiment:
             f"{name} {column.size:,}" for name, column in self.columns.items() if hasattr(column, "size")
         )
         self.console.print(
-            f"[bold]{self.spec.name or self.run.name}[/bold]: {len(train):,} rows to train on, {len(dev):,} for dev"
-            + (f"; vocabularies: {sizes}" if sizes else ""),
+            f"[bold]{escape(self.spec.name or self.run.name)}[/bold]: {len(train):,} rows to train on, "
+            f"{len(dev):,} for dev" + (f"; vocabularies: {escape(sizes)}" if sizes else ""),
             highlight=False,
         )
         self._tell_inferred()
@@ -243,7 +243,7 @@ class Experiment:
                 place = "rejected.tsv" if split == "train" else f"rejected-{split}.tsv"
                 self.console.print(
                     f"[yellow]{dataset.rejected:,} rows of {split} left out[/yellow], "
-                    f"with their reasons in {self.run / place}",
+                    f"with their reasons in {escape(str(self.run / place))}",
                     highlight=False,
                 )
             for remark in dataset.remarks():
@@ -280,7 +280,7 @@ class Experiment:
                 for name, score in evaluation.scores.items()
             )
             self.console.print(
-                f"[bold]{split}[/bold]  {figures}   ({len(self.dataset(split)):,} rows{self._searched()})",
+                f"[bold]{split}[/bold]  {escape(figures)}   ({len(self.dataset(split)):,} rows{self._searched()})",
                 highlight=False,
             )
             if split != "dev":
@@ -305,7 +305,7 @@ class Experiment:
         self.model.save(self.run)
         self.model.folder = self.run
         self.console.print(
-            f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{self.run}[/bold]",
+            f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{escape(str(self.run))}[/bold]",
             highlight=False,
         )
 

@@ -8,23 +8,25 @@ told from those in use, and from the user's.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from regard.errors import RegardError
 from regard.lock import still_at, take
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.regard-tmp")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+SYSTEM = ("/dev/fd", "/proc", "/sys")
+LARGEST = 1 << 28
+"""Bytes of a file that is read as a whole: vocabularies, specs, figures. The largest we know has some 10 MB."""
 LONGEST_NAME = (
     50  # of the characters that a temporary file takes from its target: names have at most 255 bytes
 )
@@ -39,20 +41,33 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: tuple[str, str]) -> None:
-    """A safetensors file; the same tensors give the same bytes.
+def read_bytes(path: Path, *, most: int = LARGEST) -> bytes:
+    """The content of a regular file of at most `most` bytes; an OSError or a ValueError says what else it is.
 
-    One entry of metadata, because safetensors writes several in random order. The file is made in memory, because
-    `save_file` writes a temporary file of its own, which it leaves behind when killed.
+    Nothing is read of devices, pipes and files of unreasonable size, which would never end or fill the memory.
     """
-    from safetensors.torch import save
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode):
+            raise ValueError("it is no regular file")
+        if state.st_size > most:
+            raise ValueError(f"it has {state.st_size:,} bytes, at most {most:,} are read")
+        return file.read()
 
-    write_bytes(path, save(dict(tensors), metadata=dict([metadata])))
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; where it holds none, a ValueError says why in one line."""
+    try:
+        return json.loads(read_bytes(path).decode("utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file to fill, which becomes `path` at the end, or is removed when something is raised inside."""
+    _check_replaceable(path)
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
@@ -62,12 +77,12 @@ def replacing(path: Path) -> Iterator[Path]:
             yield temporary
         except OSError as error:
             if error.errno in FULL or error.filename == str(temporary):
-                raise _cannot_write(path, error) from error
+                raise cannot_write(path, error) from error
             raise  # what was read while this was written is named by its own error
         with naming(path):
             os.fsync(handle)
             os.replace(temporary, path)
-            _sync_folder(path.parent)
+            sync(path.parent)
     finally:
         if still_at(handle, temporary):
             temporary.unlink(missing_ok=True)
@@ -80,7 +95,7 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
 
 
 def sweep(folder: Path) -> None:
@@ -103,6 +118,20 @@ def sweep(folder: Path) -> None:
         os.close(handle)
 
 
+def _check_replaceable(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe or a folder: `-o /dev/null` must not remove /dev/null."""
+    special = os.path.exists(path) and not os.path.isfile(path)
+    folder = os.path.realpath(path.parent)
+    if special or folder == "/dev" or folder.startswith(SYSTEM):
+        raise RegardError(
+            "this is no place for a file."
+            if not os.path.isdir(path)
+            else "this is a folder, expected a file.",
+            where=str(path),
+            fix="Name a file. To print to the terminal or into a pipe, leave the name out.",
+        )
+
+
 def _create(path: Path) -> tuple[int, Path]:
     """A new temporary file beside `path`, open and locked; the umask decides who may read it."""
     while True:
@@ -115,17 +144,18 @@ def _create(path: Path) -> tuple[int, Path]:
         os.close(handle)  # another process swept it before it was locked
 
 
-def _sync_folder(folder: Path) -> None:
+def sync(path: Path) -> None:
+    """A file or a folder as it is now, to the disk."""
     if os.name == "nt":
         return  # Windows has no handle of a folder to flush
-    handle = os.open(folder, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _cannot_write(path: Path, error: OSError) -> RegardError:
+def cannot_write(path: Path, error: OSError) -> RegardError:
     fix = ""
     if error.errno in FULL:
         fix = "Free some space on this disk, or choose a folder on another one."

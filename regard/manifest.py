@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from regard.errors import RegardError
-from regard.files import sweep, write_text
+from regard.files import read_json, sweep, write_text
 from regard.version import __version__
 
 MANIFEST = "manifest.json"
@@ -64,7 +64,7 @@ def read(folder: Path) -> Manifest:
         old_run = (folder / STATE_FILE).is_file()
         return Manifest(RUN_FILES, FOLDERS) if old_run else Manifest(MODEL_FILES)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         if "regard" not in content:
             raise RegardError(
                 "this file exists and regard did not write it.",
@@ -185,7 +185,7 @@ def _matches(name: str, entry: str) -> bool:
 def _is_columns(path: Path) -> bool:
     """Whether this is regard's columns.json, by which a model from before there were manifests is known."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         return isinstance(content, dict) and {"format", "columns"} <= content.keys()
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return False

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoColumn
+from regard.data.readers.jsonl import refuse_constant
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import kind
 from regard.data.readers.values import as_text, dig
@@ -23,6 +24,7 @@ from regard.files import replacing
 from regard.model import Model
 from regard.model.model import INPUT_REMEDY
 from regard.prediction import Prediction
+from regard.terminal import TerminalText, say
 
 STANDARD = Path("-")
 """Standard output, or standard input, where a file is expected."""
@@ -196,7 +198,7 @@ def hint_at_file(model: Model, texts: Sequence[str]) -> None:
 
     reads_text = all(isinstance(model.columns[name], TextColumn) for name in model.spec.inputs)
     if reads_text and len(texts) == 1 and os.path.isfile(texts[0]):
-        print(f"{texts[0]} is a file, taken here as a text; -f {texts[0]} reads it.", file=sys.stderr)
+        say(f"{texts[0]} is a file, taken here as a text; -f {texts[0]} reads it.", error=True)
 
 
 def json_line(given: Any, found: Prediction, output: str, model: Model) -> str:
@@ -265,22 +267,18 @@ def parse_line(line: str, where: str, model: Model, *, records: bool = False) ->
     if not line.lstrip().startswith("{"):
         return line
     try:
-        record = json.loads(line)
+        # numbers as they are written
+        record = json.loads(line, parse_int=str, parse_float=str, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         if len(model.spec.inputs) == 1:
             return line
         raise RegardError(f"this is not JSON: {error}.", where=where) from None
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for name in model.spec.inputs:
         field = model.columns[name].field
         keys = [key for key in (field, name) if key in record or dig(record, key) is not None]
-        if not keys:
-            continue
-        text = as_text(dig(record, keys[0]))
-        if text is None:
-            what = "null" if dig(record, keys[0]) is None else f"a {type(dig(record, keys[0])).__name__}"
-            raise RegardError(f"the input {keys[0]!r} is {what}, expected a text.", where=where)
-        found[name] = text
+        if keys:
+            found[name] = json_text(dig(record, keys[0]), keys[0], where)
     if not found and len(model.spec.inputs) == 1 and not records:
         return line  # a text that happens to be JSON
     missing = [name for name in model.spec.inputs if name not in found]
@@ -293,11 +291,23 @@ def parse_line(line: str, where: str, model: Model, *, records: bool = False) ->
     return found
 
 
+def json_text(value: Any, name: str, where: str) -> Any:
+    """A value of JSON as data have it: texts, numbers and truth values as they are written, lists for arrays."""
+    text = as_text(value)
+    if text is None and (value is None or isinstance(value, dict)):
+        raise RegardError(
+            f"{name!r} is {'null' if value is None else 'an object'}, expected a text.",
+            where=where,
+            fix="Give a text, or leave the line out.",
+        )
+    return value if text is None else text
+
+
 @contextmanager
 def written(path: Path | None) -> Iterator[IO[str]]:
     """Standard output (None or `-`), or a file that is written atomically."""
     if path is None or path == STANDARD:
-        yield sys.stdout
+        yield cast(IO[str], TerminalText(sys.stdout))
         return
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         yield stream

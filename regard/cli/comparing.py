@@ -14,6 +14,7 @@ from regard.evaluation import Evaluation
 from regard.metrics import Comparison, compare
 from regard.model import Model
 from regard.prediction import Prediction
+from regard.terminal import say
 from regard.trace import Trace
 
 
@@ -126,7 +127,7 @@ def draw_side_by_side(
     traces = [_traced(looked.by(model, of or common[0])) for model in models]
     titles = names or [run.name for run in runs]
     save(draw(list(zip(titles, traces, strict=True)), across=across), output)
-    print(output)
+    say(str(output))
 
 
 def _traced(found: Prediction) -> Trace:

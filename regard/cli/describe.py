@@ -18,9 +18,8 @@ def describe(
     seed: Seed = None,
 ) -> None:
     """A model as six answers: data, encoder, decoder, parameters, loss, algorithm, with the equations."""
-    from rich.console import Console
-
     from regard import zoo
     from regard.describe import board
+    from regard.terminal import safe_console
 
-    Console().print(board(zoo.find(what, search_overrides(None, seed, overrides)), what))
+    safe_console().print(board(zoo.find(what, search_overrides(None, seed, overrides)), what))

@@ -16,6 +16,7 @@ from regard.evaluation import open_dataset, references
 from regard.inspect import Example
 from regard.model import Model
 from regard.prediction import Prediction
+from regard.terminal import safe_console, say
 from regard.trace import Trace
 
 CHUNK, MOST = 64, 1024
@@ -28,8 +29,6 @@ def show_gallery(
     device: str | None,
 ) -> None:  # fmt: skip
     """A gallery for each output, in the terminal or as a file."""
-    from rich.console import Console
-
     from regard.inspect import gallery, save
 
     model = load(run, overrides, device)
@@ -40,13 +39,13 @@ def show_gallery(
         counted = f"{split}: {right} of the first {seen} rows are right"
         scene = gallery(examples, title=named, subtitle=counted, style="grid" if grid else "smooth")
         if output is None:
-            console = Console()
-            console.print(scene)
-            console.print(counted, highlight=False)
+            screen = safe_console()
+            screen.print(scene)
+            screen.print(counted, highlight=False)
         else:
             path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
             save(scene, path)
-            print(f"{counted}\n{path}")
+            say(f"{counted}\n{path}")
 
 
 def collect(model: Model, dataset: Dataset, output: str, count: int) -> tuple[list[Example], int, int]:

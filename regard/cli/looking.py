@@ -17,6 +17,7 @@ from regard.inspect.sights import Style
 from regard.model import Model
 from regard.model.override import Override, check_reached, check_sampled
 from regard.prediction import Prediction
+from regard.terminal import safe_console, say
 from regard.trace import SeenFilm, SeenPicture, Trace
 
 
@@ -115,8 +116,6 @@ def show_trace(
 ) -> None:
     """The figure of each output, or `of` one, in the terminal or as a file; attention over pictures smoothed, or by its
     grid; with `heads` or `layers`, what each head looked at."""
-    from rich.console import Console
-
     from regard.inspect import before_and_after, figure, save, together
 
     if (heads or layers) and grid:
@@ -148,13 +147,13 @@ def show_trace(
             path = output if len(names) == 1 else output.with_stem(f"{output.stem}-{name}")
             page = path.suffix.lower() in (".html", ".htm") and looked.look is None
             save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else together(scenes), path)
-            print(f"{found.text}\n{path}")
+            say(f"{found.text}\n{path}")
         else:
-            console = Console()
+            screen = safe_console()
             for scene in scenes:
-                console.print(scene)
+                screen.print(scene)
             if not math.isnan(found.score):
-                console.print(f"log p {found.score:.3f}", highlight=False)
+                screen.print(f"log p {found.score:.3f}", highlight=False)
 
 
 def _check_shown(trace: Trace, *, grid: bool) -> None:
@@ -198,4 +197,4 @@ def show_heads(
         else:
             path = output if len(shown) == 1 else output.with_stem(f"{output.stem}-{name}")
             trace.save(path, heads=True, layers=layers)
-            print(f"{answer.text}\n{path}")
+            say(f"{answer.text}\n{path}")

@@ -19,6 +19,7 @@ from regard.cli.show import show
 from regard.cli.train import train
 from regard.cli.zoo import init, list_systems
 from regard.errors import RegardError
+from regard.files import FULL
 from regard.version import __version__
 
 app = typer.Typer(
@@ -68,9 +69,6 @@ def main() -> None:
     warnings.formatwarning = lambda message, *_: f"{message}\n"  # type: ignore[assignment]
     try:
         app()
-    except RegardError as error:
-        _tell(error)
-        sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
@@ -78,11 +76,46 @@ def main() -> None:
         # the reader of our output, `head` say, has seen enough
         sys.stderr.close()
         sys.exit(0)
+    except Exception as error:
+        told = explained(error)
+        if told is None:
+            raise
+        _tell(told)
+        sys.exit(2)
+
+
+def explained(error: BaseException) -> RegardError | None:
+    """What a person can put right: a mistake of theirs, or what the machine lacks; None for a mistake of ours."""
+    if isinstance(error, RegardError):
+        return error
+    if isinstance(error, OSError):
+        place = "" if error.filename is None else str(error.filename)
+        fix = (
+            "Free some space on this disk, or choose a folder on another one." if error.errno in FULL else ""
+        )
+        return RegardError(f"{error.strerror or error}.", where=place, fix=fix)
+    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or _asks_too_much(error):
+        return RegardError(
+            "there is not enough memory for this.",
+            fix="Close other programs, or use shorter inputs, fewer at a time, a smaller beam or a smaller model.",
+        )
+    if isinstance(error, RecursionError):
+        return RegardError("something in this input is nested too deeply.", fix="Make it flatter.")
+    if isinstance(error, UnicodeError):
+        return RegardError(f"a text cannot be read or written as Unicode: {error}.", fix="Save it as UTF-8.")
+    if type(error).__name__ == "SafetensorError":
+        return RegardError(f"a file of weights cannot be read: {error}.", fix="Copy it again.")
+    return None
+
+
+def _asks_too_much(error: BaseException) -> bool:
+    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
 
 
 def _tell(error: RegardError) -> None:
-    from rich.console import Console
     from rich.text import Text
+
+    from regard.terminal import safe_console
 
     line = Text("error: ", style="bold red")
     if error.where:
@@ -90,4 +123,4 @@ def _tell(error: RegardError) -> None:
     line.append(error.what, style="default")
     if error.fix:
         line.append(f"\n       {error.fix}", style="cyan")
-    Console(stderr=True, highlight=False, soft_wrap=True).print(line)
+    safe_console(stderr=True, highlight=False, soft_wrap=True).print(line)

@@ -17,6 +17,7 @@ from regard.evaluation import Evaluation, measure
 from regard.metrics import ByLength
 from regard.model import Model
 from regard.model.store import versions
+from regard.terminal import safe_console
 
 TOGETHER = " + "
 """Between the names of models that are measured as one."""
@@ -50,7 +51,7 @@ def evaluate_runs(
         for run, model in zip(runs, models, strict=True)
     }
     # tables go where they do not mix with what is written to standard output
-    console = Console(stderr=STANDARD in (json_file, predictions))
+    console = safe_console(stderr=STANDARD in (json_file, predictions))
     console.print(score_table(found, files or splits or split_of(found)))
     for remark in dict.fromkeys(remark for evaluation in found.values() for remark in evaluation.remarks):
         console.print(f"[yellow]{escape(remark)}[/yellow]", highlight=False, soft_wrap=True)
@@ -61,7 +62,7 @@ def evaluate_runs(
             console.print(length_table(name, curve))
     if plot is not None:
         draw(curves, plot)
-        console.print(f"the figure is in [bold]{plot}[/bold]", highlight=False)
+        console.print(f"the figure is in [bold]{escape(str(plot))}[/bold]", highlight=False)
     compared: dict[str, Any] = {}
     if compare:
         from regard.cli.comparing import comparison_table, comparisons, comparisons_json

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
+from regard.files import read_json
 
 DEEPEST = 3
 """Folders below the one named in which runs are looked for."""
 
 
 def list_runs(folder: Path) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from regard.terminal import safe_console
 
     if not folder.is_dir():
         raise RegardError("no such folder.", where=str(folder), fix="Name the folder that holds the runs.")
@@ -36,7 +37,7 @@ def list_runs(folder: Path) -> None:
             f"{steps:,}" if isinstance(steps, int) else "",
             Text(when(run)),
         )
-    Console().print(table)
+    safe_console().print(table)
 
 
 def find_runs(folder: Path, depth: int = DEEPEST) -> Iterator[Path]:
@@ -83,7 +84,7 @@ def when(run: Path) -> str:
 def read(path: Path) -> dict[str, Any]:
     """A file of JSON; nothing where it is absent or damaged: one bad run must not hide the others."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = read_json(path)
+    except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

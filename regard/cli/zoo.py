@@ -34,11 +34,11 @@ def list_systems(
         raise RegardError(
             f"expected systems or runs, received {what!r}.", where="list", fix="regard list runs FOLDER"
         )
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from regard import zoo
+    from regard.terminal import safe_console
 
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for name in zoo.names():
@@ -46,7 +46,7 @@ def list_systems(
         provider = spec.data.provider
         data = f"{provider.kind} {provider.type}" if provider else ", ".join(spec.data.train)
         groups.setdefault(task(spec), []).append((name, spec.description, data))
-    console = Console()
+    console = safe_console()
     widths = [max(len(row[i]) for rows in groups.values() for row in rows) for i in range(3)]
     for title, rows in sorted(groups.items()):
         table = Table(

@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 
-from regard.data.contents import Unreadable, data_content, shown
+from regard.data.contents import MOST_BYTES, Unreadable, data_content, shown
 from regard.data.ragged import Array
 
 PLAIN, GZIPPED = "data:application/x-npy;", "data:application/x-npy+gzip;"
@@ -37,9 +37,14 @@ def array_from_uri(value: str) -> Array:
     written = data_content(value)
     if value.startswith(GZIPPED):
         try:
-            written = zlib.decompress(written, wbits=GZIP_WINDOW)
+            unpacking = zlib.decompressobj(wbits=GZIP_WINDOW)
+            written = unpacking.decompress(written, MOST_BYTES)
         except zlib.error as error:
             raise Unreadable(f"{shown(value)} that cannot be unpacked ({error})") from None
+        if not unpacking.eof:
+            more = len(written) == MOST_BYTES
+            reason = f"has more than {MOST_BYTES:,} bytes" if more else "is cut short"
+            raise Unreadable(f"{shown(value)} that cannot be unpacked (it {reason})")
     return array_from_bytes(written, shown(value))
 
 
@@ -59,6 +64,9 @@ def array_from_bytes(content: bytes, shown: str) -> Array:
         with found:
             if not found.files:
                 raise ValueError("the archive is empty")
+            size = max(member.file_size for member in found.zip.infolist())
+            if size > MOST_BYTES:
+                raise ValueError(f"it has {size:,} bytes, at most {MOST_BYTES:,} are read")
             return np.asarray(found[found.files[0]])
     except Exception as error:  # numpy and zipfile raise many kinds for a broken file
         raise Unreadable(f"{shown}, which holds no numpy array that can be read ({error})") from None

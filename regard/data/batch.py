@@ -15,6 +15,12 @@ UNSEEN = -1
 """The number of a class (of a label, a tag, a relation) that training did not have: no answer of a model equals it."""
 
 
+def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """The tensor on a device. A copy towards a device goes on while the CPU prepares the next; one towards the CPU is
+    awaited, because it is read next."""
+    return tensor.to(device, non_blocking=torch.device(device).type != "cpu")
+
+
 @dataclass(frozen=True)
 class Spelling:
     """The words of a batch by their characters: each of U distinct words once.
@@ -33,7 +39,7 @@ class Spelling:
     def to(self, device: torch.device | str) -> Spelling:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         parts = (self.characters, self.lengths, self.words)
-        characters, lengths, words = (part.to(device, non_blocking=True) for part in parts)
+        characters, lengths, words = (moved(part, device) for part in parts)
         return Spelling(characters, lengths, words, counts)
 
 
@@ -60,7 +66,7 @@ class Tokens:
     def to(self, device: torch.device | str) -> Tokens:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         spelling = None if self.spelling is None else self.spelling.to(device)
-        ids, lengths = (part.to(device, non_blocking=True) for part in (self.ids, self.lengths))
+        ids, lengths = (moved(part, device) for part in (self.ids, self.lengths))
         return Tokens(ids, lengths, counts, spelling)
 
 
@@ -86,7 +92,7 @@ class Sentences:
         return self.ids != PAD
 
     def to(self, device: torch.device | str) -> Sentences:
-        return Sentences(self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True))
+        return Sentences(moved(self.ids, device), moved(self.lengths, device))
 
 
 @dataclass(frozen=True)
@@ -109,9 +115,9 @@ class Trees:
 
     def to(self, device: torch.device | str) -> Trees:
         return Trees(
-            self.heads.to(device, non_blocking=True),
-            self.relations.to(device, non_blocking=True),
-            self.lengths.to(device, non_blocking=True),
+            moved(self.heads, device),
+            moved(self.relations, device),
+            moved(self.lengths, device),
         )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,10 +19,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from regard.data.ragged import Array, Ragged
+from regard.files import FULL, cannot_write, naming, read_json, sync
+from regard.lock import take
 
-VERSION = 1
+VERSION = 2
 """Of the layout on disk: caches written by any other are built again."""
 MANIFEST = "manifest.json"
+TEMPORARY = ".regard-tmp-"
+LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.regard-tmp-.+")
 WAITING_ROWS, WAITING_BYTES = 4096, 1 << 18
 """How much a writer gathers before it writes."""
 
@@ -93,38 +99,112 @@ def mapped(folder: Path, name: str, dtype: Any) -> Ragged:
 
 @contextmanager
 def building(folder: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `folder` when all went well.
+    """A temporary folder that becomes `folder` when all went well and all of it is on the disk.
 
     Of two processes that build the same at once the first wins, and the other's work, which is equal, is dropped.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    with naming(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(folder.parent)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}{TEMPORARY}", dir=folder.parent))
+        handle = os.open(temporary, os.O_RDONLY)
+        take(handle)  # so that another process can tell this folder from one that a killed process left
     try:
-        yield temporary
-        if folder.exists() and read_manifest(folder) is None:
-            shutil.rmtree(folder)
         try:
-            os.rename(temporary, folder)
-        except OSError:
-            if read_manifest(folder) is None:
-                raise
+            yield temporary
+        except OSError as error:
+            if error.errno in FULL:
+                raise cannot_write(folder, error) from error
+            raise
+        with naming(folder):
+            for path in [*temporary.iterdir(), temporary]:
+                sync(path)
+            _put_in_place(temporary, folder)
+            sync(folder.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        os.close(handle)
+
+
+def _put_in_place(temporary: Path, folder: Path) -> None:
+    for _ in range(10):
+        try:
+            os.rename(temporary, folder)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                raise
+        if read_manifest(folder) is not None:
+            return  # another process was first
+        # Damaged: it goes out of the way by one rename, so that nobody finds half of it.
+        aside = temporary.with_name(f"{temporary.name}-damaged")
+        try:
+            os.rename(folder, aside)
+        except FileNotFoundError:
+            continue
+        if aside.is_dir() and not aside.is_symlink():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.unlink()
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what killed processes left half built."""
+    for path in parent.glob(f".*{TEMPORARY}*"):
+        if not LEFTOVER.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
+            continue
+        try:
+            handle = os.open(path, os.O_RDONLY)
+        except OSError:
+            continue
+        if take(handle):
+            shutil.rmtree(path, ignore_errors=True)
+        os.close(handle)
 
 
 def write_manifest(folder: Path, content: dict[str, Any]) -> None:
-    """The last file written: it lists the sizes of all others, so that a damaged cache is noticed."""
-    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
-    (folder / MANIFEST).write_text(
-        json.dumps({**content, "version": VERSION, "sizes": sizes}), encoding="utf-8"
-    )
+    """The last file written: it lists sizes and digests of all others, so that a damaged cache is noticed."""
+    files = {path.name: [path.stat().st_size, _digest_of(path)] for path in sorted(folder.iterdir())}
+    whole = {**content, "version": VERSION, "files": files}
+    (folder / MANIFEST).write_text(json.dumps({**whole, "digest": _digest(whole)}), encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """What `write_manifest` wrote, or None where the cache is absent, damaged or of another version."""
+    """What `write_manifest` wrote, or None where the cache is absent, damaged or of another version: every byte of its
+    files is read."""
     try:
-        content: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        whole = all((folder / name).stat().st_size == size for name, size in content["sizes"].items())
-        return content if whole and content["version"] == VERSION else None
-    except (OSError, ValueError, KeyError, TypeError):
+        content: dict[str, Any] = read_json(folder / MANIFEST)
+        if content.pop("digest") != _digest(content) or content["version"] != VERSION:
+            return None
+        files = content["files"]
+        if {path.name for path in folder.iterdir()} != {MANIFEST, *files}:
+            return None
+        if any((folder / name).stat().st_size != size for name, (size, _) in files.items()):
+            return None
+        whole = all(_digest_of(folder / name) == digest for name, (_, digest) in files.items())
+        return content if whole and _ordered(folder) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _ordered(folder: Path) -> bool:
+    """Whether the offsets of all rows rise from 0 to the number of values."""
+    for path in folder.glob("*.offsets"):
+        offsets = np.fromfile(path, dtype=np.int64)
+        if not len(offsets) or offsets[0] != 0 or bool((np.diff(offsets) < 0).any()):
+            return False
+        size = path.with_suffix(".values").stat().st_size
+        if size % max(int(offsets[-1]), 1) or (size > 0) != (int(offsets[-1]) > 0):
+            return False
+    return True
+
+
+def _digest_of(path: Path) -> str:
+    if path.is_symlink() or not path.is_file():
+        raise ValueError("not a file of the cache")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

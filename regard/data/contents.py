@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import base64
 import binascii
+import lzma
 import os
+import struct
 import threading
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from regard.errors import RegardError
+from regard.files import read_bytes
 
 DATA = "data:"
 ARCHIVE = ".zip"
+MOST_BYTES = 1 << 29
+"""Of one picture, film or sound."""
+DAMAGE = (
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+    ValueError,
+    EOFError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+"""What a file that is not what it says makes its reader raise."""
 
 
 class Unreadable(RegardError):
@@ -92,7 +110,7 @@ class Contents:
         archive, _ = inside(value)
         try:
             state = os.stat(archive or value)
-        except OSError:
+        except (OSError, ValueError):
             return "missing"
         return f"{state.st_size} {state.st_mtime_ns}"
 
@@ -100,14 +118,13 @@ class Contents:
         archive, member = inside(path)
         try:
             if archive:
-                return self._archive(archive).read(member)
-            with open(path, "rb") as file:
-                return file.read()
+                return _member(self._archive(archive), member)
+            return read_bytes(Path(path), most=MOST_BYTES)
         except (FileNotFoundError, KeyError):
             raise Unreadable(f"{shown(path)}, but there is no such file") from None
         except IsADirectoryError:
             raise Unreadable(f"{shown(path)}, which is a folder, expected a file") from None
-        except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        except DAMAGE as error:
             reason = getattr(error, "strerror", None) or error
             raise Unreadable(f"{shown(path)}, which cannot be read ({reason})") from error
 
@@ -118,11 +135,19 @@ class Contents:
             if key not in self._archives:
                 try:
                     self._archives[key] = zipfile.ZipFile(path)
-                except (OSError, zipfile.BadZipFile) as error:
+                except DAMAGE as error:
                     raise RegardError(
                         f"the archive cannot be read ({error}).", where=path, fix="Fetch or pack it again."
                     ) from error
             return self._archives[key]
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """What a member holds; a small archive can hold a member of any size, which its list tells."""
+    size = archive.getinfo(name).file_size
+    if size > MOST_BYTES:
+        raise ValueError(f"it has {size:,} bytes, at most {MOST_BYTES:,} are read")
+    return archive.read(name)
 
 
 def inside(path: str) -> tuple[str, str]:

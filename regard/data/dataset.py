@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,8 @@ def _cached(
     states = [{**column.state(), "dtype": np.dtype(column.dtype).str} for column in columns]
     folder = cache / key_of(states, fingerprint(rows), on_bad, *stamps)
     if read_manifest(folder) is None:
+        if folder.exists():
+            warnings.warn(f"{folder}: these encoded rows are damaged and are made again.", stacklevel=3)
         with building(folder) as temporary:
             rejections = Rejections(on_bad)
             encoded = encode_rows(rows, columns, rejections, temporary)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.data.batch import moved
+
 
 @dataclass(frozen=True)
 class Pictures:
@@ -15,7 +17,7 @@ class Pictures:
     pixels: Tensor
 
     def to(self, device: torch.device | str) -> Pictures:
-        return Pictures(self.pixels.to(device, non_blocking=True))
+        return Pictures(moved(self.pixels, device))
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Films:
 
     def to(self, device: torch.device | str) -> Films:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
-        frames, lengths = (part.to(device, non_blocking=True) for part in (self.frames, self.lengths))
+        frames, lengths = (moved(part, device) for part in (self.frames, self.lengths))
         return Films(frames, lengths, counts)
 
 
@@ -62,7 +64,7 @@ class Series:
 
     def to(self, device: torch.device | str) -> Series:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
-        values, lengths = (part.to(device, non_blocking=True) for part in (self.values, self.lengths))
+        values, lengths = (moved(part, device) for part in (self.values, self.lengths))
         return Series(values, lengths, counts)
 
 
@@ -79,7 +81,7 @@ class Places:
     boxes: Tensor
 
     def to(self, device: torch.device | str) -> Places:
-        return Places(self.steps.to(device, non_blocking=True), self.boxes.to(device, non_blocking=True))
+        return Places(moved(self.steps, device), moved(self.boxes, device))
 
     def on(self, mask: Tensor, shape: tuple[int, ...] | None, steps: int) -> Tensor:
         """(B, T, S): the places laid on the positions of a memory, for the first T = `steps` tokens.

@@ -18,6 +18,7 @@ from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.sights import Style
+from regard.terminal import safe_console
 from regard.trace import Arcs, Segments, Trace
 
 Drawing = ArcDiagram | SegmentBands | HopTable
@@ -148,4 +149,4 @@ def headline(trace: Trace) -> str:
 
 def print_trace(trace: Trace, *, console: Console | None = None) -> None:
     """The figure of a trace in the terminal."""
-    (console or Console()).print(figure(trace))
+    (console or safe_console()).print(figure(trace))

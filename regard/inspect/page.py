@@ -24,8 +24,8 @@ from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
 from regard.inspect.svg import SANS, stylesheet, svg
-from regard.inspect.writing import printable
 from regard.prediction import Prediction
+from regard.terminal import printable
 from regard.trace import Arcs, SeenPicture, Trace
 
 

@@ -8,20 +8,12 @@ from functools import cache
 
 from rich.cells import cell_len
 
+from regard.terminal import printable
+
 _VISIBLE = {"": "∅", " ": "␣", "\u00a0": "⍽", "\u3000": "␣", "\t": "⇥", "\n": "⏎", "\r": "␍"}
 _NARROW = frozenset("iljtfI.,;:'|!()[]{}/\\-` ")
 _BROAD = frozenset("mwMW@%—…")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
-
-
-def printable(text: str) -> str:
-    """The text without what XML and terminals refuse: controls and lone surrogates become U+FFFD."""
-    return "".join("\ufffd" if _forbidden(character) else character for character in text)
-
-
-def _forbidden(character: str) -> bool:
-    code = ord(character)
-    return code < 32 or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xDFFF or code & 0xFFFE == 0xFFFE
 
 
 def visible(piece: str) -> str:

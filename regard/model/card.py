@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.parts import Provenance
 from regard.spec import Spec
+from regard.terminal import printable
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 LONGEST = 80
@@ -153,8 +155,8 @@ def _short(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line that Markdown shows as it is: no HTML, no links."""
-    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """One line that Markdown shows as it is: no HTML, no links, nothing that cannot be seen."""
+    return SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def _by_distribution(parts: Sequence[Provenance]) -> dict[str, list[Provenance]]:
@@ -170,4 +172,4 @@ def _by_distribution(parts: Sequence[Provenance]) -> dict[str, list[Provenance]]
 def _example(spec: Spec) -> str:
     if len(spec.inputs) == 1:
         return '"…"'
-    return "{" + ", ".join(f'"{name}": "…"' for name in spec.inputs) + "}"
+    return "{" + ", ".join(f'{json.dumps(printable(name))}: "…"' for name in spec.inputs) + "}"

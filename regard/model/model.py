@@ -13,9 +13,11 @@ import torch
 from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column
 from regard.data.frames import values_of
+from regard.device import named_device
 from regard.errors import RegardError
 from regard.files import write_text
 from regard.manifest import MODEL_FILES, claim
+from regard.model.budget import Budget
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
@@ -29,10 +31,12 @@ from regard.model.store import (
     CARD,
     COLUMNS,
     WEIGHTS,
+    check_digests,
     read_columns,
     read_metrics,
     read_spec,
     read_weights,
+    weight_shapes,
     write_columns,
     write_metrics,
     write_weights,
@@ -119,17 +123,20 @@ class Model:
         """A finished model from its folder, or from the Hub (`hf:owner/name`); `overrides` may change how it
         searches, not what it is."""
         folder = fetched(folder)
+        where = named_device(device or best_device())
         spec = read_spec(folder, tuple(overrides))
+        check_digests(folder)
         columns = read_columns(folder / COLUMNS)
         missing = [name for name in make_columns(spec) if name not in columns]
         if missing:
             raise RegardError(f"columns.json lacks {missing[0]!r}, which spec.yaml names.", where=str(folder))
-        with torch.random.fork_rng(devices=[]):  # weights that are about to be replaced are drawn
+        budget = Budget(folder / WEIGHTS, weight_shapes(folder).values())
+        with torch.random.fork_rng(devices=[]), budget:  # weights that are about to be replaced are drawn
             network = build_network(spec, columns, read_files=False)
         read_weights(folder / WEIGHTS, network)
         model = cls(spec, columns, network)
         model.metrics, model.folder = read_metrics(folder), folder
-        return model.to(device or best_device()).eval()
+        return model.to(where).eval()
 
     def save(self, folder: str | Path) -> None:
         """Write the model's folder, each file atomically; refused where a file of another's would be replaced."""

@@ -11,6 +11,7 @@ manifest.json       which of the files here are regard's
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -18,54 +19,111 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from regard.data.columns import Column, column_from_state
 from regard.errors import RegardError
-from regard.files import write_tensors, write_text
+from regard.files import read_bytes, read_json, write_text
 from regard.manifest import MODEL_FILES, is_interrupted
 from regard.spec import Spec
+from regard.spec.document import parse_file
 from regard.spec.saved import load_spec
+from regard.tensors import first_not_finite, read_header, read_tensors, write_tensors
 from regard.version import __version__
 
 SPEC, COLUMNS, WEIGHTS, METRICS, CARD, PARTS = MODEL_FILES
 FORMAT = 1
+ANSWERING = ("inputs", "outputs", "truth", "encoder", "attention", "decoder", "search")
+"""The keys of a spec that answers depend on."""
+DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OverflowError)
+"""What a file that is not as it was written makes its reader raise."""
 
 
 def write_weights(path: Path, network: nn.Module) -> None:
-    """Tied tensors are written once, under the first of their names."""
+    """Tied tensors are written once, under the first of their names; with the digests of the spec and the columns that
+    lie beside them."""
     tensors: dict[str, Tensor] = {}
     seen: set[int] = set()
     for name, tensor in network.state_dict(keep_vars=True).items():
         if id(tensor) not in seen:
             seen.add(id(tensor))
             tensors[name] = tensor.detach().to("cpu").contiguous()
-    write_tensors(path, tensors, ("format", "pt"))
+    _refuse_not_finite(path, tensors, "Nothing was written. Train it again, with a lower training.lr.")
+    write_tensors(path, tensors, _digests(path.parent))
+
+
+def check_digests(folder: Path) -> None:
+    """Refuse a spec or columns that are not those the weights were saved with. Weights of an earlier version do not say
+    which those are, and are read with what lies beside them."""
+    said = read_header(folder / WEIGHTS, "the weights").metadata
+    found = _digests(folder)
+    for name, file, fix in (
+        (
+            "spec",
+            SPEC,
+            "Restore it. To search in another way: --set search.…; to change the model, train it.",
+        ),
+        ("columns", COLUMNS, "Copy the folder again from where it is whole."),
+    ):
+        if name in said and said[name] != found[name]:
+            raise RegardError(
+                "this is not the file these weights were saved with: it was damaged or changed.",
+                where=str(folder / file),
+                fix=fix,
+            )
+
+
+def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """What the weights say of themselves before they are read."""
+    return read_header(folder / WEIGHTS, "the weights").shapes
 
 
 def read_weights(path: Path, network: nn.Module) -> None:
-    try:
-        tensors = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise RegardError(
-            f"the weights cannot be read: {error}.", where=str(path), fix="Copy the folder again."
-        ) from None
+    tensors, _ = read_tensors(path, "the weights")
+    first_name = _check_fit(path, network, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
+    _refuse_not_finite(path, tensors, "Copy the folder again, or train the model again.")
+    network.load_state_dict({name: tensors[owner] for name, owner in first_name.items()})
+
+
+def _check_fit(path: Path, network: nn.Module, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+    """{name in the network: the name its tensor is written under}, where all are there with their shapes."""
     known = network.state_dict(keep_vars=True)
     first_name: dict[int, str] = {}
     for name, tensor in known.items():
         first_name.setdefault(id(tensor), name)
-    complete = {name: tensors.get(first_name[id(tensor)]) for name, tensor in known.items()}
-    wrong = [name for name, tensor in complete.items() if tensor is None or tensor.shape != known[name].shape]
-    unknown = [name for name in tensors if name not in known]
+    owners = {name: first_name[id(tensor)] for name, tensor in known.items()}
+    wrong = [name for name, owner in owners.items() if shapes.get(owner) != tuple(known[name].shape)]
+    unknown = [name for name in shapes if name not in known]
     if wrong or unknown:
         raise RegardError(
             f"weights and spec do not belong together: {', '.join([*wrong, *unknown][:3])} does not fit.",
             where=str(path),
             fix="spec.yaml, columns.json and model.safetensors must come from one run.",
         )
-    network.load_state_dict({name: tensor for name, tensor in complete.items() if tensor is not None})
+    return owners
+
+
+def _refuse_not_finite(path: Path, tensors: Mapping[str, Tensor], fix: str) -> None:
+    name = first_not_finite(tensors.items())
+    if name is not None:
+        raise RegardError(
+            f"the weights {name} are not finite numbers (NaN or infinite).", where=str(path), fix=fix
+        )
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Of what an answer depends on besides the weights: the columns, and what the spec says of model and search. How it
+    was trained, on what, and what it is called may change, as a resumed run changes it."""
+    written = parse_file(folder / SPEC).data
+    spec = json.dumps([[key, written.get(key)] for key in ANSWERING], sort_keys=True, default=str)
+    try:
+        columns = read_bytes(folder / COLUMNS)
+    except (OSError, ValueError) as error:
+        raise RegardError(f"the columns cannot be read: {error}.", where=str(folder / COLUMNS)) from None
+    return {
+        "columns": hashlib.sha256(columns).hexdigest(),
+        "spec": hashlib.sha256(spec.encode()).hexdigest(),
+    }
 
 
 def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
@@ -75,7 +133,7 @@ def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
 
 def read_columns(path: Path) -> dict[str, Column]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         if content["format"] != FORMAT:
             raise RegardError(
                 f"written in format {content['format']}, this version reads {FORMAT}.",
@@ -85,9 +143,11 @@ def read_columns(path: Path) -> dict[str, Column]:
         return {name: column_from_state(state) for name, state in content["columns"].items()}
     except RegardError:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except DAMAGE as error:
         raise RegardError(
-            f"the columns cannot be read: {error}.", where=str(path), fix="Copy the folder again."
+            f"the columns cannot be read: {type(error).__name__} {error}.",
+            where=str(path),
+            fix="Copy the folder again.",
         ) from None
 
 
@@ -132,5 +192,16 @@ def write_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
 
 def read_metrics(folder: Path) -> dict[str, Any]:
     path = folder / METRICS
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    try:
+        content = read_json(path)
+        if not isinstance(content, dict):
+            raise ValueError("expected a mapping")
+    except (OSError, ValueError) as error:
+        raise RegardError(
+            f"what was measured cannot be read: {error}.",
+            where=str(path),
+            fix="Copy the file again, or delete it: the model answers without it.",
+        ) from None
     return content

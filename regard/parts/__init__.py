@@ -15,6 +15,7 @@ derived from what is registered here. Packages add parts through the entry point
 from regard.parts.choice import find, nearest, one_of
 from regard.parts.options import (
     Count,
+    Depth,
     Dropout,
     NotNegative,
     Options,
@@ -31,6 +32,7 @@ from regard.parts.registry import KINDS, Origin, names, origin, part, register
 __all__ = [
     "KINDS",
     "Count",
+    "Depth",
     "Dropout",
     "Mistakes",
     "NotNegative",

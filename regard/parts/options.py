@@ -12,6 +12,7 @@ Dropout = Annotated[float, Field(ge=0.0, lt=1.0)]
 Size = Annotated[int, Field(ge=1, le=65536)]
 Positive = Annotated[float, Field(gt=0.0)]
 NotNegative = Annotated[float, Field(ge=0.0)]
+Depth = Annotated[int, Field(ge=1, le=1000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 

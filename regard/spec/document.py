@@ -10,6 +10,11 @@ from typing import Any
 import yaml
 
 from regard.errors import RegardError
+from regard.files import read_bytes
+
+LARGEST, DEEPEST = 1 << 20, 50
+"""Bytes and nesting of a spec: far above what a person writes."""
+MERGE = "tag:yaml.org,2002:merge"
 
 Place = tuple[str | int, ...]
 
@@ -43,13 +48,17 @@ class Document:
 
 
 def parse(text: str, name: str) -> Document:
-    """Read one YAML mapping. Broken YAML and keys given twice are errors with their line."""
+    """Read one YAML mapping. Broken YAML, keys given twice and aliases are errors with their line."""
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
         lines: dict[Place, int] = {}
-        if node is not None:
-            _walk(node, (), lines, name)
-        data = yaml.safe_load(text)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None:
+                _walk(node, (), lines, name)
+            data = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -58,6 +67,14 @@ def parse(text: str, name: str) -> Document:
             f"this is not valid YAML: {problem}.",
             where=name + line,
             fix="Check the indentation, the colons and the brackets of that line.",
+        ) from None
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+        if isinstance(error, RegardError):
+            raise
+        raise RegardError(
+            f"a value in it cannot be read: {error}.",
+            where=name,
+            fix="Quote texts that look like numbers or dates.",
         ) from None
     if not isinstance(data, dict):
         raise RegardError(
@@ -70,12 +87,40 @@ def parse(text: str, name: str) -> Document:
 
 def parse_file(path: Path) -> Document:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path, most=LARGEST).decode("utf-8")
     except UnicodeDecodeError as error:
         raise RegardError(
             f"byte {error.start} is not UTF-8.", where=str(path), fix="Save the spec as UTF-8."
         ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RegardError(f"the spec cannot be read: {reason}.", where=str(path)) from None
     return parse(text, str(path))
+
+
+class _Loader(yaml.SafeLoader):
+    """Without aliases, by which a few lines can stand for billions of values, and within a depth."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(
+                None,
+                None,
+                f"*{event.anchor} is an alias, which a spec cannot have; write the value out",
+                event.start_mark,
+            )
+        self._depth += 1
+        if self._depth > DEEPEST:
+            mark = self.peek_event().start_mark
+            raise yaml.composer.ComposerError(None, None, f"it is nested more than {DEEPEST} deep", mark)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], name: str) -> None:
@@ -84,6 +129,16 @@ def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], name: str) -> 
         seen: dict[Hashable, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise RegardError(
+                    "a key is a word; this is a list or a mapping.",
+                    where=f"{name}:{line}",
+                    fix="Put what has brackets behind a colon, or quote it.",
+                )
+            if key.tag == MERGE:
+                raise RegardError(
+                    "the key << is not taken in a spec.", where=f"{name}:{line}", fix="Write the keys out."
+                )
             if key.value in seen:
                 raise RegardError(
                     f"the key {key.value!r} is given twice (first in line {seen[key.value]}).",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regard.errors import RegardError
-from regard.files import write_text
+from regard.files import read_json, write_text
 from regard.manifest import is_data
 from regard.parts import Provenance, check_installed, used_parts
 from regard.spec.data import SPLITS
@@ -56,7 +56,7 @@ def read_parts(folder: Path) -> list[Provenance]:
     if not path.is_file():
         return []
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         return [Provenance.from_dict(one) for one in content["parts"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RegardError(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from regard.parts import Count, Positive, Settings, Share
+from regard.parts import Depth, Positive, Settings, Share
 
 
 class SearchSpec(Settings):
@@ -14,15 +14,15 @@ class SearchSpec(Settings):
 
     method: Literal["greedy", "beam", "sample"] = "greedy"
     """The best next unit, the best of several texts at once, or units drawn from the model."""
-    beam: Count = 5
+    beam: Depth = 5
     """Of beam: hypotheses that are kept."""
-    length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
+    length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
     """Hypotheses are ranked by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
-    n_best: Count = 1
+    n_best: Depth = 1
     """Answers for each input: of the beam, or so many samples."""
     min_length: Annotated[int, Field(ge=0)] = 0
     """Shortest output, in units."""
-    max_length: Count | None = None
+    max_length: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Longest output, in units; default: twice the input's length and twenty more."""
     temperature: Positive = 1.0
     """Of sample: the logits are divided by it."""

@@ -133,7 +133,7 @@ class Spec(Settings):
 
     def to_yaml(self) -> str:
         """What the person wrote, with the overrides in it."""
-        return yaml.safe_dump(self._written, sort_keys=False, allow_unicode=True)
+        return yaml.dump(self._written, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
     def written(self) -> dict[str, Any]:
         """The plain data this spec was parsed from, overrides included."""
@@ -151,6 +151,13 @@ def read_data(document: dict[str, Any], overrides: Sequence[str]) -> DataSpec:
         return DataSpec.model_validate(_override(Document(document), wanted).data.get("data"))
     except ValidationError:
         return DataSpec.model_validate(document.get("data"))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes out what stands in several places, because a spec has no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def _override(document: Document, overrides: Sequence[str]) -> Document:

@@ -141,9 +141,9 @@ class Trace:
 
     def print(self, console: Console | None = None, *, heads: bool = False, layers: Layers = None) -> None:
         """The figure in the terminal; with `heads` or `layers` as `plot` takes them."""
-        from rich.console import Console as Terminal
+        from regard.terminal import safe_console
 
-        (console or Terminal()).print(self.plot(heads=heads, layers=layers))
+        (console or safe_console()).print(self.plot(heads=heads, layers=layers))
 
     def save(self, path: str | PathLike[str], *, heads: bool = False, layers: Layers = None) -> None:
         """Write the figure as .svg, .html, .png or .pdf, by the ending of the name; with `heads` or `layers` as `plot`

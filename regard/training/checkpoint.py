@@ -7,18 +7,18 @@ checkpoint, the old one or the new one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.optim import Optimizer
 
 from regard.errors import RegardError
-from regard.files import write_tensors
 from regard.manifest import STATE_FILE
+from regard.tensors import VALUES, read_tensors, write_tensors
 
 STATE = STATE_FILE
 """Where a run keeps its training state."""
@@ -26,21 +26,37 @@ STATE = STATE_FILE
 
 def write(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
     """Replaces `path` atomically."""
-    write_tensors(path, _separate(tensors), ("values", json.dumps(values)))
+    write_tensors(path, _separate(tensors), {VALUES: json.dumps(values)})
 
 
-def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read(path: Path, *, own: bool = True) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `write` wrote, its digest checked; own: see `read_tensors`."""
+    tensors, metadata = read_tensors(path, "this checkpoint", own=own)
+    with understanding(path):
+        return tensors, dict(json.loads(metadata.get(VALUES, "{}")))
+
+
+@contextmanager
+def understanding(path: Path) -> Iterator[None]:
+    """A checkpoint that can be read, and is not what this version writes."""
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (OSError, SafetensorError) as error:
+        yield
+    except RegardError:
+        raise
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+        RuntimeError,
+    ) as error:
         raise RegardError(
-            f"this checkpoint cannot be read: {error}.",
+            f"this checkpoint is not one that this version can resume: {type(error).__name__} {error}.",
             where=str(path),
             fix="Start the run anew in another folder.",
         ) from error
-    return tensors, json.loads(metadata.get("values", "{}"))
 
 
 def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -10,6 +10,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
+from regard.device import named_device
 from regard.errors import RegardError
 from regard.private import forget_accelerator
 
@@ -20,6 +21,8 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
     Accelerate remembers its first answer for the life of the process. Outside a launch it is made to forget it, so
     that a notebook may train on another device, or with another precision, the next time.
     """
+    if device is not None:
+        named_device(device)
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         forget_accelerator()
     with _named_device(device):

@@ -227,6 +227,7 @@ class Training:
 
     def _evaluate(self) -> None:
         self.report.refresh()  # the time of an evaluation is not the time of the updates before it
+        self.state.check_finite()
         metrics, improved = self.judge.judge()
         self.report.lap()
         self.report.row(metrics)
@@ -240,6 +241,7 @@ class Training:
     def _checkpoint(self) -> None:
         """Only after every figure has been checked, so that the last checkpoint is always a good one."""
         self.state.ledger.settle()
+        self.state.check_finite()
         self.report.lap()
         self.log.sync()
         self.state.save()

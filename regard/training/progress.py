@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
+from regard.terminal import safe_console
+
 WARMUP = 5
 """Updates that the time left is not estimated from: kernels are compiled and files first read in them."""
 
@@ -71,7 +73,7 @@ class LineProgress(Progress):
     """A line now and then, for logs and pipes."""
 
     def __init__(self, console: Console | None = None, *, every: float = 10.0) -> None:
-        self.console = console or Console(stderr=True)
+        self.console = console or safe_console(stderr=True)
         self.every = every
         self._estimate = Estimate()
         self._began = self._last = 0.0
@@ -103,7 +105,7 @@ class BarProgress(Progress):
     """One bar with what each of its figures is; in the terminal's own colours, and gone when the run ends."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True)
+        self.console = console or safe_console(stderr=True)
         self._estimate = Estimate()
         self._began = 0.0
         self._bar = Bar(
@@ -174,7 +176,7 @@ def make_progress(
     kind: Literal["auto", "bar", "lines", "silent"] = "auto", console: Console | None = None
 ) -> Progress:
     """`auto`: a bar where there is a terminal to draw it on, lines otherwise."""
-    console = console or Console(stderr=True)
+    console = console or safe_console(stderr=True)
     if kind == "silent":
         return Progress()
     if kind == "bar" or (kind == "auto" and console.is_terminal):

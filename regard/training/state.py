@@ -13,6 +13,7 @@ from torch import nn
 from regard.errors import RegardError
 from regard.metrics import metric
 from regard.spec.training import TrainingSpec
+from regard.tensors import first_not_finite
 from regard.training import checkpoint
 from regard.training.ema import MovingAverage
 from regard.training.ledger import Ledger
@@ -97,6 +98,19 @@ class TrainingState:
         checkpoint.write(self.path, tensors, values)
         self.snapshots.prune()
 
+    def check_finite(self) -> None:
+        """Refuse weights that are not finite numbers: no checkpoint is made of them, and none is replaced."""
+        weights = self.network.state_dict()
+        if self.average is not None:
+            weights |= checkpoint.prefixed("average", self.average.state())
+        name = first_not_finite(weights.items())
+        if name is not None:
+            raise RegardError(
+                f"the weights {name} are not finite numbers (NaN or infinite) after step {self.position.step}; "
+                "training stops here, the last checkpoint is good.",
+                fix="Lower training.lr or training.clip, give training.schedule.warmup, or use precision fp32.",
+            )
+
     def move(self, run: Path) -> None:
         """The files are in another folder now."""
         self.path = run / checkpoint.STATE
@@ -107,6 +121,11 @@ class TrainingState:
         if not self.path.exists():
             return False
         tensors, values = checkpoint.read(self.path)
+        with checkpoint.understanding(self.path):
+            self._restore(tensors, values)
+        return True
+
+    def _restore(self, tensors: dict[str, Any], values: dict[str, Any]) -> None:
         self._load_weights(checkpoint.without_prefix("weights", tensors))
         checkpoint.unpack_optimizer(
             self.optimizer, checkpoint.without_prefix("optimizer", tensors), values["optimizer"]
@@ -121,7 +140,6 @@ class TrainingState:
         if self.accelerator.scaler is not None and values["scaler"]:
             self.accelerator.scaler.load_state_dict(values["scaler"])
         self._restore_generators(tensors, values["generators"])
-        return True
 
     def _load_weights(self, weights: dict[str, Any]) -> None:
         own = self.network.state_dict()

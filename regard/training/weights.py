@@ -8,6 +8,7 @@ from pathlib import Path
 from torch import nn
 
 from regard.errors import RegardError
+from regard.tensors import first_not_finite
 from regard.training.checkpoint import copy_into, read
 
 MODEL = "model.safetensors"
@@ -52,7 +53,14 @@ def start_from(network: nn.Module, path: Path | str) -> Transfer:
             where=str(path),
             fix="Give the folder of a finished model in training.start_from.",
         )
-    source, _ = read(file)
+    source, _ = read(file, own=path.is_dir())
+    bad = first_not_finite(source.items())
+    if bad is not None:
+        raise RegardError(
+            f"the weights {bad} are not finite numbers (NaN or infinite).",
+            where=str(file),
+            fix="Start from another model, or remove training.start_from.",
+        )
     target = network.state_dict()
     present = [name for name in target if name in source]
     taken = [name for name in present if source[name].shape == target[name].shape]

@@ -230,6 +230,33 @@ def test_a_damaged_or_unfinished_cache_is_built_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [folder]
 
 
+def test_every_flipped_bit_of_a_cache_is_noticed_and_mended(tmp_path: Path) -> None:
+    columns = columns_for(PAIRS)
+    Dataset.build(PAIRS, columns, cache=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for name, content in whole.items():
+        if not content:
+            continue
+        damaged = bytearray(content)
+        damaged[len(damaged) // 2] ^= 4  # the size stays
+        (folder / name).write_bytes(damaged)
+        with pytest.warns(UserWarning, match="these encoded rows are damaged and are made again"):
+            dataset = Dataset.build(PAIRS, columns, cache=tmp_path)
+        np.testing.assert_array_equal(dataset[0]["source"], columns[0].encode("a b c"))
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_a_killed_build_left_is_removed_and_the_users_files_stay(tmp_path: Path) -> None:
+    left = tmp_path / f".{'0' * 32}.regard-tmp-abc"
+    left.mkdir()
+    (left / "places.values").write_bytes(b"x")
+    (tmp_path / ".mine.regard-tmp-x").mkdir()
+    Dataset.build(PAIRS, columns_for(PAIRS), cache=tmp_path)
+    assert not left.exists() and (tmp_path / ".mine.regard-tmp-x").is_dir()
+
+
 def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(RegardError):
         Dataset.build([*PAIRS, Row({"source": "a"})], columns_for(PAIRS), cache=tmp_path)

@@ -305,7 +305,7 @@ def test_broken_folders_are_told(tmp_path: Path) -> None:
     weights.write_bytes(whole)
     written = (tmp_path / "model" / "spec.yaml").read_text(encoding="utf-8")
     (tmp_path / "model" / "spec.yaml").write_text(written.replace("size: 10", "size: 12"), encoding="utf-8")
-    with pytest.raises(RegardError, match="weights and spec do not belong together"):
+    with pytest.raises(RegardError, match="this is not the file these weights were saved with"):
         regard.load(tmp_path / "model")
     columns = tmp_path / "model" / "columns.json"
     columns.write_text(json.dumps({"format": 99, "columns": {}}), encoding="utf-8")

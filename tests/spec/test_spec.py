@@ -334,3 +334,36 @@ def test_any_bad_value_is_refused_at_its_place(key: str, value: object) -> None:
     else:
         # what passed is one of the few texts that say a number or a truth value
         assert isinstance(value, str)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("inputs: &a {x: 1}\noutputs: *a", r"my.yaml:2: .*\*a is an alias"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: &c [*b, *b]", r"my.yaml:2: .*alias"),
+        ("? [a, b]\n: 1", r"my.yaml:1: a key is a word"),
+        ("{a: 1}: 2", r"my.yaml:1: a key is a word"),
+        ("inputs: {<<: {a: 1}}", "my.yaml:1: the key << is not taken"),
+        ("name: 2020-99-99", "my.yaml: a value in it cannot be read: month must be in"),
+        ("name: " + "[" * 100_000, "nested more than 50 deep"),
+        ("name: " + "{a: " * 100 + "}" * 100, "nested more than 50 deep"),
+        ("name: !!python/object:os.system x", "not valid YAML"),
+        ("name: !!timestamp x", "cannot be read"),
+        ("name: " + "9" * 5000, "cannot be read"),
+        ("name: \0", "not valid YAML"),
+    ],
+)
+def test_odd_yaml_is_refused_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(RegardError, match=said):
+        parse(text, "my.yaml")
+
+
+def test_what_stands_in_two_places_is_written_twice() -> None:
+    shared = {"type": "transformer", "size": 8, "heads": 2, "layers": 1}
+    spec = Spec(
+        inputs={"source": {"type": "text"}},
+        outputs={"target": {"type": "text"}},
+        encoder=shared,
+        decoder=shared,
+    )
+    assert Spec.parse(parse(spec.to_yaml(), "again.yaml")) == spec

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from regard.errors import RegardError
 from regard.training import Generators, checkpoint, seed_everything
+
+from .tiny import TinyNetwork, train
 
 
 def draw() -> tuple[float, float, float, float]:
@@ -81,3 +84,34 @@ def test_an_optimiser_comes_back(tmp_path: Path, kind: type[torch.optim.Optimize
     steps(optimizer, weight, 2)
     steps(other, copy, 2)
     assert torch.equal(weight, copy)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 40, b"\xff" * 400, (2**40).to_bytes(8, "little") + b"{}"])
+def test_a_damaged_checkpoint_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.safetensors").write_bytes(content)
+    with pytest.raises(RegardError, match=r"x.safetensors: this checkpoint cannot be read"):
+        checkpoint.read(tmp_path / "x.safetensors")
+
+
+def test_a_checkpoint_of_other_contents_is_no_traceback(tmp_path: Path) -> None:
+    train(tmp_path, steps=4, checkpoint_every=2, evaluate_every=2)
+    tensors, values = checkpoint.read(tmp_path / checkpoint.STATE)
+    for change in ({"position": {"step": "x", "other": 1}}, {"snapshots": 3}, {"generators": [{}]}):
+        checkpoint.write(tmp_path / checkpoint.STATE, tensors, {**values, **change})
+        with pytest.raises(RegardError, match="not one that this version can resume"):
+            train(tmp_path, resume=True, steps=6)
+
+
+def test_weights_that_are_not_finite_make_no_checkpoint(tmp_path: Path) -> None:
+    network = TinyNetwork()
+    train(tmp_path, network=network, steps=2, checkpoint_every=2)
+    good = (tmp_path / checkpoint.STATE).read_bytes()
+
+    def poison() -> None:
+        with torch.no_grad():
+            buffers = [one for one in network.state_dict().values() if one.is_floating_point()]
+            buffers[-1].view(-1)[0] = float("inf")
+
+    with pytest.raises(RegardError, match=r"not finite|not a finite"):
+        train(tmp_path, network=network, resume=True, steps=8, checkpoint_every=4, at_batch={3: poison})
+    assert (tmp_path / checkpoint.STATE).read_bytes() == good

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -224,7 +223,12 @@ class AudioColumn(Column):
                 where=self.name,
                 fix=f"Give a pair:  {{{self.name!r}: (samples, rate)}}.",
             )
-        return os.fspath(value) if isinstance(value, Path) else str(value)
+        if isinstance(value, str | os.PathLike):
+            return str(os.fspath(value))
+        raise RegardError(
+            f"received a {type(value).__name__}, expected a path, bytes, or samples with their rate.",
+            where=self.name,
+        )
 
     def located(self, value: str, file: str) -> str:
         return self._contents.find(value.strip(), [os.path.dirname(file), ""])

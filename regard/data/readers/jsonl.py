@@ -57,7 +57,7 @@ def parse(text: str) -> tuple[str | None, dict[str, Any] | None]:
             object_pairs_hook=_without_twice,
             parse_int=str,
             parse_float=str,
-            parse_constant=_refuse_constant,
+            parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
         return f"is not valid JSON: {error.msg} at character {error.pos + 1}", None
@@ -80,5 +80,5 @@ def _without_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _refuse_constant(name: str) -> Any:
+def refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON value")

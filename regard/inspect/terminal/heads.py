@@ -17,7 +17,8 @@ from rich.text import Text
 from regard.inspect.content import HeadPanels, Matrix
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.terminal.matrix import FAINT, draw_matrix, scale_notes, small_sign
-from regard.inspect.writing import clusters, is_special, printable, shorten, visible
+from regard.inspect.writing import clusters, is_special, shorten, visible
+from regard.terminal import printable
 
 TALLEST = 8
 """Letters of a column label, which is written downwards."""

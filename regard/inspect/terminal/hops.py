@@ -13,7 +13,8 @@ from rich.text import Text
 
 from regard.inspect.content import HopTable
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import clusters, printable, right_to_left, shorten, visible
+from regard.inspect.writing import clusters, right_to_left, shorten, visible
+from regard.terminal import printable
 
 CELL = 7
 """A blank, ▸ for what was chosen, a bracket, three digits, a bracket."""

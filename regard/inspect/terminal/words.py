@@ -10,7 +10,8 @@ from rich.text import Text
 
 from regard.inspect.content import Lines, Links, Ranking, WeightedWords
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import printable, shorten, signed, visible
+from regard.inspect.writing import shorten, signed, visible
+from regard.terminal import printable
 
 FAINT = 0.1
 

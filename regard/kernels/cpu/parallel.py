@@ -7,6 +7,7 @@ numba this needs no threading layer, may be entered from several threads at once
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
@@ -27,9 +28,12 @@ def _pool() -> ThreadPoolExecutor:
 
 def _after_fork() -> None:
     """Threads do not cross a fork, but what waits for them does: a child makes a pool of its own, and lets torch work
-    in one thread, as the threads that torch's OpenMP would wait for are gone too.
+    in one thread, as the threads that torch's OpenMP would wait for are gone too. On ARM, oneDNN's products keep the
+    number of threads they began with, and would wait for them forever: the child multiplies without oneDNN.
     """
     _pool.cache_clear()
+    if torch.get_num_threads() > 1 and platform.machine() in ("aarch64", "arm64"):
+        torch.backends.mkldnn.set_flags(False)
     torch.set_num_threads(1)
 
 

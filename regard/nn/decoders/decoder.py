@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -226,10 +227,19 @@ def _of(samples: Any, row: int) -> Any:
 
 
 def scores_during(attentions: Mapping[str, Any], call: Callable[[], Any]) -> dict[str, Tensor]:
-    """What each attention's scores were in the course of a call, one step after another, (B, T, S)."""
+    """What each attention's scores were in the course of a call, one step after another, (B, T, S).
+
+    Other threads may call the same attentions meanwhile: what they look at is theirs.
+    """
     seen: dict[str, list[Tensor]] = {name: [] for name in attentions}
+    mine = threading.get_ident()
+
+    def keep(kept: list[Tensor], look: Any) -> None:
+        if threading.get_ident() == mine:
+            kept.append(look.scores)
+
     hooks = [
-        one.register_forward_hook(lambda _, __, look, kept=seen[name]: kept.append(look.scores))
+        one.register_forward_hook(lambda _, __, look, kept=seen[name]: keep(kept, look))
         for name, one in attentions.items()
     ]
     try:

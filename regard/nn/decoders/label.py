@@ -22,7 +22,7 @@ from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 from regard.nn.whereabouts import axes, whereabouts
-from regard.parts import Count, Mistakes, Plan, Positive, Size, nearest, register
+from regard.parts import Depth, Mistakes, Plan, Positive, Size, nearest, register
 from regard.prediction import Prediction
 from regard.trace import Glimpses, Trace
 
@@ -75,7 +75,7 @@ class LabelDecoder(Decoder):
         """Look at an input instead of taking its summary."""
         query: str | None = None
         """The input whose summary asks, a question about an image for instance; default: a learned query."""
-        glimpses: Count = 1
+        glimpses: Depth = 1
         """Looks of the attention, each with a query of its own."""
         whole: bool = False
         """With attention: the summaries of the attended inputs too, which tell what no glimpse does: how many there

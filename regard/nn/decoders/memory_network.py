@@ -24,7 +24,7 @@ from regard.nn.scores import AnyScore
 from regard.nn.selections import NOTHING, Given, Selection
 from regard.nn.symbols import MemorySymbols
 from regard.nn.transitions import Transitions
-from regard.parts import Count, Mistakes, NotNegative, Plan, Size, register
+from regard.parts import Count, Depth, Mistakes, NotNegative, Plan, Size, register
 from regard.prediction import Prediction
 from regard.trace import Hops
 
@@ -103,7 +103,7 @@ class MemoryNetworkDecoder(Decoder):
             score: AnyScore = "dot"
             """How well a question and a sentence agree."""
 
-        hops: Count = 3
+        hops: Depth = 3
         """K, how often the story is looked at."""
         attention: AttentionOptions = AttentionOptions()
         """`select: softmax` looks K times, one after the other; `select: facts` chooses the K facts together."""

@@ -35,7 +35,7 @@ from regard.nn.stepping import Constants, State, Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
-from regard.parts import Count, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
+from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
 
 Condition = Literal["start", "every-step", "attention"]
 AttentionState = Literal["previous", "current"]
@@ -96,7 +96,7 @@ class RecurrentDecoder(StepwiseDecoder):
         """The recurrent cell."""
         size: Size = 256
         """Units of a layer."""
-        layers: Count = 1
+        layers: Depth = 1
         """Recurrent layers on top of each other."""
         residual: bool = False
         """Each layer from the second on adds its input to its output."""

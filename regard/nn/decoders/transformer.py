@@ -52,7 +52,7 @@ from regard.nn.stepping import Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
-from regard.parts import Count, Dropout, Mistakes, Plan, Size, register
+from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 from regard.prediction import Prediction
 from regard.trace import HeadLooks
 
@@ -183,9 +183,9 @@ class TransformerDecoder(StepwiseDecoder):
 
         size: Size = 256
         """Features of a position."""
-        layers: Count = 3
+        layers: Depth = 3
         """Layers on top of each other."""
-        heads: Count = 4
+        heads: Depth = 4
         """Looks of a layer; `size` is divided among them."""
         hidden: Size | None = None
         """Of the feed-forward networks; default: four times the size."""

@@ -19,7 +19,7 @@ from regard.nn.encoders.text import (
     word_vector,
 )
 from regard.nn.memory import Memory
-from regard.parts import Count, Mistakes, Plan, Size, register
+from regard.parts import Count, Depth, Mistakes, Plan, Size, register
 
 POSITIONS = 512
 """Positions that have a learned vector of their own."""
@@ -40,7 +40,7 @@ class ConvolutionalEncoder(TextEncoder):
         """Features of a layer."""
         width: Count = 3
         """Positions a convolution sees."""
-        layers: Count = 2
+        layers: Depth = 2
         """Convolutions on top of each other."""
 
     @classmethod

@@ -15,7 +15,7 @@ from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.parts import Count, Dropout, Mistakes, Options, Plan, Size, register
+from regard.parts import Depth, Dropout, Mistakes, Options, Plan, Size, register
 
 
 @register("encoder", "pyramidal", formerly=["pyramid"])
@@ -41,7 +41,7 @@ class PyramidalEncoder(Encoder):
         """The recurrent cell."""
         size: Size = 128
         """In each direction."""
-        layers: Count = 3
+        layers: Depth = 3
         """Recurrent layers on top of each other."""
         reductions: Annotated[int, Field(ge=0, le=32)] = 2
         """How many of the upper layers halve the time."""

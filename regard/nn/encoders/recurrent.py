@@ -23,7 +23,7 @@ from regard.nn.encoders.text import (
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.symbols import MemorySymbols
-from regard.parts import Count, Mistakes, Options, Plan, Size, register
+from regard.parts import Depth, Mistakes, Options, Plan, Size, register
 
 Values = Literal["states", "embeddings"]
 
@@ -46,7 +46,7 @@ class RecurrentEncoder(TextEncoder):
         """The recurrent cell."""
         size: Size = 256
         """Units of a layer, in each direction."""
-        layers: Count = 1
+        layers: Depth = 1
         """Recurrent layers on top of each other."""
         bidirectional: bool = True
         """Read from both ends."""

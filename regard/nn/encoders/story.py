@@ -19,7 +19,7 @@ from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
-from regard.parts import Count, Dropout, Mistakes, Plan, find, register
+from regard.parts import Count, Depth, Dropout, Mistakes, Plan, find, register
 
 WORD_GAIN = 3.0
 """A word in common then scores about 9 · l², enough for a softmax over some tens of sentences to choose by it."""
@@ -69,7 +69,7 @@ class StoryEncoder(Encoder):
         """Share of sentences behind which, in training, time passes without anything happening."""
         tie: Literal["layers", "adjacent"] = "layers"
         """layers: every hop reads the same keys and values; adjacent: the values of a hop are the keys of the next."""
-        hops: Count | None = None
+        hops: Depth | None = None
         """Of `tie: adjacent`: as many as the decoder makes."""
         start: Literal["random", "words"] = "random"
         """words, with the bag: keys and values begin as the same large vectors, and a shared word decides what is

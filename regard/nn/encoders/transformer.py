@@ -35,7 +35,7 @@ from regard.nn.encoders.text import (
 )
 from regard.nn.memory import Memory
 from regard.nn.symbols import side_by_side
-from regard.parts import Count, Mistakes, Plan, Size, register
+from regard.parts import Depth, Mistakes, Plan, Size, register
 
 Positions = Literal["sinusoidal", "learned"]
 Norm = Literal["pre", "post"]
@@ -193,9 +193,9 @@ class TransformerEncoder(TextEncoder):
 
         size: Size = 256
         """Features of a position."""
-        layers: Count = 3
+        layers: Depth = 3
         """Layers on top of each other."""
-        heads: Count = 4
+        heads: Depth = 4
         """Looks of a layer; `size` is divided among them."""
         hidden: Size | None = None
         """Of the feed-forward networks; default: four times the size."""

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.errors import RegardError
-from regard.parts import Count, Mistakes, Size, find, one_of
+from regard.parts import Count, Depth, Mistakes, Size, find, one_of
 
 AnyNetwork = Annotated[Any, one_of("network")]
 """A key of options that chooses a network for images: `network: lenet`, `network: {type: vgg, stride: 4}`."""
@@ -179,7 +179,7 @@ class StagedOptions(parts.Options):
 
     channels: Annotated[tuple[Size, ...], Field(min_length=1, max_length=8)] = (16, 32, 64)
     """Features of each stage, the first of resnet a plain convolution; the last are those of a grid cell."""
-    blocks: Count = 1
+    blocks: Depth = 1
     """Residual blocks, or convolutions, in each stage."""
     stride: Count = 8
     """Pixels per grid cell, a power of two."""

@@ -1,0 +1,57 @@
+"""Memory that a network may take while it is built: what its weights on disk justify, and no more.
+
+A folder from elsewhere can describe a network of any size in a few bytes. The header of the weights says how many
+numbers there are; a network that asks for many more is not theirs, and is refused before its memory is taken. (To build
+it on the device `meta` first would tell the same, but loads torch's compiler, which takes seconds.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from regard.errors import RegardError
+
+FACTORIES = frozenset((torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.eye))
+TIMES, BESIDE = 4, 10_000_000
+"""Numbers asked for while building, for each in the file: tied and initial ones come on top. And so many for tables
+that are not weights."""
+
+
+class Budget(TorchFunctionMode):
+    """Inside, tensors are made as long as all of them together have no more numbers than the file justifies."""
+
+    def __init__(self, path: Path, shapes: Iterable[Sequence[int]]) -> None:
+        super().__init__()
+        said = sum(math.prod(shape) for shape in shapes)
+        self.path, self.left = path, TIMES * min(said, path.stat().st_size) + BESIDE
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in FACTORIES:
+            self.left -= _numbers(kwargs.get("size", args))
+            if self.left < 0:
+                raise RegardError(
+                    "weights and spec do not belong together: the spec describes a much larger model.",
+                    where=str(self.path),
+                    fix="spec.yaml, columns.json and model.safetensors must come from one run.",
+                )
+        return func(*args, **kwargs)
+
+
+def _numbers(size: Any) -> int:
+    """The product of a shape, written as one tuple or as several numbers."""
+    if isinstance(size, int):
+        return size
+    return math.prod(_numbers(one) for one in size) if isinstance(size, Sequence) else 1

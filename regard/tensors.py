@@ -1,0 +1,165 @@
+"""Tensors on disk: safetensors files that carry a digest of all they hold, checked whenever one is opened.
+
+The digest stands in the file's own header, not in a list beside it: one rename makes tensors and digest valid together,
+so a process killed at any moment never leaves a whole file with the digest of another. It covers the names, types and
+shapes, the other entries of the metadata and every byte of the tensors. Files without one, written by earlier versions
+or by other programs, are read as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import RegardError
+from regard.files import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor
+
+DIGEST, FORMAT, VALUES = "digest", "format", "values"
+LONGEST_HEADER = 100_000_000  # bytes; the limit of safetensors itself
+BEFORE_DIGESTS: tuple[set[str], ...] = (set(), {FORMAT}, {VALUES})
+"""The metadata of files that earlier versions or `safetensors.save_file` wrote."""
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """The same tensors and metadata give the same bytes; `path` is replaced atomically."""
+    from safetensors.torch import save
+
+    content = memoryview(save(dict(tensors)))
+    length = int.from_bytes(content[:8], "little")
+    data = content[8 + length :]
+    listed = json.loads(bytes(content[8 : 8 + length]))
+    entries = {FORMAT: "pt", **metadata, DIGEST: ""}
+    digest = _digest(_header(entries, listed), data)
+    header = _header({**entries, DIGEST: digest}, listed)
+    header += b" " * (-len(header) % 8)  # the data begin at a multiple of 8
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little"))
+        file.write(header)
+        file.write(data)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself.
+
+    metadata   names → texts
+    shapes     names of the tensors → their shapes
+    """
+
+    metadata: dict[str, str]
+    shapes: dict[str, tuple[int, ...]]
+
+
+def read_header(path: Path, what: str) -> Header:
+    """Without reading the tensors; what: the content of the file, for messages."""
+    with _refusing(path, what), _mapped(path) as content:
+        _, header = _parted(content)
+        return header
+
+
+def read_tensors(path: Path, what: str, *, own: bool = True) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata; refused where the digest is not that of the content.
+
+    own   False: a file of another program may have whatever metadata it likes
+    """
+    from safetensors.torch import load_file
+
+    with _refusing(path, what):
+        with _mapped(path) as content:
+            raw, header = _parted(content)
+            with memoryview(content) as whole, whole[8 + len(raw) :] as data:
+                _check(raw, header.metadata, data, own=own)
+        return load_file(path), header.metadata
+
+
+def first_not_finite(tensors: Iterable[tuple[str, Tensor]]) -> str | None:
+    """The name of the first tensor that holds NaN or an infinity."""
+    for name, tensor in tensors:
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            return name
+    return None
+
+
+def _check(raw: bytes, metadata: Mapping[str, str], data: memoryview, *, own: bool) -> None:
+    if DIGEST in metadata:
+        said = metadata[DIGEST]
+        if said != _digest(raw.rstrip(b" ").replace(said.encode(), b"", 1), data):
+            raise ValueError("its content does not have its digest, so it was damaged or changed")
+    elif own and set(metadata) not in BEFORE_DIGESTS:
+        raise ValueError("its digest is missing")
+
+
+def _header(metadata: Mapping[str, str], listed: Mapping[str, Any]) -> bytes:
+    return json.dumps({"__metadata__": metadata, **listed}, separators=(",", ":")).encode()
+
+
+def _digest(header: bytes, data: memoryview) -> str:
+    """Of a header in which the digest is empty, and the data."""
+    digest = hashlib.sha256(header)
+    digest.update(data)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _parted(content: mmap.mmap) -> tuple[bytes, Header]:
+    """The header, as it stands and as it is meant."""
+    length = int.from_bytes(content[:8], "little")
+    if length > min(LONGEST_HEADER, len(content) - 8):
+        raise ValueError("its header is cut off")
+    raw = content[8 : 8 + length]
+    listed = json.loads(raw)
+    metadata = {str(name): str(text) for name, text in listed.pop("__metadata__", {}).items()}
+    ends = max((int(one["data_offsets"][1]) for one in listed.values()), default=0)
+    if 8 + length + ends != len(content):  # told before gigabytes are read for their digest
+        raise ValueError("it is longer or shorter than its header says")
+    return raw, Header(metadata, {name: tuple(map(int, one["shape"])) for name, one in listed.items()})
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap]:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("it is no regular file")
+        with mmap.mmap(handle, 0, access=mmap.ACCESS_READ) as content:
+            yield content
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _refusing(path: Path, what: str) -> Iterator[None]:
+    """Whatever a damaged file makes its reader raise becomes one error."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (
+        OSError,
+        SafetensorError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        if isinstance(error, RegardError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise RegardError(
+            f"{what} cannot be read: {reason}.",
+            where=str(path),
+            fix="Copy the file again from where it is whole.",
+        ) from None

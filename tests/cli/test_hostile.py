@@ -1,0 +1,126 @@
+"""Commands given oddities: one line of error and exit 2, no traceback; and terminals get only what can be seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import sys
+from pathlib import Path
+
+import pytest
+
+from regard import Model
+from regard.cli import main
+from tests.model.small import build, rows, spec
+
+EVIL = "\x1b]52;c;aGVsbG8=\x07\u202e"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run") / "model"
+    build(spec(search={"max_length": 6})).save(folder)
+    return folder
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def give(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["regard", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return give
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["predict", "RUN", "abc", "--device", "teapot"], "'teapot' cannot be used"),
+        (["predict", "RUN", "abc", "--device", "cuda:99"], "'cuda:99' cannot be used"),
+        (["predict", "RUN", "abc", "--device", "meta"], "'meta' cannot be used"),
+        (["train", "reverse", "-o", "/proc/x"], "/proc/x"),
+        (["predict", "RUN", "abc", "-o", "/proc/x"], "/proc/x"),
+        (["predict", "RUN", "-f", "/dev/full/x"], "there is no such file"),
+        (["predict", "RUN", "-f", "nulls.jsonl"], "nulls.jsonl:1: 'source' is null, expected a text"),
+        (["predict", "RUN", "-f", "objects.jsonl"], "objects.jsonl:1: 'source' is an object"),
+        (["predict", "RUN", "-f", "lists.jsonl"], "received a list, expected a text"),
+        (["predict", "RUN", "a" * 5000], "more than max_length"),
+        (["describe", "x" * 300], "error"),
+        (["show", "RUN", "abc", "--look", "[" * 100_000], "error"),
+        (["train", "deep.yaml"], "nested more than 50 deep"),
+        (["train", "aliases.yaml"], "is an alias"),
+        (["predict", "RUN", "abc", "--set", "search.beam=1000000"], "expected less than or equal to 1000"),
+    ],
+)
+def test_one_line_and_exit_2(
+    command, run: Path, tmp_path: Path, monkeypatch, words: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, value in (("nulls", None), ("objects", {}), ("lists", ["a"])):
+        Path(f"{name}.jsonl").write_text(json.dumps({"source": value}) + "\n")
+    Path("deep.yaml").write_text("a: " + "[" * 10_000)
+    Path("aliases.yaml").write_text("a: &a [1]\nb: [*a, *a]")
+    code, _, err = command(*[str(run) if word == "RUN" else word for word in words])
+    assert code == 2 and said in err.replace("\n", " "), err
+    assert "Traceback" not in err
+
+
+def test_numbers_and_truth_values_are_read_as_in_the_data(command, run: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"source": 1.50}\n{"source": true}\n')
+    code, out, _ = command("predict", str(run), "-f", str(lines), "--json")
+    assert code == 0
+    assert [json.loads(line)["input"] for line in out.splitlines()] == [
+        {"source": "1.50"},
+        {"source": "true"},
+    ]
+
+
+def test_a_text_longer_than_a_file_name_is_answered(command, run: Path) -> None:
+    code, out, _ = command("predict", str(run), "a" * 400)
+    assert code == 0 and out.strip()
+
+
+def _on_a_terminal(*words: str) -> str:
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["COLUMNS"] = "200"
+        os.execv(sys.executable, [sys.executable, "-m", "regard.cli", *words])
+    said = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        said += part
+    os.waitpid(child, 0)
+    return said.decode(errors="replace")
+
+
+@pytest.mark.parametrize("command_name", ["predict", "show", "describe"])
+def test_a_terminal_gets_only_what_can_be_seen(tmp_path: Path, command_name: str) -> None:
+    evil = [{**row, "target": f"{EVIL}x {row['target']}"} for row in rows(8)]
+    model = build(spec(description=EVIL, search={"max_length": 6}), [type(rows(1)[0])(row) for row in evil])
+    model.save(tmp_path / "model")
+    said = _on_a_terminal(
+        command_name, str(tmp_path / "model"), *([] if command_name == "describe" else ["abc"])
+    )
+    assert said.strip() and "Traceback" not in said
+    assert "\x1b]52" not in said and "\x07" not in said and "\u202e" not in said
+
+
+def test_a_pipe_gets_texts_unchanged(command, tmp_path: Path) -> None:
+    evil = [{**row, "target": f"{EVIL}x"} for row in rows(8)]
+    model = build(spec(search={"max_length": 6}), [type(rows(1)[0])(row) for row in evil])
+    model.save(tmp_path / "model")
+    _, out, _ = command("predict", str(tmp_path / "model"), "abc")
+    assert out.rstrip("\n") == Model.load(tmp_path / "model").predict("abc").text

@@ -1,0 +1,35 @@
+"""Killed at a write, killed at any moment, or without room on the disk: the next training ends with the same bytes.
+
+By hand, at every write and at 100 random moments:  REGARD_ALL_WRITES=1 pytest tests/experiment/test_every_write.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ALL = bool(os.environ.get("REGARD_ALL_WRITES"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the interrupted processes are forks")
+@pytest.mark.parametrize(
+    ("how", "stride"),
+    [("kill", 1 if ALL else 23), ("full", 1 if ALL else 29), ("random", 100 if ALL else 3)],
+)
+def test_the_next_training_ends_with_the_same_bytes(tmp_path: Path, how: str, stride: int) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    command = [sys.executable, "-m", "tests.experiment.interrupting", str(folder), how, str(stride)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "REGARD_CACHE": str(folder / "cache")}
+    done = subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True, timeout=1800)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["wrong"], found
+    assert found["interrupted"] > 0 and found["writes"] > 20
+    print(found)
