@@ -77,7 +77,8 @@ def answer(
     with ExitStack() as opened:
         lines = None if json_file is None else opened.enter_context(written(json_file))
         plain = None if lines is not None and output is None else opened.enter_context(written(output))
-        on_screen = (lines, plain).count(sys.stdout) > 0 and sys.stdout.isatty()
+        to_standard = json_file == STANDARD or (plain is not None and output in (None, STANDARD))
+        on_screen = to_standard and sys.stdout.isatty()
         typed = file is None and sys.stdin.isatty()
         count = opened.enter_context(counting(shown=not (given or typed or on_screen)))
         while chunk := list(islice(inputs, CHUNK)):
