@@ -75,7 +75,7 @@ def test_one_line_and_exit_2(
 def test_numbers_and_truth_values_are_read_as_in_the_data(command, run: Path, tmp_path: Path) -> None:
     lines = tmp_path / "a.jsonl"
     lines.write_text('{"source": 1.50}\n{"source": true}\n')
-    code, out, _ = command("predict", str(run), "-f", str(lines), "--json")
+    code, out, _ = command("predict", str(run), "-f", str(lines), "--json", "-")
     assert code == 0
     assert [json.loads(line)["input"] for line in out.splitlines()] == [
         {"source": "1.50"},

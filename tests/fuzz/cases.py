@@ -349,7 +349,8 @@ def arguments(shop: Workshop, random: random.Random) -> Iterator[Case]:
     run = str(shop.whole)
     options = [
         ["--device", "cpu"], ["--device", "cuda:99"], ["--device", "teapot"], ["--device", "meta"], ["--beam", "3"],
-        ["--beam", "1000000"], ["--n-best", "2"], ["--json"], ["--trace"], ["--set", "search.beam=2"],
+        ["--beam", "1000000"], ["--n-best", "2"], ["--json", "-"], ["--bad-rows", "skip"],
+        ["--trace"], ["--set", "search.beam=2"],
         ["--set", "encoder.size=9"], ["--set", "x"], ["--set", "search=[1]"], ["-o", "/proc/x"],
         ["-o", "/dev/null"], ["-o", "/dev/stdout"], ["-o", "out.txt"],
         ["-o", "out.svg"], ["-o", "no/such/folder/out.txt"], ["--seed", "1"], ["--seed", "99999999999999999999"],
