@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,8 @@ from regard.training.log import read_curve
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
+SETTINGS = "REGARD_SET"
+"""A variable of the environment: settings for every new run, `training.steps=5 encoder.size=32`."""
 EXAMPLES = 6
 """Answers that a card shows."""
 
@@ -62,9 +66,10 @@ class Experiment:
         """notes, warnings: what was inferred of the data, and what of it may not be expected; printed once."""
         if not isinstance(run, RunFolder):
             run = RunFolder.resume(run) if resumed else RunFolder.start(run)
+        spec, changed = (spec, "") if resumed else _as_environment_says(spec)
         spec = with_absolute_paths(spec)
         self.spec, self.device, self.quiet, self.resumed = spec, device, quiet, resumed
-        self.notes, self.warnings = list(notes), list(warnings)
+        self.notes, self.warnings = list(notes), [*warnings, *([changed] if changed else [])]
         self.folder, self.run = run, run.path
         self.callbacks: Sequence[Callback] = ()
         self.console = safe_console(quiet=quiet or process_rank() > 0)
@@ -325,6 +330,15 @@ class Experiment:
         if search.method != "beam" or not any(head.stepwise for head in self.model.network.decoders.values()):
             return ""
         return f"; beam search of {search.beam}, during training: greedy"
+
+
+def _as_environment_says(spec: Spec) -> tuple[Spec, str]:
+    """The spec with the settings of REGARD_SET, as with --set, and what to say of them."""
+    settings = os.environ.get(SETTINGS, "")
+    try:
+        return (spec.changed(*shlex.split(settings)), f"{SETTINGS}: {settings}") if settings else (spec, "")
+    except ValueError as error:
+        raise RegardError(f"{settings!r} cannot be read: {error}.", where=SETTINGS) from None
 
 
 def name_of_run(what: str, spec: Spec | None = None) -> str:

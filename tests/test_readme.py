@@ -1,0 +1,61 @@
+"""The session that the README prints, line by line as it stands there; only REGARD_SET makes it short."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+WORDS = sorted(set(re.findall(r"[a-z]{3,9}", README.read_text(encoding="utf-8"))))[:120]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+
+
+def commands() -> list[str]:
+    """Lines that begin with `regard `, without what they say behind a #."""
+    lines = re.findall(r"^    (regard .*)$", README.read_text(encoding="utf-8"), re.M)
+    return [line.partition("  #")[0].strip() for line in lines]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a file of pairs: words, and their letters as sounds."""
+    rows = "".join(f"{word}\t{' '.join(word.upper())}\n" for word in WORDS)
+    (tmp_path / "words.tsv").write_text(rows, encoding="utf-8")
+    return tmp_path
+
+
+def environment() -> dict[str, str]:
+    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    short = "training.steps=2 training.evaluate_every=2 search.max_length=12 search.method=greedy"
+    return {**os.environ, "PATH": binaries, "REGARD_SET": short, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+
+
+def run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def test_the_session_in_python(place: Path) -> None:
+    fitted, structures = (block for block in blocks("python"))
+    run([sys.executable, "-c", fitted], place)
+    assert (place / "attention.svg").read_text(encoding="utf-8").lstrip().startswith("<")
+    assert (place / "runs" / "words" / "model.safetensors").exists()
+    run([sys.executable, "-c", structures], place)
+
+
+def test_the_session_of_commands(place: Path) -> None:
+    found = commands()
+    assert len(found) >= 9 and found[0] == "regard train g2p"
+    said = {line: run(["bash", "-c", line], place) for line in found}
+    assert (place / "bleu.svg").exists() and (place / "my.yaml").exists()
+    assert "bleu" in said["regard evaluate runs/my --by-length --plot bleu.svg"]
+    assert "softmax" in said["regard describe my.yaml"]
