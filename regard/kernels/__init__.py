@@ -2,7 +2,8 @@
 
 Of structures, over one flat batch, here; of recurrences in `cpu`: a GRU (`recurrence`), a GRU with attention
 (`attentive`), one step of a search (`step`, `best`) and the cross-entropy of a large vocabulary (`cost`); in
-`cuda.recurrence` recurrences with attention as graphs.
+`cuda.recurrence` recurrences with attention as graphs, in `cuda.best` and `cuda.beams` the choices of a search.
+`replay` and `replayed_gradient` record what has no kernel of its own; `buckets` rounds sizes, so that recordings are shared.
 """
 
 from regard.kernels.availability import available
