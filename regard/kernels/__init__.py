@@ -1,9 +1,10 @@
 """Compiled code: numba on the CPU (`cpu`), Triton on CUDA (`cuda`). Neither is imported before it is used.
 
-Of structures, over one flat batch, here; of recurrences in `cpu`: a GRU (`recurrence`), a GRU with attention
-(`attentive`), one step of a search (`step`, `best`) and the cross-entropy of a large vocabulary (`cost`); in
+Of structures, over one flat batch, here; of recurrences in `cpu`: a recurrence (`recurrence`), one with attention
+(`attentive`), one step of a search (`step`, `best`) and the cross-entropy of a large vocabulary (`cost`). In
 `cuda.recurrence` recurrences with attention as graphs, in `cuda.best` and `cuda.beams` the choices of a search.
-`replay` and `replayed_gradient` record what has no kernel of its own; `buckets` rounds sizes, so that recordings are shared.
+`replay` and `replayed_gradient` record what has no kernel of its own; `buckets` rounds sizes, so that recordings are
+shared.
 """
 
 from regard.kernels.availability import available
