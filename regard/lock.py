@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,7 @@ def still_at(handle: int, path: Path) -> bool:
 def _release(handle: int, path: Path, owner: int) -> None:
     if os.getpid() != owner:
         return  # a fork of the owner: the lock is not its own to free
-    if still_at(handle, path):
-        path.unlink(missing_ok=True)
+    with suppress(OSError):  # the file may stay: closing it frees the lock
+        if still_at(handle, path):
+            path.unlink(missing_ok=True)
     os.close(handle)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.files import naming
 from regard.training.checkpoint import copy_into, read, write
 
 FOLDER = "state/kept"
@@ -63,7 +64,8 @@ class Snapshots:
         named = {self._file(kept.step) for kept in self.kept}
         for file in self.folder.glob("step-*.safetensors"):
             if OWN.fullmatch(file.name) and file.is_file() and file not in named:
-                file.unlink(missing_ok=True)
+                with naming(file):
+                    file.unlink(missing_ok=True)
 
     def load_best(self, network: nn.Module) -> None:
         if self.best is not None:
