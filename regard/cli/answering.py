@@ -271,7 +271,7 @@ def parse_line(line: str, where: str, model: Model, *, records: bool = False) ->
         # numbers as they are written
         record = json.loads(line, parse_int=str, parse_float=str, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        if len(model.spec.inputs) == 1:
+        if len(model.spec.inputs) == 1 and not records:
             return line
         raise RegardError(f"this is not JSON: {error}.", where=where) from None
     found: dict[str, Any] = {}
