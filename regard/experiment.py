@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.markup import escape
 
+from regard.console import safe_console
 from regard.data import Batches, Dataset
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
@@ -31,7 +32,6 @@ from regard.sources import (
 )
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
-from regard.terminal import safe_console
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.log import read_curve

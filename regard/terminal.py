@@ -8,16 +8,12 @@ itself sends for color and progress stays. Files and pipes get their texts uncha
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import Any
-
-from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
-from rich.segment import Segment
 
 REPLACEMENT = "\ufffd"
 _TURNING = frozenset([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 """Marks of direction that reach beyond themselves: embeddings, overrides and isolates, and what closes them."""
-_LINES = "\n\t"
+LINES = "\n\t"
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -44,13 +40,6 @@ def _forbidden(character: str) -> bool:
     )
 
 
-def safe_console(**options: Any) -> Console:
-    """A console of rich that prints only what can be seen."""
-    made = Console(**options)
-    made.push_render_hook(_Printable())
-    return made
-
-
 def say(text: str, *, error: bool = False) -> None:
     """Print a line: as it is to a file or a pipe, made printable on a terminal."""
     stream = sys.stderr if error else sys.stdout
@@ -64,27 +53,7 @@ class TerminalText:
         self.stream, self.terminal = stream, bool(stream.isatty())
 
     def write(self, text: str) -> int:
-        return int(self.stream.write(printable(text, _LINES) if self.terminal else text))
+        return int(self.stream.write(printable(text, LINES) if self.terminal else text))
 
     def flush(self) -> None:
         self.stream.flush()
-
-
-class _Printable(RenderHook):
-    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        return [_Cleaned(one) for one in renderables]
-
-
-class _Cleaned:
-    def __init__(self, content: ConsoleRenderable) -> None:
-        self.content = content
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        return _cleaned(console.render(self.content, options))
-
-
-def _cleaned(segments: Iterable[Segment]) -> Iterable[Segment]:
-    for text, style, control in segments:
-        # a link is a command too, whose address the text chose
-        style = style.update_link(None) if style is not None and style.link else style
-        yield Segment(text if control else printable(text, _LINES), style, control)

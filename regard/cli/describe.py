@@ -19,7 +19,7 @@ def describe(
 ) -> None:
     """A model as six answers: data, encoder, decoder, parameters, loss, algorithm, with the equations."""
     from regard import zoo
+    from regard.console import safe_console
     from regard.describe import board
-    from regard.terminal import safe_console
 
     safe_console().print(board(zoo.find(what, search_overrides(None, seed, overrides)), what))

@@ -10,13 +10,14 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from regard.cli.answering import load
+from regard.console import safe_console
 from regard.data import Dataset
 from regard.data.columns import TextColumn
 from regard.evaluation import open_dataset, references
 from regard.inspect import Example
 from regard.model import Model
 from regard.prediction import Prediction
-from regard.terminal import safe_console, say
+from regard.terminal import say
 from regard.trace import Trace
 
 CHUNK, MOST = 64, 1024

@@ -11,13 +11,14 @@ from typing import Any
 
 from regard.cli.answering import as_inputs, load
 from regard.cli.unknown import UnknownUnits
+from regard.console import safe_console
 from regard.errors import RegardError
 from regard.evaluation import open_dataset
 from regard.inspect.sights import Style
 from regard.model import Model
 from regard.model.override import Override, check_reached, check_sampled
 from regard.prediction import Prediction
-from regard.terminal import safe_console, say
+from regard.terminal import say
 from regard.trace import SeenFilm, SeenPicture, Trace
 
 

@@ -115,7 +115,7 @@ def _asks_too_much(error: BaseException) -> bool:
 def _tell(error: RegardError) -> None:
     from rich.text import Text
 
-    from regard.terminal import safe_console
+    from regard.console import safe_console
 
     line = Text("error: ", style="bold red")
     if error.where:

@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from regard.cli.answering import STANDARD, check_together, load, written
+from regard.console import safe_console
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
 from regard.metrics import ByLength
 from regard.model import Model
 from regard.model.store import versions
-from regard.terminal import safe_console
 
 TOGETHER = " + "
 """Between the names of models that are measured as one."""

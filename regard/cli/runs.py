@@ -17,7 +17,7 @@ def list_runs(folder: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from regard.terminal import safe_console
+    from regard.console import safe_console
 
     if not folder.is_dir():
         raise RegardError("no such folder.", where=str(folder), fix="Name the folder that holds the runs.")

@@ -38,7 +38,7 @@ def list_systems(
     from rich.text import Text
 
     from regard import zoo
-    from regard.terminal import safe_console
+    from regard.console import safe_console
 
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for name in zoo.names():

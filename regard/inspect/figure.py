@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
@@ -18,7 +19,6 @@ from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.sights import Style
-from regard.terminal import safe_console
 from regard.trace import Arcs, Segments, Trace
 
 Drawing = ArcDiagram | SegmentBands | HopTable

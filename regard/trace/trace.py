@@ -141,7 +141,7 @@ class Trace:
 
     def print(self, console: Console | None = None, *, heads: bool = False, layers: Layers = None) -> None:
         """The figure in the terminal; with `heads` or `layers` as `plot` takes them."""
-        from regard.terminal import safe_console
+        from regard.console import safe_console
 
         (console or safe_console()).print(self.plot(heads=heads, layers=layers))
 

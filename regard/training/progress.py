@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
-from regard.terminal import safe_console
+from regard.console import safe_console
 
 WARMUP = 5
 """Updates that the time left is not estimated from: kernels are compiled and files first read in them."""

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard import Model
 from regard.cli import main
@@ -77,10 +78,7 @@ def test_numbers_and_truth_values_are_read_as_in_the_data(command, run: Path, tm
     lines.write_text('{"source": 1.50}\n{"source": true}\n')
     code, out, _ = command("predict", str(run), "-f", str(lines), "--json", "-")
     assert code == 0
-    assert [json.loads(line)["input"] for line in out.splitlines()] == [
-        {"source": "1.50"},
-        {"source": "true"},
-    ]
+    assert [json.loads(line)["input"] for line in out.splitlines()] == ["1.50", "true"]
 
 
 def test_a_text_longer_than_a_file_name_is_answered(command, run: Path) -> None:
@@ -106,21 +104,33 @@ def _on_a_terminal(*words: str) -> str:
     return said.decode(errors="replace")
 
 
+def _evil(folder: Path) -> None:
+    """A model whose description and whose every answer hold commands to a terminal."""
+    evil = [type(row)({**row, "target": f"{EVIL}x"}) for row in rows(8)]
+    model = build(spec(description=EVIL, search={"min_length": 4, "max_length": 6}), evil)
+    word = int(model.columns["target"].encode(f"{EVIL}x")[0])
+    size = len(model.columns["target"].vocabulary)
+    found = [
+        one for name, one in model.network.named_parameters() if name.endswith("bias") and len(one) == size
+    ]
+    with torch.no_grad():
+        for bias in found:
+            bias[word] = 50.0
+    model.save(folder)
+
+
 @pytest.mark.parametrize("command_name", ["predict", "show", "describe"])
 def test_a_terminal_gets_only_what_can_be_seen(tmp_path: Path, command_name: str) -> None:
-    evil = [{**row, "target": f"{EVIL}x {row['target']}"} for row in rows(8)]
-    model = build(spec(description=EVIL, search={"max_length": 6}), [type(rows(1)[0])(row) for row in evil])
-    model.save(tmp_path / "model")
+    _evil(tmp_path / "model")
     said = _on_a_terminal(
         command_name, str(tmp_path / "model"), *([] if command_name == "describe" else ["abc"])
     )
     assert said.strip() and "Traceback" not in said
+    assert command_name == "describe" or "\ufffd" in said
     assert "\x1b]52" not in said and "\x07" not in said and "\u202e" not in said
 
 
 def test_a_pipe_gets_texts_unchanged(command, tmp_path: Path) -> None:
-    evil = [{**row, "target": f"{EVIL}x"} for row in rows(8)]
-    model = build(spec(search={"max_length": 6}), [type(rows(1)[0])(row) for row in evil])
-    model.save(tmp_path / "model")
+    _evil(tmp_path / "model")
     _, out, _ = command("predict", str(tmp_path / "model"), "abc")
-    assert out.rstrip("\n") == Model.load(tmp_path / "model").predict("abc").text
+    assert EVIL in out and out.rstrip("\n") == Model.load(tmp_path / "model").predict("abc").text
