@@ -76,10 +76,9 @@ def infer(
     rows, read = _sample(path, data.format, fields)
     treebank = read.reader.type == "conllu"
     sources, targets = ([row[field] for row in rows] for field in fields.values())
-    warnings: list[str] = []
     asked = {key: value for key, _, value in (override.partition("=") for override in overrides)}
     wanted = asked.get(f"outputs.{TARGET}.type", "").strip()
-    output = _tree_output(fields[TARGET]) if treebank else _output(targets, fields[TARGET], wanted, warnings)
+    output = _tree_output(fields[TARGET]) if treebank else _output(targets, wanted)
     inputs = {SOURCE: {"type": "text", "unit": "word"} if treebank else _text(sources)}
     for side, column in ((SOURCE, inputs[SOURCE]), (TARGET, output)):
         if fields[side] != side:
@@ -98,7 +97,7 @@ def infer(
     document["training"] = training
     document["data"] = {"train": path}
     spec = Spec.parse(document, overrides)
-    return Inferred(spec, _notes(spec, fields, read), warnings)
+    return Inferred(spec, _notes(spec, fields, read), [])
 
 
 def _fields(path: str, format: Any, source: str | None, target: str | None) -> dict[str, str]:
@@ -194,7 +193,7 @@ def _has(rows: Sequence[Row], field: str) -> list[bool]:
     return [bool(row.get(field, "").strip()) for row in rows]
 
 
-def _output(targets: Sequence[str], field: str, wanted: str, warnings: list[str]) -> dict[str, Any]:
+def _output(targets: Sequence[str], wanted: str) -> dict[str, Any]:
     """The column of the targets, of the type that is wanted where one is."""
     if wanted:
         return _text(targets) if wanted == "text" else {"type": wanted}
@@ -204,15 +203,7 @@ def _output(targets: Sequence[str], field: str, wanted: str, warnings: list[str]
         return {"type": "label"}
     if not numbers:
         return _text(targets)
-    column = part("column", "number")
-    if column is not None and "outputs" in column.roles:
-        return {"type": "number"}
-    taken, other = ("classes", "text") if label else ("text, character by character", "label")
-    warnings.append(
-        f"{field} looks like numbers, for which no column is installed: they are learned as {taken}, which knows "
-        f"nothing of more and less. Group them into classes, or choose: --set outputs.{TARGET}.type={other}"
-    )
-    return {"type": "label"} if label else {"type": "text", "unit": "char"}
+    return {"type": "number"}
 
 
 def _tree_output(field: str) -> dict[str, Any]:

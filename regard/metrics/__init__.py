@@ -11,6 +11,7 @@ from regard.metrics.lengths import Bucket, ByLength, by_length
 from regard.metrics.likelihood import perplexity
 from regard.metrics.matching import majority
 from regard.metrics.metric import Metric, OutputMetric, References, Score, Table
+from regard.metrics.numbers import AbsoluteError, SquaredError
 from regard.metrics.pointing import centre_pointing, pointing
 from regard.metrics.ranking import top_k_accuracy
 from regard.metrics.segments import Threshold, best_threshold, segment_f1
@@ -19,6 +20,7 @@ from regard.metrics.translation import BLEU, ChrF
 
 __all__ = [
     "BLEU",
+    "AbsoluteError",
     "Bucket",
     "ByLength",
     "ChrF",
@@ -32,6 +34,7 @@ __all__ = [
     "OutputMetric",
     "References",
     "Score",
+    "SquaredError",
     "Table",
     "Threshold",
     "alignment_error_rate",

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.data.columns import AlignmentColumn, PlacesColumn
 from regard.errors import RegardError
-from regard.nn.decoders.label import wanted
+from regard.nn.decoders.glimpsing import wanted
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
 

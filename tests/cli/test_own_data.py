@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -180,9 +177,7 @@ def test_numbers_are_recognized(here: Path) -> None:
     rows = reviews(60)
     Path("scores.tsv").write_text("".join(f"{text}\t{n / 7:.3f}\n" for n, (text, _) in enumerate(rows)))
     found = infer("scores.tsv")
-    if found.spec.outputs["target"].type != "number":  # a package may have brought a column of numbers
-        assert "looks like numbers" in found.warnings[0]
-        assert "--set outputs.target.type=label" in found.warnings[0]
+    assert found.spec.outputs["target"].type == "number" and found.spec.training.metric == "absolute_error"
     Path("stars.tsv").write_text("".join(f"{text}\t{1 + n % 5}\n" for n, (text, _) in enumerate(rows)))
     assert infer("stars.tsv").spec.outputs["target"].type == "label"  # a few whole numbers are classes
     assert not infer("stars.tsv").warnings
@@ -269,19 +264,20 @@ def test_tags_that_training_never_saw_are_errors(regard: Run) -> None:
         assert found.scores["loss"].value < 10
 
 
-def test_a_column_of_numbers_is_used_where_a_package_has_one(here: Path) -> None:
-    rows = [(f"{'abcdefgh'[n % 8]} {'hgf'[n % 3]}", f"{0.37 + n / 9:.3f}") for n in range(48)]
-    Path("scores.csv").write_text("words,height\n" + "".join(f"{text},{number}\n" for text, number in rows))
-    script = (
-        "import regard_minimal, regard\n"
-        f"model = regard.fit('scores.csv', run='run', overrides={QUICK!r}, device='cpu')\n"
-        "print(model.spec.outputs['target'].type, type(model.predict('a b').value).__name__)\n"
-    )
-    plugin = Path(__file__).parents[1] / "plugin"
-    environment = {**os.environ, "PYTHONPATH": f"{plugin}{os.pathsep}{plugin.parents[1]}"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "number float"
-    assert "looks like numbers" not in done.stdout and "target: number" in done.stdout
+def test_numbers_are_learned(here: Path) -> None:
+    """The length of a word in letters: a model of numbers must come nearer than their mean does."""
+    words = [f"{'ab' * (n % 5)}{'c' * (n % 3)}x" for n in range(60)]
+    Path("lengths.csv").write_text("word,length\n" + "".join(f"{word},{len(word) / 2}\n" for word in words))
+    changes = ["training.epochs=30", "encoder.size=16", "encoder.embedding=8", "data.dev=lengths.csv"]
+    model = package.fit("lengths.csv", run="run", overrides=changes, device="cpu", quiet=True)
+    assert model.spec.outputs["target"].type == "number"
+    answer = model.predict("ababcx")
+    assert isinstance(answer.value, float) and float(answer.text) == pytest.approx(answer.value, rel=1e-3)
+    found = model.evaluate("dev", metrics=["absolute_error", "squared_error"])
+    lengths = [len(word) / 2 for word in words]
+    mean = sum(lengths) / len(lengths)
+    guess = sum(abs(one - mean) for one in lengths) / len(lengths)
+    assert found.scores["absolute_error"].value < 0.5 * guess
+    errors = [prediction.value - one for prediction, one in zip(model.predict(words), lengths, strict=True)]
+    root = (sum(error**2 for error in errors) / len(errors)) ** 0.5
+    assert found.scores["squared_error"].value == pytest.approx(root, rel=1e-3)

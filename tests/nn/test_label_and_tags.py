@@ -119,13 +119,14 @@ def test_a_missing_tag_is_named():
 
 
 def test_a_class_that_training_never_saw_counts_for_no_loss() -> None:
-    from regard.nn.class_weights import class_cost
+    from regard.nn.class_weights import class_cost, class_count
 
     logits = torch.tensor([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], requires_grad=True)
     weights = torch.tensor([1.0, 3.0])
     for given, whole in ((None, 2.0), (weights, 4.0)):
-        total, count = class_cost(logits, torch.tensor([1, -1, 0]), given)
-        alone, _ = class_cost(logits[[0, 2]], torch.tensor([1, 0]), given)
-        assert float(total) == pytest.approx(float(alone)) and float(count) == whole
+        target = torch.tensor([1, -1, 0])
+        total = class_cost(logits, target, given)
+        alone = class_cost(logits[[0, 2]], torch.tensor([1, 0]), given)
+        assert float(total) == pytest.approx(float(alone)) and float(class_count(target, given)) == whole
     total.backward()
     assert logits.grad is not None and logits.grad[1].tolist() == [0.0, 0.0]

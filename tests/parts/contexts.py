@@ -20,6 +20,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "third": {"type": "text", "field": "other", "shared": "source"},
     "target": {"type": "text"},
     "topic": {"type": "label"},
+    "value": {"type": "number"},
     "tags": {"type": "tags", "of": "source"},
     "spans": {"type": "tags", "of": "source"},
     "tree": {"type": "tree", "of": "source"},
@@ -54,6 +55,9 @@ SPECS: dict[str, Document] = {
         "truth": ["alignment"],
         "look": "source",
     },
+    "measured": {"inputs": ["source", "question"], "outputs": ["value"], "look": "source"},
+    "valued": {"inputs": ["image"], "outputs": ["value"], "truth": ["places", "elsewhere"], "look": "image"},
+    "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
     "plain": {"inputs": ["source"], "outputs": ["target"]},
     "pair": {"inputs": ["source", "other"], "outputs": ["topic"]},
     "three": {"inputs": ["source", "other", "third"], "outputs": ["topic"]},
@@ -99,6 +103,7 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "series.augment": [{"crop": 0.2}],
     "audio.augment": [{"time_masks": 2, "frequency_masks": 2}],
     "label": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
+    "number": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
     "memory-network": [
         {"attention": {"select": "facts"}},
         {"attention": {"select": "facts"}, "fewer": True},
@@ -106,6 +111,7 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "story": [{"tie": "adjacent", "hops": 3}],
     "recurrent.attention": [{"guide": 1.0}, {"state": "current"}],
     "label.attention": [{"guide": 1.0}],
+    "number.attention": [{"guide": 1.0}],
     "memory-network.attention": [{"guide": 1.0}],
     "timm": [{"pretrained": True}],
 }

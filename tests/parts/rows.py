@@ -85,6 +85,7 @@ def _row(number: int) -> dict[str, str]:
         "other": TEXTS[number - 1].replace("the", "The").replace("saw", "SAW"),
         "target": TARGETS[number],
         "topic": ("yes", "no", "yes", "maybe", "yes", "no")[number],
+        "value": ("1.5", "-2", "0.25", "12345.678", "3e-2", "7")[number],
         "tags": TAGS[number],
         "spans": TAGS[number].replace("I-X B-X", "B-X I-X").replace("O I-", "O B-").replace("X I-Y", "X B-Y"),
         "tree": TREES[number],

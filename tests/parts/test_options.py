@@ -22,6 +22,7 @@ from regard.errors import RegardError
 from regard.parts import KINDS, Options, Settings, as_data, names, part
 from regard.parts.choice import OneOf
 from regard.spec import Spec
+from regard.spec.reference import field_words
 from regard.training.schedules import make_schedule
 from tests.parts.contexts import contexts, nested, options_of
 from tests.parts.others import of_type
@@ -251,7 +252,10 @@ def documented() -> list[Any]:
 def test_options_say_what_they_are(settings: type[Settings]) -> None:
     own = vars(settings).get("__doc__") or getattr(getattr(settings, "part", None), "__doc__", None)
     assert own, f"{settings.__qualname__} and its part have no docstring"
-    silent = [name for name, field in settings.model_fields.items() if not field.description]
+    words = field_words(settings)
+    silent = [
+        name for name, field in settings.model_fields.items() if not (field.description or words.get(name))
+    ]
     assert not silent, f"no words about {', '.join(silent)}"
 
 

@@ -22,14 +22,14 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 SENTENCE = "the red pump shows nine bars"
 PARTS = {
-    "column": "number",
+    "column": "amount",
     "encoder": "backward",
     "cell": "minimal-gated",
-    "decoder": "number",
+    "decoder": "amount",
     "score": "cosine",
     "selection": "tempered",
     "world": "gauge",
-    "metric": "absolute_error",
+    "metric": "amount_error",
 }
 COMMANDS = """
 import contextlib, io, json, sys
@@ -132,9 +132,9 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     )
     assert [one.err for one in ran if one.code] == []
     measured, described, predicted, as_json, shown, of_row, _, told, scored, python, text, read = ran
-    assert "absolute_error: mean absolute error|refs:1" in measured.out
+    assert "amount_error: mean absolute error|refs:1" in measured.out
     found = json.loads((run.parent / "scores.json").read_text(encoding="utf-8"))
-    assert next(iter(found["models"].values()))["scores"]["absolute_error"]["value"] < 1.0
+    assert next(iter(found["models"].values()))["scores"]["amount_error"]["value"] < 1.0
     for equation in (
         "h_j = minimalgated_x(h_{j+1}, x_j)",
         "minimalgated_x(h, x) = (1 − f) ⊙ h + f ⊙ n",
@@ -147,7 +147,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         assert equation in described.out
     assert float(predicted.out) == pytest.approx(9.0, abs=1.5)
     answer = json.loads(as_json.out)
-    assert isinstance(answer["value"], float) and answer["trace"]["kind"] == "number"
+    assert isinstance(answer["value"], float) and answer["trace"]["kind"] == "amount"
     assert answer["trace"]["input"]["sentence"][max(range(6), key=_looks(answer).__getitem__)] == "nine"
     assert "nine[9]" in shown.out and predicted.out.strip() in shown.out
     assert "log p" in of_row.out
@@ -163,7 +163,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     assert set(answers["reading"].split()) & {"nine", "bars"}
     assert answers["reading"].split()[0] in read.out
     scores = json.loads((run.parent / "both" / "metrics.json").read_text(encoding="utf-8"))["scores"]
-    assert {"value.absolute_error", "reading.bleu"} <= set(scores["test"])
+    assert {"value.amount_error", "reading.bleu"} <= set(scores["test"])
 
 
 def _looks(answer: dict[str, Any]) -> list[float]:
@@ -176,7 +176,7 @@ def test_a_saved_model_names_the_distribution_of_each_part(run: Path) -> None:
     assert {one["kind"]: one["name"] for one in listed} == PARTS
     assert {(one["distribution"], one["version"]) for one in listed} == {("regard-minimal", "0.3.1")}
     card = (run / "card.md").read_text(encoding="utf-8")
-    assert "needs the package regard-minimal 0.3.1: column number, encoder backward" in card
+    assert "needs the package regard-minimal 0.3.1: column amount, encoder backward" in card
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     assert "parts.json" in manifest["files"]
 
@@ -229,7 +229,7 @@ def test_without_the_distribution_it_says_what_to_install(
 
 def test_nothing_in_regard_knows_of_them() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (REPOSITORY / "regard").rglob("*.py")]
-    for word in ("regard_minimal", "regard-minimal", "minimal-gated", "GaugeWorld", "NumberColumn"):
+    for word in ("regard_minimal", "regard-minimal", "minimal-gated", "GaugeWorld", "AmountColumn"):
         assert not any(word in text for text in texts), word
     assert all(part(kind, name) is None for kind, name in PARTS.items())
 

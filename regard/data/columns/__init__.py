@@ -6,6 +6,7 @@ from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
+from regard.data.columns.number import NumberColumn
 from regard.data.columns.places import PlacesColumn
 from regard.data.columns.restore import column_from_state
 from regard.data.columns.series import SeriesColumn
@@ -25,6 +26,7 @@ __all__ = [
     "FactsColumn",
     "ImageColumn",
     "LabelColumn",
+    "NumberColumn",
     "PlacesColumn",
     "SeriesColumn",
     "SoundVariation",

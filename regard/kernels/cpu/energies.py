@@ -20,7 +20,7 @@ from torch import Tensor
 from regard.kernels.cpu.choices import SOFTMAX, Choice
 from regard.kernels.cpu.compilation import reduction
 from regard.kernels.cpu.exponential import exponential
-from regard.kernels.cpu.location import Location, Nearby, gather_near, look_near
+from regard.kernels.cpu.location import LocationPanels, Nearby, gather_near, look_near
 from regard.kernels.cpu.mathematics import hyperbolic, larger
 from regard.kernels.cpu.rows import add, dot
 
@@ -53,7 +53,7 @@ class Memories(NamedTuple):
     counts: Array
     exists: Array
     choice: Choice | None
-    location: Location
+    location: LocationPanels
 
     def select(self, rows: Array) -> Memories:
         """Those of some rows."""
@@ -72,7 +72,7 @@ def memories(
     *,
     score: int,
     scale: float = 1.0,
-    location: Location,
+    location: LocationPanels,
 ) -> Memories:
     keys = keys.detach().contiguous()
     extreme = (keys.abs() > LARGEST).flatten(1).any(1)

@@ -19,7 +19,7 @@ from regard.kernels.cpu.rows import add, dot
 Array = Any
 
 
-class Location(NamedTuple):
+class LocationPanels(NamedTuple):
     """filters (R, J), V (A, J) and its transpose, both in panels; of no width where the score knows nothing of it."""
 
     filters: Array
@@ -35,14 +35,14 @@ class Nearby(NamedTuple):
     near: Array
 
 
-def location_of(filters: Tensor | None, place: Tensor | None, like: Tensor) -> Location:
+def location_of(filters: Tensor | None, place: Tensor | None, like: Tensor) -> LocationPanels:
     if filters is None or place is None:
         filters, place = like.new_empty(0, 0), like.new_empty(0, 1)
-    return Location(filters.detach().contiguous().numpy(), panels(place), panels(place.t()))
+    return LocationPanels(filters.detach().contiguous().numpy(), panels(place), panels(place.t()))
 
 
 @part
-def nearby_for(location: Location, positions: int, features: int, zero: Any) -> Nearby:
+def nearby_for(location: LocationPanels, positions: int, features: int, zero: Any) -> Nearby:
     wide = location.filters.shape[1]
     around, d_around = np.full((positions, wide), zero), np.full((positions, wide), zero)
     return Nearby(around, d_around, np.full((positions, features if wide > 0 else 0), zero))
@@ -59,7 +59,7 @@ def _weight_at(looks: Array, before: int, s: int, positions: int) -> Any:
 
 
 @part
-def look_near(location: Location, looks: Array, before: int, keys: Array, nearby: Nearby) -> None:
+def look_near(location: LocationPanels, looks: Array, before: int, keys: Array, nearby: Nearby) -> None:
     """Fills `around` and `near`."""
     positions, filters = len(keys), location.filters
     reach = len(filters) // 2
@@ -75,7 +75,7 @@ def look_near(location: Location, looks: Array, before: int, keys: Array, nearby
 
 @part
 def gather_near(
-    location: Location, looks: Array, before: int, places: Array, count: int, nearby: Nearby,
+    location: LocationPanels, looks: Array, before: int, places: Array, count: int, nearby: Nearby,
     d_filters: Array, d_place: Array, d_look: Array,
 ) -> None:  # fmt: skip
     """`near` holds what V f_s receives, at the places that exist; d_filters (R, J) and Vᵀ's d_place (J, A) are added

@@ -5,6 +5,7 @@ from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.decomposable import DecomposableDecoder
 from regard.nn.decoders.label import LabelDecoder, Labels
 from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
+from regard.nn.decoders.number import NumberDecoder, Numbers
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.recurrent import RecurrentDecoder
 from regard.nn.decoders.stepwise import StepwiseDecoder
@@ -22,6 +23,8 @@ __all__ = [
     "LabelDecoder",
     "Labels",
     "MemoryNetworkDecoder",
+    "NumberDecoder",
+    "Numbers",
     "ParsedTrees",
     "RecurrentDecoder",
     "Source",

@@ -1,30 +1,22 @@
-"""Label decoder: one answer for the whole input."""
+"""Label decoder: one class for the whole input."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.class_weights import class_cost, class_count, class_weights
-from regard.nn.combining import Beside, Combine, Gated
-from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
-from regard.nn.decoders.reading import Reading
-from regard.nn.guide import guide_total
+from regard.nn.decoders.decoder import BatchView, Source, Truth
+from regard.nn.decoders.glimpsing import GlimpsingDecoder, glimpsed
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.nn.stepping import Constants
-from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
-from regard.nn.whereabouts import axes, whereabouts
-from regard.parts import Depth, Mistakes, Plan, Positive, Size, nearest, register
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Positive, register
 from regard.prediction import Prediction
-from regard.trace import Glimpses, Trace
 
 
 @dataclass(frozen=True)
@@ -45,286 +37,53 @@ class Labels:
         return self.log_probabilities.amax(-1)
 
 
-def wanted(truth: Tensor, glimpses: int) -> Tensor:
-    """(B, K, S): the rows given, and the first one for every glimpse that has none of its own."""
-    own = nn.functional.pad(truth, (0, 0, 0, glimpses - truth.shape[1]))
-    return torch.where((own > 0).any(-1, keepdim=True), own, truth[:, :1])
-
-
 @register("decoder", "label")
-class LabelDecoder(Decoder):
-    """p(y | x) = softmax(V s + b), or with `hidden` softmax(V h + b), where h is
+class LabelDecoder(GlimpsingDecoder):
+    """p(y | x) = softmax(V s + b); what s is, and how it may go through a hidden layer: `GlimpsingDecoder`.
 
-        beside   relu(W s + c)
-        gated    what is asked gates every other part of s, each on its own (`Gated`)
-
-    Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
-    memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
-    Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read. Where the right places are
-    known, row k of the truth is that of glimpse k, and row 0 that of every glimpse without one.
-
-    whole           the summaries of the attended memories too, for what no glimpse tells: how many there are
-    where           where each glimpse looked, and how that lies to the one before: left of it, above
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
     """
 
-    class Options(Decoder.Options):
+    class Options(GlimpsingDecoder.Options):
         """softmax(V s + b) of the summaries, or of what an attention reads beside the summaries of the other inputs."""
 
-        attention: Attention.Options | None = None
-        """Look at an input instead of taking its summary."""
-        query: str | None = None
-        """The input whose summary asks, a question about an image for instance; default: a learned query."""
-        glimpses: Depth = 1
-        """Looks of the attention, each with a query of its own."""
-        whole: bool = False
-        """With attention: the summaries of the attended inputs too, which tell what no glimpse does: how many there
-        are."""
-        where: bool = False
-        """With attention: where each glimpse looked too, and how that lies to the one before: left of it, above."""
-        hidden: Size | None = None
-        """Write from relu(W s + b) of this size, so that inputs can act on each other; default: from s itself."""
-        combine: Combine = "beside"
-        """With hidden. gated: what asks, or the last input, decides which features of each other part count, and
-        how."""
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
         """How much a mistake about each class costs; balanced: by its rarity."""
 
     writes = ("label",)
+    class_weights: Tensor | None
 
     @classmethod
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> LabelDecoder:
-        looks = None
-        if options.attention is not None:
-            over = options.attention.over or next(iter(sources))
-            size = getattr(options.attention.score, "size", None) or sources[over].value_size
-            if options.query is not None and options.glimpses == 1:
-                size = sources[options.query].summary_size  # the summary itself is the query
-            looks = {over: Attention.build(options.attention, size, sources[over])}
         return cls(
             column.size,
             sources,
-            attention=looks,
-            query=options.query,
-            glimpses=options.glimpses,
-            whole=options.whole,
-            where=options.where,
-            hidden=options.hidden,
-            combine=options.combine,
-            guide=0.0 if options.attention is None else options.attention.guide,
-            dropout=options.dropout,
+            attention=cls.build_looks(options, sources),
             class_weights=class_weights(options.class_weights, column),
+            **cls.shared_settings(options),
         )
 
     @classmethod
-    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        read = options.over or tuple(plan.encoder)
-        for option in ("query", "glimpses", "whole", "where"):
-            if option in options.model_fields_set and options.attention is None:
-                mistakes.add(
-                    f"{option} is about an attention, and this decoder has none.",
-                    option,
-                    fix="Add  attention: {over: INPUT}, or leave it out.",
-                )
-        if "combine" in options.model_fields_set and options.hidden is None:
-            mistakes.add(
-                "combine says how a hidden layer puts its parts together, and this decoder has none.",
-                "combine",
-                fix="Add  hidden: 128, or leave it out.",
-            )
-        if options.combine == "gated" and len(read) < 2:
-            mistakes.add(
-                "combine: gated lets one input gate another, and this decoder has one.",
-                "combine",
-                fix="Use combine: beside.",
-            )
-        if options.attention is None:
-            return
-        check_over(options.attention, options, plan, mistakes.at("attention"))
-        check_attention(
-            options.attention,
-            mistakes.at("attention"),
-            user="a label decoder",
-            gives=("query", "truth"),
-            together=True,
-            truths=_places(options, name, plan),
-            truth_type="places",
-        )
-        if options.query is not None and options.query not in read:
-            mistakes.add(
-                f"no input {options.query!r} can ask.", "query", fix=nearest(options.query, list(read))
-            )
-        elif options.query is not None and options.query == options.attention.over:
-            mistakes.add(
-                f"{options.query} asks, and is what is looked at.",
-                "query",
-                fix="Name another input, or leave query out: then the query is learned.",
-            )
-
-    @classmethod
-    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        if options.attention is None:
-            return ()
-        return (options.attention.over or next(iter(options.over or plan.encoder)),)
-
-    @classmethod
-    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        looked = () if options.whole else cls.reads_positions(options, name, plan)
-        return tuple(one for one in super().reads_summaries(options, name, plan) if one not in looked)
-
-    @classmethod
-    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        look = cls._looking(options, memories)
-        lines: list[str] = []
-        parts: list[list[str]] = []  # each in the pieces of a concatenation
-        attended = options.attention and (options.attention.over or next(iter(memories)))
-        if look is not None:
-            lines = cls._look_lines(options, memories, look)
-            parts.append(_all_of("c", look.step, options.glimpses))
-            if options.where:
-                parts.append([*_all_of("φ", look.step, options.glimpses), *_moves(options.glimpses)])
-            parts += [[memories[attended].summary]] if options.whole else []
-        others = [name for name in memories if name != attended]
-        asking = options.query or (others[-1] if others else None)
-        parts += [[memories[name].summary] for name in others if name != asking]
-        asked = [] if asking is None else [memories[asking].summary]
-        dropout = [f"— dropout {options.dropout}"] if options.dropout else []
-        if options.hidden is None:
-            whole = side_by_side([*chain.from_iterable(parts), *asked])
-            return [*lines, f"p(y) = softmax(V_y {whole} + b_y)", *dropout]
-        return [*lines, *_hidden_lines(options, parts, asked), *dropout]
-
-    @classmethod
-    def _looking(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols | None:
-        if options.attention is None:
-            return None
-        step = "k" if options.glimpses > 1 else ""
-        query = f"q_{step}" if step else "q"
-        if options.query is not None and not step:
-            query = memories[options.query].summary
-        over = options.attention.over or next(iter(memories))
-        return LookSymbols(query, memories[over], step=step, count=str(options.glimpses))
-
-    @classmethod
-    def _look_lines(cls, options: Any, memories: Mapping[str, MemorySymbols], look: LookSymbols) -> list[str]:
-        """What is asked, where that is looked for, and where that was."""
-        lines = [f"k = 1 … {options.glimpses}"] if look.step else []
-        if options.query is None:
-            lines.append(f"— {look.query}: learned")
-        elif look.step:
-            lines.append(f"q_k = Q_yk {memories[options.query].summary} + b_yk")
-        lines += Attention.equations(options.attention, look)
-        if options.where:
-            j = look.index
-            place = f"ξ_{j}: the middle of position {j}, −1 … 1 along each axis"
-            lines.append(f"{look.sub('φ', look.step)} = Σ_{j} {look.weight} ξ_{j}     — {place}")
-        return lines
+    def answer(cls, state: str) -> str:
+        return f"p(y) = softmax(V_y {state} + b_y)"
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        look, note = cls._looking(options, memories), weighted(options.class_weights, "     — ")
-        if look is None or not options.attention.guide:
-            return [f"loss = −log(p(y)[y]){note}"]
-        guide = f"Σ_k {guide_term(look)} / {options.glimpses}" if look.step else guide_term(look)
-        return [
-            f"loss = −log(p(y)[y]) − {factor(options.attention.guide)}{guide}{note}",
-            f"— {look.sub('a', look.step, look.index)}: the true places",
-        ]
-
-    class_weights: Tensor | None
+        guide, lines = cls.guided(options, memories)
+        return [f"loss = −log(p(y)[y]){guide}{weighted(options.class_weights, '     — ')}", *lines]
 
     def __init__(
         self,
         classes: int,
         sources: Mapping[str, Source],
         *,
-        attention: Mapping[str, Attention] | None = None,
-        query: str | None = None,
-        glimpses: int = 1,
-        whole: bool = False,
-        where: bool = False,
-        hidden: int | None = None,
-        combine: Combine = "beside",
-        dropout: float = 0.0,
         class_weights: Tensor | None = None,
-        guide: float = 0.0,
+        **shared: Any,
     ) -> None:
-        super().__init__()
-        self.reading = Reading(attention) if attention else None
-        self.query_name, self.looks, self.guide, self.where = query, glimpses, guide, where
-        self.glimpses = glimpses
-        attended = self.reading.names if self.reading else ()
-        self.whole = whole
-        self.summarized = tuple(name for name in sources if name not in attended)
-        self.asking = query or (self.summarized[-1] if self.summarized else None)
-        self.query: nn.Parameter | None = None
-        self.asks: nn.Linear | None = None
-        sizes = []
-        if self.reading is not None and attention is not None:
-            sizes.append(glimpses * self.reading.context_size)
-            query_size = attention[attended[0]].query_size
-            if query is None:
-                self.query = nn.Parameter(torch.randn(glimpses, query_size) * 0.1)
-            elif glimpses > 1:
-                self.asks = nn.Linear(sources[query].summary_size, glimpses * query_size)
-            if where:
-                sizes += [
-                    (2 * glimpses - 1) * axes(getattr(sources[name], "grid", None)) for name in attended
-                ]
-            if whole:
-                sizes += [sources[name].summary_size for name in attended]
-        sizes += [sources[name].summary_size for name in self._summarized()]
-        asking = 0 if self.asking is None else sources[self.asking].summary_size
-        self.hidden: Beside | Gated | None = None
-        if hidden is not None:
-            self.hidden = (Gated if combine == "gated" else Beside)(sizes, asking, hidden)
-        self.output = nn.Linear(sum(sizes) + asking if self.hidden is None else self.hidden.size, classes)
-        self.dropout = nn.Dropout(dropout)
+        super().__init__(classes, sources, **shared)
         self.register_buffer("class_weights", class_weights, persistent=False)
-
-    def _summarized(self) -> list[str]:
-        """The inputs whose summaries are read, without the one that asks."""
-        return [name for name in self.summarized if name != self.asking]
-
-    def forward(
-        self, memories: Mapping[str, Memory], *, truth: Truth = None
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Logits (B, C) and the looks of the K glimpses, (B, K, S) by name."""
-        parts = []
-        looks: dict[str, Tensor] = {}
-        if self.reading is not None:
-            known = truth_by_name(truth, self.reading.names)
-            rows = {name: wanted(table, self.glimpses) for name, table in known.items()}
-            constants = Constants(self.reading.keys(memories), truth=rows)
-            read = self.reading(self._queries(memories), memories, constants)  # a row for each glimpse
-            looks = read.weights
-            parts.append(read.context.flatten(1))
-            if self.where:
-                parts += [whereabouts(weights, memories[name]) for name, weights in looks.items()]
-            if self.whole:
-                parts += [memories[name].summary for name in looks]
-        parts = [
-            self.dropout(part) for part in (*parts, *(memories[name].summary for name in self._summarized()))
-        ]
-        nothing = parts[0][:, :0] if parts else None
-        asking = nothing if self.asking is None else self.dropout(memories[self.asking].summary)
-        assert asking is not None
-        if self.hidden is None:
-            return self.output(torch.cat([*parts, asking], -1)), looks
-        return self.output(self.dropout(self.hidden(parts, asking))), looks
-
-    def _queries(self, memories: Mapping[str, Memory]) -> Tensor:
-        """(B, K, Q), one for each glimpse."""
-        if self.query_name is None:
-            rows = len(next(iter(memories.values())).mask)
-            return cast(Tensor, self.query).expand(rows, -1, -1)
-        asking = memories[self.query_name].summary
-        if self.asks is None:
-            return asking.unsqueeze(1)
-        asked: Tensor = self.asks(asking).unflatten(1, (self.glimpses, -1))
-        return asked
 
     def count(self, target: Tensor) -> Tensor:
         return class_count(target, self.class_weights)
@@ -332,13 +91,7 @@ class LabelDecoder(Decoder):
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
         """target (B) int64; truth (B, 1 to K, S), where the right places to look are known."""
         logits, looks = self(memories, truth=truth)
-        total = class_cost(logits, target, self.class_weights)
-        parts = {"likelihood": total.detach()}
-        if truth is not None and self.guide and self.reading is not None:
-            for name, alignment in truth_by_name(truth, self.reading.names).items():
-                guide = guide_total(wanted(alignment, self.glimpses), looks[name]) / self.glimpses
-                parts["guide"] = parts.get("guide", torch.zeros_like(guide)) + guide.detach()
-                total = total + self.guide * guide
+        total, parts = self.with_guide(class_cost(logits, target, self.class_weights), looks, truth)
         return Loss(total, self.count(target), parts)
 
     @torch.no_grad()
@@ -356,61 +109,12 @@ def label_predictions(found: Labels, column: Any, view: BatchView) -> list[Predi
     values, scores = logs.argmax(-1).tolist(), logs.amax(-1).tolist()
     classes = [column.decode([number]) for number in range(logs.shape[-1])]
     looks = {name: weights.cpu() for name, weights in found.attention.items()}
-    together = {name: weights.mean(1, keepdim=True).numpy() for name, weights in looks.items()}
     answers = []
     for row, (value, score) in enumerate(zip(values, scores, strict=True)):
-        inputs = view.inputs(row)
-        seen = None
-        if view.trace:
-            attention = {name: weights[row, :, : len(inputs[name])] for name, weights in together.items()}
-            seen = Trace(
-                input=inputs,
-                output=[classes[value]],
-                attention=attention,
-                truth=_truth(view, row, attention),
-                scores=np.array([score]),
-                kind="label",
-                overridden=view.overridden,
-                glimpses={
-                    name: _glimpses(weights, view.truth.get(name), row, len(inputs[name]))
-                    for name, weights in looks.items()
-                    if weights.shape[1] > 1
-                },
-            )
+        seen = glimpsed(view, row, looks, classes[value], score, "label") if view.trace else None
         likely = dict(zip(classes, logs[row].exp().tolist(), strict=True))
         answers.append(Prediction(classes[value], classes[value], score, seen, probabilities=likely))
     return answers
-
-
-def _glimpses(weights: Tensor, truth: Any, row: int, positions: int) -> Glimpses:
-    """The looks of one row, each beside where it should have been."""
-    known = None
-    if isinstance(truth, Tensor) and truth.shape[1]:
-        known = wanted(truth[row : row + 1], weights.shape[1])[0, :, :positions].numpy()
-    return Glimpses(weights[row, :, :positions].numpy(), known)
-
-
-def _truth(view: BatchView, row: int, attention: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Where the label should have looked, all glimpses in one row, as if it were a text of one token."""
-    found = {}
-    for name, known in view.truth.items():
-        if name in attention and isinstance(known, Tensor) and known.shape[1]:
-            rows = known[row, :, : attention[name].shape[1]].numpy()
-            found[name] = rows.sum(0, keepdims=True) / max(int((rows > 0).any(-1).sum()), 1)
-    return found
-
-
-def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> None:
-    """The input that is looked at exists and is named where there are several."""
-    read = decoder.over or tuple(plan.encoder)
-    if attention.over is None and len(read) > 1:
-        mistakes.add(
-            f"there are several inputs ({', '.join(read)}) to look at.", fix=f"Say which:  over: {read[0]}"
-        )
-    elif attention.over is not None and attention.over not in read:
-        mistakes.add(
-            f"no input is named {attention.over!r}.", "over", fix=nearest(attention.over, list(read))
-        )
 
 
 def weighted(weights: Mapping[str, float] | str | None, before: str = ", ") -> str:
@@ -418,48 +122,3 @@ def weighted(weights: Mapping[str, float] | str | None, before: str = ", ") -> s
     return (
         f"{before}classes weighted" + (" by their rarity" if weights == "balanced" else "") if weights else ""
     )
-
-
-def guide_term(look: LookSymbols) -> str:
-    """What the guide of one look adds to a log-likelihood: a_tj is the true alignment."""
-    return f"Σ_{look.index} {look.sub('a', look.step, look.index)} log({look.weight})"
-
-
-def _all_of(letter: str, step: str, count: int) -> list[str]:
-    """`c_1`, `c_2`, … of c_k, as pieces of a concatenation."""
-    if not step:
-        return [letter]
-    if count < 4:
-        return [f"{letter}_{number}" for number in range(1, count + 1)]
-    return [f"{letter}_1", "…", f"{letter}_{count}"]
-
-
-def _moves(count: int) -> list[str]:
-    """From each look to the next."""
-    return [f"φ_{number} − φ_{number - 1}" for number in range(2, count + 1)]
-
-
-def _hidden_lines(options: Any, parts: Sequence[Sequence[str]], asking: Sequence[str]) -> list[str]:
-    """One hidden layer, and the answer (`Beside`, `Gated`)."""
-    if options.combine == "beside":
-        whole = side_by_side([*chain.from_iterable(parts), *asking])
-        return [
-            f"r = relu(W_r {whole} + b_r)     — {options.hidden} units",
-            "p(y) = softmax(V_y r + b_y)",
-        ]
-    gate = asking[0]
-    lines = [
-        f"r_{n} = tanh(W_r{n} {side_by_side(part)} + b_r{n}) ⊙ tanh(U_r{n} {gate} + c_r{n})"
-        for n, part in enumerate(parts, start=1)
-    ]
-    whole = side_by_side([f"r_{n}" for n in range(1, len(parts) + 1)])
-    return [*lines, f"p(y) = softmax(V_y {whole} + b_y)", f"— {options.hidden} units in each r"]
-
-
-def _places(options: Any, name: str, plan: Plan) -> dict[str, Any] | None:
-    """The truth columns with places in what is looked at; None for an input that has none, a text."""
-    (source,) = LabelDecoder.reads_positions(options, name, plan)
-    looked_at = plan.inputs.get(source)
-    if looked_at is not None and not looked_at.part.perceived:
-        return None
-    return truths_about(plan, source, name, ["places"])

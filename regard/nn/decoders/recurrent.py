@@ -17,7 +17,7 @@ from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.cells import AnyCell
 from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.label import check_over
+from regard.nn.decoders.glimpsing import check_over
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined

@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.nn.attention import Attention
 from regard.nn.cells.cell import carried_by
-from regard.nn.decoders.label import guide_term
+from regard.nn.decoders.glimpsing import guide_term
 from regard.nn.decoders.stepwise import likelihood
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 

@@ -15,8 +15,8 @@ from regard.data import Ragged
 from regard.parts import Count
 
 
-@regard.register("column", "number")
-class NumberColumn(regard.data.Column):
+@regard.register("column", "amount")
+class AmountColumn(regard.data.Column):
     """A number as itself. Its mean and spread in the training data are learned, for decoders that want them."""
 
     class Options(regard.data.Column.Options):
@@ -26,8 +26,8 @@ class NumberColumn(regard.data.Column):
         """Significant digits that are written."""
 
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
-    usual: ClassVar[tuple[str, ...]] = ("absolute_error",)
-    decoder = "number"
+    usual: ClassVar[tuple[str, ...]] = ("amount_error",)
+    decoder = "amount"
     scalar = True
     dtype = np.float64
 

@@ -26,7 +26,7 @@ from regard.parts import Mistakes, Plan
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Amounts:
     """value (B) and its log-density (B); where the decoder looked, (B, 1, S) by name."""
 
     value: Tensor
@@ -34,8 +34,8 @@ class Numbers:
     attention: dict[str, Tensor]
 
 
-@regard.register("decoder", "number")
-class NumberDecoder(regard.nn.Decoder):
+@regard.register("decoder", "amount")
+class AmountDecoder(regard.nn.Decoder):
     """p(y | x) = N(y; m + d (w · s + b), (d σ)²), m and d mean and spread of the training data, σ learned.
 
     s is what an attention reads with a learned query, or the summary where there is none.
@@ -47,13 +47,13 @@ class NumberDecoder(regard.nn.Decoder):
         attention: Attention.Options | None = None
         """Look at the input instead of taking its summary."""
 
-    writes = ("number",)
+    writes = ("amount",)
     looks = 1
 
     @classmethod
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
-    ) -> NumberDecoder:
+    ) -> AmountDecoder:
         name, source = next(iter(sources.items()))
         attention = None
         if options.attention is not None:
@@ -67,7 +67,7 @@ class NumberDecoder(regard.nn.Decoder):
             check_attention(
                 options.attention,
                 mistakes.at("attention"),
-                user="a number decoder",
+                user="an amount decoder",
                 gives=("query", "truth"),
                 together=True,
                 truths={one: truth for one, truth in plan.truth.items() if truth.type == "alignment"},
@@ -130,16 +130,16 @@ class NumberDecoder(regard.nn.Decoder):
         return Loss(total, torch.tensor(float(len(target)), device=target.device), parts)
 
     @torch.no_grad()
-    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Numbers:
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Amounts:
         numbers, looks = self(memories)
-        return Numbers(numbers.mean, numbers.log_prob(numbers.mean), looks)
+        return Amounts(numbers.mean, numbers.log_prob(numbers.mean), looks)
 
     @torch.no_grad()
-    def score(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Numbers:
+    def score(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Amounts:
         numbers, looks = self(memories)
-        return Numbers(target, numbers.log_prob(target), looks)
+        return Amounts(target, numbers.log_prob(target), looks)
 
-    def predictions(self, found: Numbers, column: Any, view: BatchView) -> list[regard.Prediction]:
+    def predictions(self, found: Amounts, column: Any, view: BatchView) -> list[regard.Prediction]:
         looks = {name: weights.cpu().numpy() for name, weights in found.attention.items()}
         answers = []
         for row, (value, score) in enumerate(zip(found.value.tolist(), found.scores.tolist(), strict=True)):
@@ -147,6 +147,6 @@ class NumberDecoder(regard.nn.Decoder):
             if view.trace:
                 inputs = view.inputs(row)
                 attention = {name: rows[row, :, : len(inputs[name])] for name, rows in looks.items()}
-                trace = regard.Trace(inputs, [text], attention, kind="number", overridden=view.overridden)
+                trace = regard.Trace(inputs, [text], attention, kind="amount", overridden=view.overridden)
             answers.append(regard.Prediction(value, text, score, trace))
         return answers

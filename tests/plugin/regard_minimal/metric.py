@@ -11,12 +11,12 @@ import regard
 from regard.metrics import References, Table
 
 
-@regard.register("metric", "absolute_error")
-class AbsoluteError(regard.metrics.OutputMetric):
+@regard.register("metric", "amount_error")
+class AmountError(regard.metrics.OutputMetric):
     """Σ |y − ŷ| / n; of several references the nearest."""
 
     higher_is_better = False
-    suits = ("number",)
+    suits = ("amount",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
         pairs = zip(predictions, references, strict=True)

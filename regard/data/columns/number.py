@@ -1,0 +1,82 @@
+"""A number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.columns.column import Column
+from regard.data.ragged import Array, Ragged
+from regard.parts import register
+
+DIGITS = 6
+"""Significant digits that are written."""
+
+
+@register("column", "number")
+class NumberColumn(Column):
+    """A number as itself. Its mean and spread in the training data are learned, for decoders that want them."""
+
+    class Options(Column.Options):
+        """A number: a price, a rating, a length."""
+
+    type = "number"
+    roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    usual: ClassVar[tuple[str, ...]] = ("absolute_error", "squared_error")
+    decoder = "number"
+    scalar = True
+    dtype = np.float64
+
+    def __init__(self, name: str, *, field: str | None = None) -> None:
+        super().__init__(name, field=field)
+        self.mean, self.spread = 0.0, 1.0
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: a number"
+
+    def learn(self, values: Iterable[str]) -> None:
+        numbers = np.array([float(value) for value in values])
+        self.mean, self.spread = float(numbers.mean()), float(numbers.std()) or 1.0
+
+    def check_value(self, value: str | None) -> str | None:
+        reason = super().check_value(value)
+        if reason or value is None:
+            return reason
+        try:
+            return None if math.isfinite(float(value)) else f"is {value.strip()}, expected a finite number"
+        except ValueError:
+            return f"is {value.strip()!r}, expected a number"
+
+    def encode(self, value: str) -> Array:
+        return np.array(float(value))
+
+    def decode(self, ids: Sequence[float]) -> str:
+        return f"{float(np.reshape(ids, -1)[0]):.{DIGITS}g}"
+
+    def reference(self, value: str) -> float:
+        return float(value)
+
+    def written(self, value: Any) -> str:
+        return repr(float(value)) if isinstance(value, int | float) else super().written(value)
+
+    def tokens(self, value: str | Sequence[float]) -> list[str]:
+        return [value.strip() if isinstance(value, str) else self.decode(value)]
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
+        """(B,) float32"""
+        return torch.from_numpy(Ragged.of(encoded).values.astype(np.float32))
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field}
+
+    def learned(self) -> dict[str, Any]:
+        return {"mean": self.mean, "spread": self.spread}
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self.mean, self.spread = learned["mean"], learned["spread"]

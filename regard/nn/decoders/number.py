@@ -1,0 +1,105 @@
+"""Number decoder: a number for the whole input, by regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Normal
+
+from regard.nn.decoders.decoder import BatchView, Source, Truth
+from regard.nn.decoders.glimpsing import GlimpsingDecoder, glimpsed
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
+from regard.parts import register
+from regard.prediction import Prediction
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """value (B) and its log-density (B); where the decoder looked, (B, K, S) by name: a row for each glimpse."""
+
+    value: Tensor
+    scores: Tensor
+    attention: dict[str, Tensor]
+
+
+@register("decoder", "number")
+class NumberDecoder(GlimpsingDecoder):
+    """p(y | x) = N(y; m + d (V s + b), (d u)²), with m and d mean and spread of the training data and u learned.
+
+    What s is, and how it may go through a hidden layer: `GlimpsingDecoder`.
+    """
+
+    class Options(GlimpsingDecoder.Options):
+        """A Gaussian around a number read from the summaries, or from what an attention reads beside those of the other
+        inputs."""
+
+    writes = ("number",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> NumberDecoder:
+        return cls(
+            sources,
+            mean=column.mean,
+            spread=column.spread,
+            attention=cls.build_looks(options, sources),
+            **cls.shared_settings(options),
+        )
+
+    @classmethod
+    def answer(cls, state: str) -> str:
+        return f"μ = m + d (V_y {state} + b_y)     — m, d: mean and spread of the training data"
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        guide, lines = cls.guided(options, memories)
+        loss = "((y − μ) / (d u))² / 2 + log(d u) + log(2 π) / 2"
+        return [f"loss = {loss}{guide}     — u: the deviation, learned", *lines]
+
+    def __init__(
+        self, sources: Mapping[str, Source], *, mean: float = 0.0, spread: float = 1.0, **shared: Any
+    ) -> None:
+        super().__init__(1, sources, **shared)
+        self.mean, self.spread = mean, spread
+        self.log_deviation = nn.Parameter(torch.zeros(()))
+
+    def numbers(self, memories: Mapping[str, Memory], truth: Truth) -> tuple[Normal, dict[str, Tensor]]:
+        """The distribution (B) of the number, and the looks."""
+        written, looks = self(memories, truth=truth)
+        deviation = self.spread * self.log_deviation.exp()
+        return Normal(self.mean + self.spread * written.squeeze(-1), deviation, validate_args=False), looks
+
+    def count(self, target: Tensor) -> Tensor:
+        return torch.tensor(float(len(target)), device=target.device)
+
+    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
+        """target (B); truth (B, 1 to K, S), where the right places to look are known."""
+        numbers, looks = self.numbers(memories, truth)
+        total, parts = self.with_guide(-numbers.log_prob(target).sum(), looks, truth)
+        return Loss(total, self.count(target), parts)
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Numbers:
+        numbers, looks = self.numbers(memories, truth)
+        return Numbers(numbers.mean, numbers.log_prob(numbers.mean), looks)
+
+    @torch.no_grad()
+    def score(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Numbers:
+        numbers, looks = self.numbers(memories, truth)
+        return Numbers(target, numbers.log_prob(target), looks)
+
+    def predictions(self, found: Numbers, column: Any, view: BatchView) -> list[Prediction]:
+        looks = {name: weights.cpu() for name, weights in found.attention.items()}
+        answers = []
+        for row, (value, score) in enumerate(zip(found.value.tolist(), found.scores.tolist(), strict=True)):
+            text = column.decode([value])
+            seen = glimpsed(view, row, looks, text, score, "number") if view.trace else None
+            answers.append(Prediction(value, text, score, seen))
+        return answers
