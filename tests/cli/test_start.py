@@ -64,4 +64,5 @@ def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path, cel
 
 def test_many_words_are_worth_a_compiler(tmp_path: Path) -> None:
     build(spec()).save(tmp_path / "run")
-    assert "numba" in predict(tmp_path / "run", *(["abc"] * 8))["modules"]
+    (tmp_path / "words.txt").write_text("abc\n" * 8)
+    assert "numba" in predict(tmp_path / "run", "-f", str(tmp_path / "words.txt"))["modules"]

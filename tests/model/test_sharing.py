@@ -83,7 +83,7 @@ def test_a_card_tells_data_sizes_signatures_curve_and_examples(run: Path) -> Non
     assert train and dev and int(train[1]) + int(dev[1]) == len(PAIRS)
     assert "| test | 9 | test.jsonl |" in card
     assert "encoder of source" in card and "parameters" in card
-    assert "| test | token_error | " in card and "signature" in card
+    assert "| test | token\\_error | " in card and "signature" in card
     assert "dev loss from step 2 to 6:" in card and any(block in card for block in "▁▂▃▄▅▆▇█")
     assert re.search(r"## Examples\n\n.*\n.*\n\| [✓✗] \| aa \| .* \| A A \|", card)
     assert 'regard.load("this folder")' in card
