@@ -116,7 +116,9 @@ class Trace:
     @property
     def probabilities(self) -> Array | None:
         """(T,) probability of each output piece, or None where scores are not known."""
-        return np.exp(self.scores) if len(self.scores) == len(self.output) and len(self.output) else None
+        if self.kind == "number" or not len(self.output) or len(self.scores) != len(self.output):
+            return None  # the score of a number is a density
+        return np.exp(self.scores)
 
     @property
     def single(self) -> bool:

@@ -31,5 +31,6 @@ def test_the_next_training_ends_with_the_same_bytes(tmp_path: Path, how: str, st
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert not found["wrong"], found
-    assert found["interrupted"] > 0 and found["writes"] > 20
+    # three random moments may all fall after the last update
+    assert found["writes"] > 20 and (found["interrupted"] > 0 or how == "random")
     print(found)

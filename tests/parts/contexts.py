@@ -55,9 +55,6 @@ SPECS: dict[str, Document] = {
         "truth": ["alignment"],
         "look": "source",
     },
-    "measured": {"inputs": ["source", "question"], "outputs": ["value"], "look": "source"},
-    "valued": {"inputs": ["image"], "outputs": ["value"], "truth": ["places", "elsewhere"], "look": "image"},
-    "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
     "plain": {"inputs": ["source"], "outputs": ["target"]},
     "pair": {"inputs": ["source", "other"], "outputs": ["topic"]},
     "three": {"inputs": ["source", "other", "third"], "outputs": ["topic"]},
@@ -74,6 +71,9 @@ SPECS: dict[str, Document] = {
     "film": {"inputs": ["film"], "outputs": ["topic"]},
     "sound": {"inputs": ["sound"], "outputs": ["target"], "look": "sound"},
     "series": {"inputs": ["series"], "outputs": ["topic"]},
+    "measured": {"inputs": ["source", "question"], "outputs": ["value"], "look": "source"},
+    "valued": {"inputs": ["image"], "outputs": ["value"], "truth": ["places", "elsewhere"], "look": "image"},
+    "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
 }
 """Columns by role; `look`: the input the decoder attends to, where it can."""
 
