@@ -1,6 +1,6 @@
 """Data that a Python program has at hand (frames, columns, arrays, lists of pairs) as records: field → value.
 
-Tables are told by what they can do, so that no library is imported for it: pandas and Polars frames, tables of
+A table is recognized by its methods, so that no library is imported for it: pandas and Polars frames, tables of
 pyarrow, data sets of Hugging Face, structured arrays, mappings from names to columns.
 """
 

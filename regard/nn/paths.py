@@ -19,7 +19,8 @@ import torch
 from regard.files import write_text
 from regard.nn.attention import Attention
 from regard.nn.decoders import fused, graphed
-from regard.nn.decoders.recurrent import GIVES, RecurrentDecoder
+from regard.nn.decoders.recurrent import RecurrentDecoder
+from regard.nn.decoders.recurrent_checks import GIVES
 from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
 from regard.nn.scores import make_score

@@ -1,4 +1,4 @@
-"""What a program of one's own is told while a model trains."""
+"""Callbacks: functions that a training calls after updates and evaluations."""
 
 from __future__ import annotations
 

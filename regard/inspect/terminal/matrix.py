@@ -61,7 +61,7 @@ def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bo
     """The scale of a matrix.
 
     tenths   whether its weights are single digits where there is no colour
-    zeros    whether empty cells, which are exactly 0, are to be told from small weights
+    zeros    whether cells of exactly 0 look different from small weights
     """
     parts = []
     if ink.colour:
