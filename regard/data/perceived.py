@@ -83,6 +83,13 @@ class Places:
     def to(self, device: torch.device | str) -> Places:
         return Places(moved(self.steps, device), moved(self.boxes, device))
 
+    def of_row(self, row: int) -> tuple[tuple[int, float, float, float, float], ...]:
+        """(token, left, top, right, bottom) of each place in a picture; none of a film or a sound."""
+        if self.boxes.shape[-1] != 4:
+            return ()
+        pairs = zip(self.steps[row].tolist(), self.boxes[row].tolist(), strict=True)
+        return tuple((step, *box) for step, box in pairs if step >= 0)
+
     def on(self, mask: Tensor, shape: tuple[int, ...] | None, steps: int) -> Tensor:
         """(B, T, S): the places laid on the positions of a memory, for the first T = `steps` tokens.
 

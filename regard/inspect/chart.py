@@ -25,6 +25,7 @@ def bars(
     series: Mapping[str, Sequence[float] | Array],
     *,
     counts: Sequence[int] = (),
+    intervals: Mapping[str, Sequence[tuple[float, float]] | Array] | None = None,
     title: str = "",
     x_name: str = "",
     y_name: str = "",
@@ -33,8 +34,9 @@ def bars(
 ) -> Scene:
     """One value of each series for each place: BLEU of several systems by length of the input.
 
-    counts   how many inputs each place stands for, printed under it
-    style    grouped bars, or a line with a dot per place
+    counts      how many inputs each place stands for, printed under it
+    intervals   for a series the bounds of each of its values, drawn as a thin line through it
+    style       grouped bars, or a line with a dot per place
     A value that is not there (NaN) leaves a gap.
     """
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in series.items()}
@@ -43,8 +45,20 @@ def bars(
             raise RegardError(
                 f"{name} has {len(values)} values, expected one for each of the {len(places)} places."
             )
+    bounds = {
+        name: np.asarray(pairs, dtype=np.float64).reshape(len(places), 2)
+        for name, pairs in (intervals or {}).items()
+    }
     chart = Chart(
-        style, tuple(map(str, places)), arrays, tuple(int(n) for n in counts), "", x_name, y_name, digits
+        style,
+        tuple(map(str, places)),
+        arrays,
+        tuple(int(n) for n in counts),
+        "",
+        x_name,
+        y_name,
+        digits,
+        bounds,
     )
     spoken = "; ".join(
         f"{name}: "
@@ -59,7 +73,8 @@ def bars(
 
 
 def _draw_categories(chart: Chart) -> Block:
-    values = [float(v) for one in chart.series.values() for v in one if math.isfinite(v)]
+    drawn = [*chart.series.values(), *(pairs.ravel() for pairs in chart.intervals.values())]
+    values = [float(v) for one in drawn for v in one if math.isfinite(v)]
     y_ticks = ticks(min([0.0, *values]), max([0.0, *values]) or 1.0)
     legend, top = draw_legend(chart)
     top += 16
@@ -76,7 +91,11 @@ def _draw_categories(chart: Chart) -> Block:
                 Text(middle, bottom + 33, f"n={chart.counts[i]:,}", size=10, anchor="middle", colour="muted")
             )
     for order, name in enumerate(chart.series):
-        marks += (_bar_marks if chart.style == "bars" else _dot_marks)(chart, name, order, axes)
+        whiskers = _whiskers(chart, name, order, axes)
+        if chart.style == "bars":
+            marks += [*_bar_marks(chart, name, order, axes), *whiskers]
+        else:
+            marks += [*whiskers, *_dot_marks(chart, name, order, axes)]
     bottom += 40 if chart.counts else 25
     if chart.x_name:
         marks.append(
@@ -106,7 +125,7 @@ def _bar_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
     marks: list[Mark] = []
     for i, value in enumerate(chart.series[name]):
         if math.isfinite(value):
-            x = axes.x(i + 0.5) + (order - len(chart.series) / 2) * width
+            x = _middle(chart, order, i, axes) - width / 2
             upper, lower = sorted((axes.y(float(value)), axes.y(0.0)))
             tip, tags = _tip(chart, name, i)
             marks.append(
@@ -124,13 +143,40 @@ def _bar_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
     return marks
 
 
+def _middle(chart: Chart, order: int, i: int, axes: Axes) -> float:
+    """Where the value of a series stands along the axis; lines share their places and step aside a little, so that
+    their intervals can be told apart."""
+    room = axes.width / max(1, len(chart.places))
+    if chart.style == "bars":
+        width = min(34.0, 0.76 * room / len(chart.series))
+        return axes.x(i + 0.5) + (order - len(chart.series) / 2 + 0.5) * width
+    aside = min(9.0, 0.5 * room / len(chart.series)) if chart.intervals else 0.0
+    return axes.x(i + 0.5) + (order - (len(chart.series) - 1) / 2) * aside
+
+
+def _whiskers(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
+    """The interval of each value, as a thin line with short ends."""
+    marks: list[Mark] = []
+    colour = series_colour(order) if chart.style == "lines" else "ink"
+    for i, (low, high) in enumerate(chart.intervals.get(name, ())):
+        if math.isfinite(low) and math.isfinite(high):
+            x, top, bottom = _middle(chart, order, i, axes), axes.y(float(high)), axes.y(float(low))
+            for line in (
+                [(x, top), (x, bottom)],
+                [(x - 3, top), (x + 3, top)],
+                [(x - 3, bottom), (x + 3, bottom)],
+            ):
+                marks.append(polyline(line, colour=colour, width=1.25))
+    return marks
+
+
 def _dot_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
     marks: list[Mark] = []
     run: list[tuple[float, float]] = []
     dots: list[Mark] = []
     for i, value in enumerate([*chart.series[name], math.nan]):
         if math.isfinite(value):
-            run.append((axes.x(i + 0.5), axes.y(float(value))))
+            run.append((_middle(chart, order, i, axes), axes.y(float(value))))
             tip, tags = _tip(chart, name, i)
             dots.append(
                 Circle(
@@ -154,4 +200,8 @@ def _tip(chart: Chart, name: str, i: int) -> tuple[str, tuple[tuple[str, str], .
     value = float(chart.series[name][i])
     count = f"\nn = {chart.counts[i]}" if chart.counts else ""
     tags = (("series", name), ("place", str(chart.places[i])), ("value", f"{value:.6g}"))
-    return f"{name}, {chart.places[i]}: {chart.digits.format(value)}{count}", tags
+    sure = ""
+    if name in chart.intervals:
+        low, high = (chart.digits.format(float(bound)) for bound in chart.intervals[name][i])
+        sure = f" (95 %: {low} to {high})"
+    return f"{name}, {chart.places[i]}: {chart.digits.format(value)}{sure}{count}", tags

@@ -21,7 +21,7 @@ from regard.inspect.layout import WIDEST, Block, below, beside, frame
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
-from regard.inspect.writing import shorten
+from regard.inspect.writing import linked, shorten
 from regard.trace import Arcs, Hops, Segments, Trace
 
 
@@ -68,7 +68,7 @@ def _with_what_was_written(panels: Sequence[tuple[str, Trace]]) -> list[tuple[st
     written = [written_text(trace) for _, trace in panels]
     if len(set(written)) == 1:
         return list(panels)
-    return [(f"{named} → {text}", trace) for (named, trace), text in zip(panels, written, strict=True)]
+    return [(linked([named, text], "→"), trace) for (named, trace), text in zip(panels, written, strict=True)]
 
 
 def _compare_looks(
@@ -94,7 +94,9 @@ def _shared_input(panels: Sequence[tuple[str, Trace]]) -> str:
 
 def _compare_sights(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
     # what was written stands above the pictures, except where these are glimpses
-    titles = [f"{named} → {answer(trace)}" if name in trace.glimpses else named for named, trace in panels]
+    titles = [
+        linked([named, answer(trace)], "→") if name in trace.glimpses else named for named, trace in panels
+    ]
     shown = [sight(trace, name, title=titled) for titled, (_, trace) in zip(titles, panels, strict=True)]
     spoken = " ".join(f"{found.title}: {tell_sight(found)}" for found in shown)
     return frame(draw_sights(shown, gap=24), title=title, description=spoken)

@@ -115,7 +115,8 @@ class Chart:
     """Values of several series over the same places: categories, or numbers along an axis.
 
     series   name → values, NaN where there is none
-    counts   how many things each category stands for, or empty
+    counts      how many things each category stands for, or empty
+    intervals   name → (places, 2), the bounds of each value; or empty
     """
 
     style: Literal["bars", "lines"]
@@ -126,6 +127,7 @@ class Chart:
     x_name: str = ""
     y_name: str = ""
     digits: str = "{:.1f}"
+    intervals: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

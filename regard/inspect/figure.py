@@ -19,6 +19,7 @@ from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.sights import Style
+from regard.inspect.writing import linked
 from regard.trace import Arcs, Segments, Trace
 
 Drawing = ArcDiagram | SegmentBands | HopTable
@@ -144,7 +145,7 @@ def headline(trace: Trace) -> str:
     drawn = (*trace.structures, *trace.attention, *trace.seen)
     asked = [join(pieces) for name, pieces in trace.input.items() if name not in drawn]
     found = "" if trace.kind == "tree" else answer(trace)
-    return " → ".join(filter(None, (" + ".join(asked), found)))
+    return linked(filter(None, (linked(asked, "+"), found)), "→")
 
 
 def print_trace(trace: Trace, *, console: Console | None = None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from regard.errors import RegardError
 from regard.inspect.content import Lines
 from regard.inspect.figure import figure, unframed
-from regard.inspect.layout import BOLDER, Block, below, flowing, frame
+from regard.inspect.layout import BOLDER, NARROWEST, Block, below, frame, shelved
 from regard.inspect.perceived import draw_sight, sight, sight_legends, tell_sight
 from regard.inspect.scene import Group, Mark, Scene, Text
 from regard.inspect.sights import Sight, Style
@@ -54,15 +54,16 @@ def gallery(
     shown: list[Sight] = []
     told: list[str] = []
     for heading in sorted({one.heading: None for one in examples}, key=lambda heading: heading != "Right"):
-        rows: list[Block] = []
+        shelf: list[tuple[Block, Block]] = []
         for example in (one for one in examples if one.heading == heading):
             sights = [sight(example.trace, name, style=style, small=True) for name in example.trace.seen]
             shown += sights
-            rows.append(below([_lines(_told(example), 14.0), *_drawings(example, sights)], gap=10))
+            drawing = below(_drawings(example, sights), gap=10)
+            shelf.append((_lines(_told(example), 14.0, max(drawing.width, NARROWEST)), drawing))
             looked = " ".join(tell_sight(found) for found in sights)
             told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}. {looked}")
-        heads = _lines(Lines(((heading, "accent"),)), 16.0)
-        parts.append(below([heads, flowing(rows, widest=WIDEST)], gap=10))
+        heads = _lines(Lines(((heading, "accent"),)), 16.0, WIDEST)
+        parts.append(below([heads, shelved(shelf, widest=WIDEST)], gap=10))
     legends = sight_legends(shown)
     parts += [below(legends, gap=10)] if legends else []
     return frame(below(parts, gap=30), title=title, subtitle=subtitle, description=" ".join(told))
@@ -84,14 +85,14 @@ def _told(example: Example) -> Lines:
     return Lines((*asked, written, (f"true: {true}", "muted")), bold=len(asked) + 1)
 
 
-def _lines(content: Lines, size: float) -> Block:
+def _lines(content: Lines, size: float, room: float) -> Block:
     """Lines of text, folded where they are too long."""
     marks: list[Mark] = []
     y = widest = 0.0
     for number, (text, colour) in enumerate(content.lines):
         bold = number < content.bold
         wide = size * (BOLDER if bold else 1.0)
-        for part in wrap(text, WIDEST, wide):
+        for part in wrap(text, room, wide):
             marks.append(Text(0, y + size, part, size=size, colour=colour, bold=bold))
             widest = max(widest, text_width(part, wide))
             y += size * 1.4

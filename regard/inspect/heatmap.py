@@ -15,7 +15,7 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, beside, colour_scale, frame
 from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
-from regard.inspect.writing import right_to_left, shorten, visible
+from regard.inspect.writing import linked, shorten, visible
 from regard.trace import Array, Trace
 
 DIFFUSE, FAINTEST = 0.5, 1e-4
@@ -128,15 +128,13 @@ def reading(trace: Trace) -> str:
     read = [name for name in trace.input if name not in trace.seen]  # a picture cannot be read out
     sources = [join(trace.input[name]) for name in (read if trace.seen else trace.attention or read)]
     if trace.kind == "tree":
-        return " + ".join(sources)
+        return linked(sources, "+")
     # what was written, where it is known as a text: pieces alone do not say where the spaces are
     written = trace.hypotheses[0][0] if trace.hypotheses else ""
     if not sources:
         return shorten(written, LONGEST) or join(trace.output, longest=LONGEST)
-    arrow = "→"
-    line = f"{' + '.join(sources)} {arrow} {shorten(visible(written), 60) if written else join(trace.output)}"
-    # A right-to-left source must not turn the whole line around: the mark pins its direction.
-    return "\u200e" + line.replace(arrow, f"\u200e{arrow}") if right_to_left(line) else line
+    answer = shorten(visible(written), 60) if written else join(trace.output)
+    return linked([linked(sources, "+"), answer], "→")
 
 
 def join(pieces: Sequence[str], *, longest: int = 60) -> str:

@@ -68,6 +68,25 @@ def flowing(blocks: Sequence[Block], *, widest: float, gap: float = 40.0, drop: 
     return below([beside(row, gap=gap) for row in rows], gap=drop)
 
 
+def shelved(
+    pairs: Sequence[tuple[Block, Block]], *, widest: float, gap: float = 40.0, drop: float = 26.0
+) -> Block:
+    """Captions with their drawings below, in columns of one width; in a row all drawings begin at one height."""
+    width = max((max(caption.width, drawing.width) for caption, drawing in pairs), default=0.0)
+    across = max(1, int((widest + gap) // (width + gap)))
+    rows: list[Block] = []
+    for first in range(0, len(pairs), across):
+        row = pairs[first : first + across]
+        height = max(caption.height for caption, _ in row)
+        marks: list[Mark] = []
+        for place, (caption, drawing) in enumerate(row):
+            x = place * (width + gap)
+            marks += [caption.moved(x, 0.0), drawing.moved(x, height + 10.0)]
+        whole = len(row) * (width + gap) - gap
+        rows.append(Block(tuple(marks), whole, height + 10.0 + max(drawing.height for _, drawing in row)))
+    return below(rows, gap=drop)
+
+
 def frame(block: Block, *, title: str = "", subtitle: str = "", description: str = "") -> Scene:
     """The block with air around it and its title above."""
     marks: list[Mark] = []

@@ -44,7 +44,9 @@ def sight(trace: Trace, name: str, *, style: Style = "smooth", small: bool = Fal
     what, looks = trace.seen[name], _looks(trace, name, small, title)
     if isinstance(what, SeenPicture):
         _check_grid(what, looks)
-        return PictureLooks(pixels=what.pixels, grid=what.grid, style=style, **looks)
+        return PictureLooks(
+            pixels=what.pixels, grid=what.grid, boxes=_boxes(trace, what, looks), style=style, **looks
+        )
     if isinstance(what, SeenFilm):
         return FilmLooks(frames=what.frames, **looks)
     if isinstance(what, SeenSeries):
@@ -67,6 +69,20 @@ def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
         "title": title,
         "outlined": rows.outlined,
     }
+
+
+def _boxes(
+    trace: Trace, what: SeenPicture, looks: dict[str, Any]
+) -> tuple[tuple[tuple[float, float, float, float], ...], ...]:
+    """What each look should have seen, where the looks are those the places are about."""
+    count = len(looks["words"])
+    if not what.places or looks.get("truth") is None:
+        return ()
+    if trace.single and count == 1:
+        return (tuple(box for _, *box in what.places),)  # type: ignore[misc]
+    found = tuple(tuple(box for look, *box in what.places if look == number) for number in range(count))
+    known = [bool((row > 0).any()) for row in looks["truth"]]
+    return found if known == [bool(boxes) for boxes in found] else ()  # type: ignore[return-value]
 
 
 def _check_grid(what: SeenPicture, looks: dict[str, Any]) -> None:

@@ -2,7 +2,8 @@
 (Xu et al. 2015).
 
 A veil lies over the picture and is lifted where the word looked: smoothed between the cells of the grid, or cell by
-cell as the attention truly is. The true place is outlined where it is known.
+cell as the attention truly is. The true place is outlined where it is known: the box of the thing itself, or cell by
+cell the cells that hold it.
 """
 
 from __future__ import annotations
@@ -130,14 +131,21 @@ def _veil(looks: PictureLooks, word: int, plan: _Plan, grey: int) -> list[Mark]:
 
 
 def _truth(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
-    """The border of the true cells, on a light line so that it shows on any picture."""
+    """The border of the true place, on a light line so that it shows on any picture: of the thing itself where its
+    box is known, and cell by cell of the cells that count as right."""
     true = looks.laid(looks.true(word))
     if not true.any():
         return []
-    wide, high = plan.width / looks.grid[1], plan.height / looks.grid[0]
     steps: list[Step] = []
-    for (x1, y1), (x2, y2) in border(true):
-        steps += [("M", (x1 * wide, LINE + y1 * high)), ("L", (x2 * wide, LINE + y2 * high))]
+    if looks.boxes and looks.style == "smooth":
+        for left, top, right, bottom in looks.boxes[word]:
+            corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+            places = [(x * plan.width, LINE + y * plan.height) for x, y in corners]
+            steps += [("M", places[0]), *(("L", place) for place in places[1:])]
+    else:
+        wide, high = plan.width / looks.grid[1], plan.height / looks.grid[0]
+        for (x1, y1), (x2, y2) in border(true):
+            steps += [("M", (x1 * wide, LINE + y1 * high)), ("L", (x2 * wide, LINE + y2 * high))]
     thick = 1.5 if looks.small else 2.25
     return [
         Path(tuple(steps), stroke="#ffffff", width=thick + 2, opacity=0.8),

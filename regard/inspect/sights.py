@@ -65,10 +65,12 @@ class PictureLooks(_Looks):
     """A picture and where each word looked at it; S = rows × columns of the grid.
 
     small   drawn small: one of many pictures
+    boxes   for each word left, top, right, bottom of what it should have seen, as fractions; empty: not known
     """
 
     pixels: Pixels  # (H, W, 3)
     grid: tuple[int, int]
+    boxes: tuple[tuple[tuple[float, float, float, float], ...], ...] = ()
     style: Style = "smooth"
     small: bool = False
 

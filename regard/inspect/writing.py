@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 
 from rich.cells import cell_len
@@ -41,6 +42,18 @@ def right_to_left(text: str) -> bool:
         if direction == "L":
             return False
     return False
+
+
+def linked(parts: Iterable[str], sign: str) -> str:
+    """The parts with a sign between them, in this order on the page whichever way each of them runs.
+
+    Between two right-to-left texts a sign turns around with them, and what was written stands before what was read;
+    marks (U+200E) hold it.
+    """
+    found = list(parts)
+    if any(unicodedata.bidirectional(character) in ("R", "AL") for part in found for character in part):
+        return "\u200e" + f" \u200e{sign}\u200e ".join(found)
+    return f" {sign} ".join(found)
 
 
 def runs_right_to_left(pieces: tuple[str, ...]) -> bool:

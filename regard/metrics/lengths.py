@@ -10,17 +10,22 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.metrics.metric import OutputMetric, as_references
+from regard.metrics.significance import interval_of
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Rows with low ≤ length ≤ high."""
+    """Rows with low ≤ length ≤ high.
+
+    interval   the bounds of the middle 95 % of the values on resamples of these rows
+    """
 
     low: int
     high: int
     n: int
     value: float
     mean_length: float
+    interval: tuple[float, float]
 
     @property
     def label(self) -> str:
@@ -38,13 +43,15 @@ class ByLength:
     def points(self) -> list[tuple[float, float]]:
         return [(bucket.mean_length, bucket.value) for bucket in self.buckets]
 
-    def table(self) -> list[tuple[str, int, float]]:
-        """Lines of (lengths, rows, value)."""
-        return [(bucket.label, bucket.n, bucket.value) for bucket in self.buckets]
+    def table(self) -> list[tuple[str, int, float, float, float]]:
+        """Lines of (lengths, rows, value, and the bounds of its interval)."""
+        return [(bucket.label, bucket.n, bucket.value, *bucket.interval) for bucket in self.buckets]
 
     def __str__(self) -> str:
-        lines = [f"{'length':>10}  {'rows':>7}  {self.metric}"]
-        return "\n".join(lines + [f"{label:>10}  {n:>7}  {value:.4g}" for label, n, value in self.table()])
+        lines = [f"{'length':>10}  {'rows':>7}  {self.metric} [95 %]"]
+        for label, n, value, low, high in self.table():
+            lines.append(f"{label:>10}  {n:>7}  {value:.4g} [{low:.4g}, {high:.4g}]")
+        return "\n".join(lines)
 
 
 def by_length(
@@ -55,8 +62,9 @@ def by_length(
     *,
     buckets: int = 8,
     edges: Sequence[int] | None = None,
+    samples: int = 1000,
 ) -> ByLength:
-    """The metric on the rows of each range of input lengths.
+    """The metric on the rows of each range of input lengths, with its interval from so many resamples.
 
     edges     the last length of each bucket, rising; what is longer than the last edge makes one more bucket
     buckets   without edges: so many ranges of about equal width
@@ -75,7 +83,8 @@ def by_length(
     for high in [*(edge for edge in edges if edge < longest), longest]:
         inside = (size >= low) & (size <= high)
         if inside.any():
-            value = metric.value(lines[inside].sum(axis=0))
-            found.append(Bucket(low, high, int(inside.sum()), value, float(size[inside].mean())))
+            sure = interval_of(metric, lines[inside], samples=samples)
+            bounds = (sure.low, sure.high)
+            found.append(Bucket(low, high, int(inside.sum()), sure.value, float(size[inside].mean()), bounds))
         low = max(low, high + 1)
     return ByLength(metric.name, tuple(found))

@@ -60,6 +60,13 @@ def confidence_interval(
 ) -> ConfidenceInterval:
     """The metric with the interval that `level` of the resamples fall into."""
     lines = metric.statistics(predictions, as_references(predictions, references))
+    return interval_of(metric, lines, samples=samples, level=level, seed=seed)
+
+
+def interval_of(
+    metric: OutputMetric, lines: Table, *, samples: int = 1000, level: float = 0.95, seed: int = 1
+) -> ConfidenceInterval:
+    """The same from the statistics (n, k) of the rows."""
     (values,) = _resample(metric, [lines], samples, seed)
     return _interval(metric.value(lines.sum(axis=0)), values, level)
 

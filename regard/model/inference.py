@@ -129,7 +129,8 @@ class BatchInference:
 
     def seen(self, answers: Sequence[Prediction]) -> list[Prediction]:
         """The answers, their traces holding what the inputs looked like."""
-        return with_seen(answers, self.batch, self.columns, self.encoded)
+        truths = self.network.truths[self.output]
+        return with_seen(answers, self.batch, self.columns, self.encoded, truths)
 
     def structured(self, answers: Sequence[Prediction], found: Any, samples: int) -> list[Prediction]:
         """The answers, their traces holding what was selected jointly, and the looks of several heads."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from regard.data.batch import Batch
 from regard.data.columns import Column
+from regard.data.perceived import Places
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
 from regard.trace import SeenPicture
@@ -17,12 +18,21 @@ def with_seen(
     batch: Batch,
     columns: Mapping[str, Column],
     encoded: Mapping[str, Memory],
+    truths: Mapping[str, str],
 ) -> list[Prediction]:
-    """The answers, their traces holding the pictures, films and sounds they were made from, and how positions lie."""
+    """The answers, their traces holding the pictures, films and sounds they were made from, and how positions lie.
+
+    truths   {input: the column that says where to look at it}
+    """
     shown = [name for name in encoded if type(columns[name]).seen is not Column.seen]
     if not shown:
         return list(answers)
     collated = {name: batch[name].to("cpu") for name in shown}
+    known_places = {
+        name: batch[column].to("cpu")
+        for name, column in truths.items()
+        if name in shown and column in batch and isinstance(batch[column], Places)
+    }
     found = []
     for row, answer in enumerate(answers):
         if answer.trace is None:
@@ -33,7 +43,11 @@ def with_seen(
             one = columns[name].seen(collated[name], row)
             shape = encoded[name].shape
             if isinstance(one, SeenPicture) and shape is not None:
-                one = replace(one, grid=(shape[0], shape[1]))
+                imposed = encoded[name].override is not None
+                known = None if imposed else known_places.get(name)
+                one = replace(
+                    one, grid=(shape[0], shape[1]), places=() if known is None else known.of_row(row)
+                )
             if one is not None:
                 seen[name] = one
         layout = {**answer.trace.layout, **{name: encoded[name].layout for name in seen}}

@@ -26,14 +26,25 @@ def _unpacked(values: Mapping[str, Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class SeenPicture:
-    """pixels (H, W, 3) uint8; grid: rows and columns of the positions that can be looked at."""
+    """A picture, and what is known of it.
+
+    pixels   (H, W, 3) uint8
+    grid     rows and columns of the positions that can be looked at
+    places   (look, left, top, right, bottom) of what each look should have seen, as fractions of width and height
+    """
 
     kind: ClassVar[str] = "picture"
     pixels: NDArray[np.uint8]
     grid: tuple[int, int] = (1, 1)
+    places: tuple[tuple[int, float, float, float, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "pixels": _packed(self.pixels), "grid": list(self.grid)}
+        return {
+            "kind": self.kind,
+            "pixels": _packed(self.pixels),
+            "grid": list(self.grid),
+            "places": [list(place) for place in self.places],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +81,8 @@ def seen_from_dict(values: Mapping[str, Any]) -> Seen:
     kind = values.get("kind")
     if kind == SeenPicture.kind:
         rows, columns = values["grid"]
-        return SeenPicture(_unpacked(values["pixels"]), (rows, columns))
+        places = tuple((int(look), *map(float, box)) for look, *box in values.get("places", ()))
+        return SeenPicture(_unpacked(values["pixels"]), (rows, columns), places)  # type: ignore[arg-type]
     if kind == SeenFilm.kind:
         return SeenFilm(_unpacked(values["frames"]))
     if kind == SeenSeries.kind:

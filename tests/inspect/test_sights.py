@@ -3,7 +3,9 @@
 import base64
 import io
 import json
+import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -260,6 +262,61 @@ def test_nothing_to_look_at_is_drawn_as_such():
     ElementTree.fromstring(figure(none).svg())
     nothing = Trace(caption().input, [], {"image": np.zeros((0, 9))}, seen=caption().seen)
     ElementTree.fromstring(figure(nothing).svg())
+
+
+def boxed():
+    """The caption, with the box of what "red" names: larger than its cell, and not on the lines of the grid."""
+    trace = caption()
+    pixels = trace.seen["image"].pixels
+    places = ((0, 0.25, 0.1, 0.75, 0.4), (1, 0.7, 0.7, 0.9, 0.95))
+    return replace(trace, seen={"image": SeenPicture(pixels, (3, 3), places)})
+
+
+def corners(look):
+    """The corners of the true place in a picture, as fractions of its width and height."""
+    picture = next(mark for mark in look.marks if isinstance(mark, Image))
+    (outline,) = tagged(look, "truth")
+    return {
+        (round((x - picture.x) / picture.width, 3), round((y - picture.y) / picture.height, 3))
+        for _, (x, y) in outline.steps
+    }
+
+
+def test_a_true_place_is_drawn_where_it_is_not_where_the_grid_is():
+    red, blue, _ = groups(seen(boxed()), "look")
+    assert corners(red) == {(0.25, 0.1), (0.75, 0.1), (0.75, 0.4), (0.25, 0.4)}
+    assert corners(blue) == {(0.7, 0.7), (0.9, 0.7), (0.9, 0.95), (0.7, 0.95)}
+    red, *_ = groups(seen(boxed(), style="grid"), "look")  # the cells that count as right
+    assert corners(red) == {(0.333, 0.0), (0.667, 0.0), (0.333, 0.333), (0.667, 0.333)}
+
+
+def test_true_places_survive_json():
+    again = Trace.from_dict(json.loads(json.dumps(boxed().to_dict())))
+    assert again.seen["image"].places == boxed().seen["image"].places
+    assert corners(groups(seen(again), "look")[0]) == corners(groups(seen(boxed()), "look")[0])
+
+
+def test_a_gallery_stands_in_columns_and_its_drawings_in_rows():
+    long = "a red square beside a blue square and nothing else in the whole wide picture"
+    told = [("red", ""), (long, "what is there to be seen?"), ("blue", ""), ("red", "which?"), (long, "")]
+    examples = [Example(caption(), written, ("red",), asked=asked) for written, asked in told]
+    drawn = ElementTree.fromstring(gallery([replace(one, group="All") for one in examples]).svg())
+    places = {"picture": set(), "lines": set()}
+
+    def descend(element, x, y):
+        moved = re.match(r"translate\(([-\d.]+)[ ,]([-\d.]+)\)", element.get("transform", ""))
+        x, y = (x + float(moved[1]), y + float(moved[2])) if moved else (x, y)
+        kind = element.get("class", "")
+        for wanted, found in places.items():
+            if wanted in kind.split():
+                found.add((round(x), round(y)))
+        for child in element:
+            descend(child, x, y)
+
+    descend(drawn, 0.0, 0.0)
+    assert len(places["picture"]) == 5
+    columns, rows = {x for x, _ in places["picture"]}, {y for _, y in places["picture"]}
+    assert len(columns) * len(rows) <= 6 and len(rows) == -(-5 // len(columns))
 
 
 def test_a_gallery_has_right_answers_before_wrong_ones():

@@ -1,5 +1,8 @@
 """Labels: what cannot be seen is shown, what cannot be written is replaced, and long ones are cut between signs."""
 
+import itertools
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,7 @@ from rich.cells import cell_len
 
 from regard.inspect.writing import (
     clusters,
+    linked,
     right_to_left,
     runs_right_to_left,
     shorten,
@@ -88,3 +92,28 @@ def test_writing_without_blanks_is_wrapped_too():
 def test_minus_is_a_minus():
     assert signed(-1.25, 2) == "−1.25"
     assert signed(float("-inf"), 2) == "−∞"
+
+
+def test_a_sign_between_right_to_left_texts_stays_where_it_is():
+    assert linked(["a", "b"], "→") == "a → b"
+    for parts in (["שלום", "עולם"], ["cat", "שלום", "עולם"], ["שלום", "peace"]):
+        line = linked(parts, "→")
+        assert displayed(line).split(" → ") == [part[::-1] if right_to_left(part) else part for part in parts]
+
+
+def displayed(line):
+    """The line from left to right as it is drawn, in a paragraph that runs left to right: runs of right-to-left
+    letters, and the neutral characters between two of them, are turned around (rules N1 and L2 of UAX 9, for lines
+    of letters, blanks and signs)."""
+    kinds = [unicodedata.bidirectional(character) for character in line]
+    levels = []
+    for place, kind in enumerate(kinds):
+        if kind in ("L", "R", "AL"):
+            levels.append(kind != "L")
+            continue
+        before = next((k for k in reversed(kinds[:place]) if k in ("L", "R", "AL")), "L")
+        after = next((k for k in kinds[place:] if k in ("L", "R", "AL")), "L")
+        levels.append(before != "L" and after != "L")
+    runs = itertools.groupby(zip(line, levels, strict=True), key=lambda pair: pair[1])
+    drawn = "".join("".join(c for c, _ in run)[:: -1 if turned else 1] for turned, run in runs)
+    return drawn.replace("\u200e", "")

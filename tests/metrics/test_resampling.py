@@ -21,7 +21,7 @@ def test_each_bucket_is_the_metric_on_its_rows() -> None:
     references = ["a b c d e", "a b c d e", "a c", "f g h i j k", "f g h i j k"]
     lengths = [5, 5, 2, 6, 9]
     table = metrics.by_length(metrics.BLEU(), predictions, references, lengths, edges=[3, 5, 7])
-    assert [(label, n) for label, n, _ in table.table()] == [("2–3", 1), ("4–5", 2), ("6–7", 1), ("8–9", 1)]
+    assert [(label, n) for label, n, *_ in table.table()] == [("2–3", 1), ("4–5", 2), ("6–7", 1), ("8–9", 1)]
     middle = sacrebleu.corpus_bleu(predictions[:2], [references[:2]]).score
     assert table.buckets[1].value == pytest.approx(middle, abs=1e-9)
     assert table.points[1] == (5.0, pytest.approx(middle, abs=1e-9))
@@ -36,9 +36,18 @@ def test_buckets_of_equal_width_cover_every_row_once() -> None:
     for left, right in zip(table.buckets, table.buckets[1:], strict=False):
         assert left.high < right.low
     single = metrics.by_length(output_metric("exact"), ["a"], ["a"], [7])
-    assert single.table() == [("7", 1, 1.0)]
+    assert single.table() == [("7", 1, 1.0, 1.0, 1.0)]
     with pytest.raises(RegardError, match="a length for each of 1"):
         metrics.by_length(output_metric("exact"), ["a"], ["a"], [7, 8])
+
+
+def test_the_interval_of_each_bucket_agrees_with_the_binomial() -> None:
+    predictions, lengths = coin(600, 0.7, seed=4), [3] * 400 + [9] * 200
+    table = metrics.by_length(output_metric("exact"), predictions, ["right"] * 600, lengths, edges=[5])
+    for bucket, rows in zip(table.buckets, (predictions[:400], predictions[400:]), strict=True):
+        expected = stats.binom.ppf([0.025, 0.975], len(rows), rows.count("right") / len(rows)) / len(rows)
+        assert bucket.interval == pytest.approx(tuple(expected), abs=0.015)
+        assert bucket.interval[0] < bucket.value < bucket.interval[1]
 
 
 def test_the_interval_of_a_share_agrees_with_the_binomial() -> None:
