@@ -64,6 +64,16 @@ def test_a_caption_shows_where_each_word_looked():
     assert trace.seen["image"].pixels.shape == (48, 48, 3) and trace.seen["image"].grid == (6, 6)
 
 
+def test_a_trace_keeps_the_boxes_of_the_true_places():
+    data = rows("caption")
+    model = built(CAPTION, data)
+    batch = next(iter(Batches(model.dataset(data, ["caption", "places"]), cost=10_000, shuffle=False)))
+    for row, answer in zip(batch.rows, model.score_batch(batch, "caption", structures=True), strict=True):
+        written = [place.partition(":") for place in data[row]["places"].split()]
+        known = [(int(step), *map(float, box.split(","))) for step, _, box in written]
+        np.testing.assert_allclose(np.array(answer.trace.seen["image"].places), np.array(known), atol=1e-6)
+
+
 def test_the_true_places_are_laid_on_the_grid():
     data = rows("caption")
     model = built(CAPTION, data)
