@@ -71,6 +71,15 @@ class Packing:
         """(N) the row each packed position belongs to."""
         return self.places // self.width
 
+    def turned(self) -> Tensor:
+        """(N) for each position the one as far from the end of its row as it is from the beginning."""
+        starts = np.asarray(self.starts)
+        alive = np.diff(starts)  # (T) rows at each step
+        times = np.repeat(np.arange(len(alive)), alive)
+        ranks = np.arange(starts[-1]) - starts[times]
+        lengths = (alive[:, None] > np.arange(alive.max(initial=0))).sum(0)
+        return torch.from_numpy(starts[lengths[ranks] - 1 - times] + ranks).to(self.places.device)
+
     def before(self) -> Tensor:
         """(N − rows of the first step) for each position but the first of a row: where the row's step before is."""
         pieces = [

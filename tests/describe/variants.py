@@ -4,7 +4,8 @@ from __future__ import annotations
 
 VARIANTS = """
 translation encoder.cell={"type":"gru","update":"cho"} attention={"select":"uniform"}
-translation encoder.cell=rnn encoder.bidirectional=false attention={"score":"linear","select":"sigmoid"}
+translation encoder.cell=rnn encoder.bidirectional=false decoder.cell=rnn
+    attention={"score":"linear","select":"sigmoid"}
 translation encoder.cell={"type":"rnn","activation":"identity"} encoder.first=zero
 translation encoder={"type":"convolutional","size":6,"embedding":5,"width":5}
     attention={"select":{"type":"local","window":2}}
@@ -19,6 +20,14 @@ translation encoder.layers=2 encoder.bidirectional=false encoder.cell=lstm encod
 translation encoder.layers=2 encoder.bidirectional=false encoder.residual=true
     decoder.condition=["every-step","attention"]
 translation encoder.bidirectional=false encoder.values=embeddings encoder.cell=lstm decoder.cell=lstm
+translation encoder.cell={"type":"gru","reset":"before"} encoder.bidirectional=false encoder.direction=backward
+    decoder.cell={"type":"gru","reset":"before","update":"cho","activation":"sigmoid"}
+translation encoder.cell={"type":"lstm","activation":"sigmoid"} encoder.layers=3 encoder.bidirectional=false
+    encoder.direction=alternate decoder.cell={"type":"lstm","activation":"relu"}
+translation encoder.cell={"type":"mrnn"} encoder.layers=2 encoder.bidirectional=false encoder.direction=backward
+    decoder.cell=jordan
+translation encoder.cell={"type":"deep","input":1,"transition":3,"output":2,"skip":true}
+    decoder.cell={"type":"deep","output":1,"activation":"sigmoid"}
 translation encoder={"type":"mean","embedding":5} attention={"select":{"type":"hard","read":"expectation"}}
 translation encoder.parents={"size":4,"score":"additive","select":"spanning"}
 translation inputs.source.shared=target encoder.embedding=5 decoder.embedding=5 decoder.tie=all

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.nn import GRUCell, LSTMCell, RNNCell
-from regard.nn.cells import make_cell
+from regard.nn.cells import DeepCell, JordanCell, MultiplicativeCell, make_cell
 
 ROWS, INPUT, SIZE = 3, 5, 4
 
@@ -62,3 +62,89 @@ def test_several_hypotheses_at_once(name):
     cell = make_cell(name, INPUT, SIZE)
     inputs, state = torch.randn(2, 3, INPUT), torch.randn(2, 3, cell.state_size)
     torch.testing.assert_close(cell(inputs, state)[1, 2], cell(inputs[1, 2], state[1, 2]))
+
+
+def naive(weight, bias, vector):
+    """W x + b, number by number."""
+    return torch.stack(
+        [sum(weight[i, k] * vector[k] for k in range(len(vector))) + bias[i] for i in range(len(bias))]
+    )
+
+
+def step_by_hand(cell, inputs, state, equation):
+    """One step of each row alone, in double precision."""
+    return torch.stack([equation(cell, x, h) for x, h in zip(inputs, state, strict=True)])
+
+
+def reset_before(cell, x, h):
+    W, U, b, c = (
+        [*part.split(SIZE)] for part in (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+    )
+    r, z = (torch.sigmoid(naive(W[g], b[g], x) + naive(U[g], c[g], h)) for g in (0, 1))
+    n = torch.tanh(naive(W[2], b[2], x) + naive(U[2], c[2], r * h))
+    return (1 - z) * n + z * h
+
+
+def sigmoid_gru(cell, x, h):
+    W, U, b, c = (
+        [*part.split(SIZE)] for part in (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+    )
+    r, z = (torch.sigmoid(naive(W[g], b[g], x) + naive(U[g], c[g], h)) for g in (0, 1))
+    return (1 - z) * torch.sigmoid(naive(W[2], b[2], x) + r * naive(U[2], c[2], h)) + z * h
+
+
+def sigmoid_lstm(cell, x, state):
+    h, m = state.split(SIZE)
+    W, U, b, c = (
+        [*part.split(SIZE)] for part in (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+    )
+    i, f, g, o = (torch.sigmoid(naive(W[k], b[k], x) + naive(U[k], c[k], h)) for k in range(4))
+    m = f * m + i * g
+    return torch.cat([o * torch.sigmoid(m), m])
+
+
+def multiplicative(cell, x, h):
+    W, U, b, c = (
+        [*part.split(SIZE)] for part in (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+    )
+    m = naive(W[0], b[0], x) * naive(U[0], c[0], h)
+    return torch.tanh(naive(W[1], b[1], x) + naive(U[1], c[1], m))
+
+
+def jordan(cell, x, y):
+    hidden = torch.tanh(naive(cell.weight_ih, cell.bias_ih, x) + naive(cell.weight_hh, cell.bias_hh, y))
+    return torch.tanh(naive(cell.write.weight, cell.write.bias, hidden))
+
+
+def deep(cell, x, state):
+    m = state[SIZE:]
+    for layer in cell.before:
+        x = torch.tanh(naive(layer.weight, layer.bias, x))
+    z = torch.tanh(naive(cell.weight_ih, cell.bias_ih, x) + naive(cell.weight_hh, cell.bias_hh, m))
+    z = torch.tanh(naive(cell.within[0].weight, cell.within[0].bias, z))
+    z = torch.tanh(naive(cell.within[1].weight, cell.within[1].bias, z) + cell.skip.weight @ m)
+    y = z
+    for layer in cell.after:
+        y = torch.tanh(naive(layer.weight, layer.bias, y))
+    return torch.cat([y, z])
+
+
+@pytest.mark.parametrize(
+    ("cell", "equation"),
+    [
+        (GRUCell(INPUT, SIZE, reset="before"), reset_before),
+        (GRUCell(INPUT, SIZE, activation="sigmoid"), sigmoid_gru),
+        (LSTMCell(INPUT, SIZE, activation="sigmoid"), sigmoid_lstm),
+        (MultiplicativeCell(INPUT, SIZE), multiplicative),
+        (JordanCell(INPUT, SIZE), jordan),
+        (DeepCell(INPUT, SIZE, input=2, transition=3, output=2, skip=True), deep),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_cell_is_its_equation(cell, equation):
+    cell = cell.double()
+    inputs, state = torch.randn(ROWS, INPUT).double(), torch.randn(ROWS, cell.state_size).double()
+    torch.testing.assert_close(
+        cell(inputs, state), step_by_hand(cell, inputs, state, equation), atol=1e-10, rtol=0
+    )
+    assert cell.kernel is None and cell.torch_recurrence() is None

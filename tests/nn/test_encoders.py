@@ -8,6 +8,7 @@ import torch
 from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn import ConvolutionalEncoder, Embedding, GRUCell, MeanEncoder, RecurrentEncoder, RNNCell
+from regard.nn.cells import DeepCell
 
 from .conftest import SOURCE, VOCABULARY, tokens
 
@@ -20,6 +21,11 @@ def encoders():
         "convolutional": ConvolutionalEncoder(embedding, size=6, layers=2),
         "stacked": RecurrentEncoder(embedding, size=4, layers=3, residual=True),
         "one way": RecurrentEncoder(embedding, size=4, bidirectional=False),
+        "backward": RecurrentEncoder(embedding, size=4, bidirectional=False, direction="backward"),
+        "alternate": RecurrentEncoder(
+            embedding, size=4, layers=3, bidirectional=False, direction="alternate"
+        ),
+        "deep": RecurrentEncoder(embedding, cell=DeepCell.Options(input=1, output=1), size=4),
     }
     for cell in ("rnn", "gru", "lstm"):
         made[cell] = RecurrentEncoder(embedding, cell=cell, size=4)
@@ -107,3 +113,41 @@ def test_embeddings_as_values_with_the_states_as_keys():
     torch.testing.assert_close(read.keys, whole.values)
     torch.testing.assert_close(read.summary, whole.summary)
     assert (local.value_size, local.key_size, local.summary_size) == (5, 8, 8)
+
+
+def test_backward_is_the_reversed_row_read_forward():
+    """As torch.nn.GRU reads the words of each row from the last to the first."""
+    encoder = RecurrentEncoder(
+        Embedding(VOCABULARY, 5), size=4, bidirectional=False, direction="backward", first="zero"
+    )
+    theirs = torch.nn.GRU(5, 4, batch_first=True)
+    theirs.load_state_dict(
+        {f"{name}_l0": value for name, value in encoder.layers[0].cell(0).state_dict().items()}
+    )
+    memory = encoder(SOURCE)
+    for row, length in enumerate(SOURCE.lengths.tolist()):
+        words = encoder.embedding(SOURCE.ids[row, :length].flip(0))[None]
+        states, last = theirs(words)
+        torch.testing.assert_close(memory.values[row, :length], states[0].flip(0), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(memory.summary[row], last[0, 0], atol=1e-6, rtol=1e-5)
+
+
+def test_layers_read_in_turn_from_both_ends():
+    encoder = RecurrentEncoder(
+        Embedding(VOCABULARY, 5), size=4, layers=2, bidirectional=False, direction="alternate", first="zero"
+    )
+    first, second = (layer.cell(0) for layer in encoder.layers)
+    memory = encoder(SOURCE)
+    for row, length in enumerate(SOURCE.lengths.tolist()):
+        words, below, above = encoder.embedding(SOURCE.ids[row, :length]), [], []
+        state = torch.zeros(4)
+        for word in words:
+            state = first(word[None], state[None])[0]
+            below.append(state)
+        state = torch.zeros(4)
+        for vector in reversed(below):
+            state = second(vector[None], state[None])[0]
+            above.append(state)
+        expected = torch.stack(above[::-1])
+        torch.testing.assert_close(memory.values[row, :length], expected, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(memory.summary[row], expected[0], atol=1e-6, rtol=1e-5)

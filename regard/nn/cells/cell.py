@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,22 @@ TorchRecurrence = Callable[..., tuple[Tensor, Tensor]]
 
 AnyCell = Annotated[Any, one_of("cell")]
 """A key of options that chooses a cell: `cell: gru`, `cell: {type: rnn, activation: relu}`."""
+
+
+Activation = Literal["tanh", "sigmoid", "relu", "identity"]
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "relu": torch.relu,
+    "identity": lambda preactivation: preactivation,
+}
+
+
+def squashed(activation: str, inside: str) -> str:
+    """`tanh(inside)` as a board writes it."""
+    name = {"sigmoid": "σ", "identity": ""}.get(activation, activation)
+    return f"{name}({inside})" if name else inside
 
 
 class Cell(nn.Module):
@@ -62,6 +78,11 @@ class Cell(nn.Module):
         return cls(input_size, size, **dict(options))
 
     @classmethod
+    def linear_input(cls, options: Any) -> bool:
+        """Whether the input's share of the gates is W x + b alone, so that a decoder can project its parts apart."""
+        return True
+
+    @classmethod
     def equations(cls, options: Any, mark: str) -> list[str]:
         """The function `name_mark(h, x)` that is one step from the state h with the input x; every weight has the mark
         below it. A cell that `carries` more than h takes and gives it too: `lstm_mark(h, m, x) = (…, …)`."""
@@ -99,7 +120,7 @@ class Cell(nn.Module):
 
     @property
     def kernel(self) -> str | None:
-        """The recurrence of `regard.kernels.cpu.gates` that computes exactly this cell; None where there is none."""
+        """The recurrence of `regard.kernels` that computes exactly this cell; None where there is none."""
         return None
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:

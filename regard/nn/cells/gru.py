@@ -2,12 +2,14 @@
 
     r = σ(W_r x + b_r + U_r h + c_r)
     z = σ(W_z x + b_z + U_z h + c_z)
-    n = tanh(W_n x + b_n + r ⊙ (U_n h + c_n))
+    n = tanh(W_n x + b_n + r ⊙ (U_n h + c_n))     reset "after" the product (torch, cuDNN)
+    n = tanh(W_n x + b_n + U_n (r ⊙ h) + c_n)     reset "before" it (Cho 2014, Bahdanau 2015)
     h' = (1 − z) ⊙ n + z ⊙ h                      update "torch": z keeps the old state (torch, cuDNN)
     h' = z ⊙ n + (1 − z) ⊙ h                      update "cho":   z lets the new state in (Bahdanau 2015)
 
 Weights have torch's names, shapes and order of gates (r, z, n), so that they can be exchanged with `torch.nn.GRU`.
-Because 1 − σ(a) = σ(−a), the two updates are one recurrence whose z rows differ in sign.
+Because 1 − σ(a) = σ(−a), the two updates are one recurrence whose z rows differ in sign. A reset before the product
+makes U_n wait for r: two products one after the other, and no kernel of torch's or ours.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.nn.cells.cell import Cell, TorchRecurrence
+from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
 from regard.parts import register
 from regard.private import gru_cell
 
 Update = Literal["torch", "cho"]
+Reset = Literal["after", "before"]
 UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ h", "cho": "z ⊙ n + (1 − z) ⊙ h"}
 
 
@@ -35,25 +38,45 @@ class GRUCell(Cell):
 
         update: Update = "torch"
         """The convention: torch h' = (1−z)·n + z·h; cho h' = z·n + (1−z)·h."""
+        reset: Reset = "after"
+        """Where r acts: after the product, r ⊙ (U h + c), as torch has it; before, U (r ⊙ h) + c, as published."""
+        activation: Activation = "tanh"
+        """What squashes n."""
 
     gates = 3
 
-    def __init__(self, input_size: int, size: int, *, update: Update = "torch") -> None:
+    def __init__(
+        self,
+        input_size: int,
+        size: int,
+        *,
+        update: Update = "torch",
+        reset: Reset = "after",
+        activation: Activation = "tanh",
+    ) -> None:
         super().__init__(input_size, size)
-        self.update = update
+        self.update, self.reset, self.activation = update, reset, activation
 
     @classmethod
     def equations(cls, options: Any, mark: str) -> list[str]:
+        new = f"W_n{mark} x + b_n{mark} + r ⊙ (U_n{mark} h + c_n{mark})"
+        if options.reset == "before":
+            new = f"W_n{mark} x + b_n{mark} + U_n{mark} (r ⊙ h) + c_n{mark}"
         return [
             f"gru_{mark}(h, x) = {UPDATES[options.update]}",
             f"    r = σ(W_r{mark} x + b_r{mark} + U_r{mark} h + c_r{mark})",
             f"    z = σ(W_z{mark} x + b_z{mark} + U_z{mark} h + c_z{mark})",
-            f"    n = tanh(W_n{mark} x + b_n{mark} + r ⊙ (U_n{mark} h + c_n{mark}))",
+            f"    n = {squashed(options.activation, new)}",
         ]
 
     @property
     def kernel(self) -> str | None:
-        return "gru" if type(self) is GRUCell else None
+        return "gru" if type(self) is GRUCell and self.as_torch else None
+
+    @property
+    def as_torch(self) -> bool:
+        """Whether it computes what torch's own does, z rows of either sign."""
+        return self.reset == "after" and self.activation == "tanh"
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         if self.update == "torch":
@@ -64,15 +87,21 @@ class GRUCell(Cell):
         return self.weight_ih * rows, self.weight_hh * rows, self.bias_ih * sign, self.bias_hh * sign
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        return torch.gru
+        return torch.gru if self.as_torch else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
-        recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
-        size = self.size
-        if state.is_cuda and self.update == "torch" and gru_cell is not None:
-            return self._advance_at_once(gru_cell, projected, recurrent, state)
-        reset, update = torch.sigmoid(projected[..., : 2 * size] + recurrent[..., : 2 * size]).chunk(2, -1)
-        new = torch.tanh(projected[..., 2 * size :] + reset * recurrent[..., 2 * size :])
+        split, squash = 2 * self.size, ACTIVATIONS[self.activation]
+        if self.reset == "before":
+            recurrent = nn.functional.linear(state, self.weight_hh[:split], self.bias_hh[:split])
+            reset, update = torch.sigmoid(projected[..., :split] + recurrent).chunk(2, -1)
+            candidate = nn.functional.linear(reset * state, self.weight_hh[split:], self.bias_hh[split:])
+            new = squash(projected[..., split:] + candidate)
+        else:
+            recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
+            if state.is_cuda and self.as_torch and self.update == "torch" and gru_cell is not None:
+                return self._advance_at_once(gru_cell, projected, recurrent, state)
+            reset, update = torch.sigmoid(projected[..., :split] + recurrent[..., :split]).chunk(2, -1)
+            new = squash(projected[..., split:] + reset * recurrent[..., split:])
         if self.update == "torch":
             return torch.lerp(new, state, update)
         return torch.lerp(state, new, update)

@@ -1,7 +1,7 @@
 """The long short-term memory cell (Hochreiter and Schmidhuber 1997, with a forget gate).
 
     i, f, o = σ(W x + b + U h + c) each,  g = tanh(W_g x + b_g + U_g h + c_g)
-    c' = f ⊙ c + i ⊙ g,  h' = o ⊙ tanh(c')
+    c' = f ⊙ c + i ⊙ g,  h' = o ⊙ tanh(c')                  `activation` squashes both in place of tanh
 
 Weights have torch's names, shapes and order of gates (i, f, g, o), so that they can be exchanged with `torch.nn.LSTM`.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.nn.cells.cell import Cell, TorchRecurrence
+from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
 from regard.parts import register
 from regard.private import lstm_cell
 
@@ -23,29 +23,39 @@ from regard.private import lstm_cell
 class LSTMCell(Cell):
     """Its state is [h; c]."""
 
+    class Options(Cell.Options):
+        """The long short-term memory."""
+
+        activation: Activation = "tanh"
+        """What squashes g and the carry."""
+
     gates = 4
     carries = True
 
-    def __init__(self, input_size: int, size: int) -> None:
+    def __init__(self, input_size: int, size: int, *, activation: Activation = "tanh") -> None:
         super().__init__(input_size, size)
-        self.state_size = 2 * size
+        self.state_size, self.activation = 2 * size, activation
 
     @classmethod
     def equations(cls, options: Any, mark: str) -> list[str]:
+        new = squashed(options.activation, f"W_g{mark} x + b_g{mark} + U_g{mark} h + c_g{mark}")
         return [
-            f"lstm_{mark}(h, m, x) = (o ⊙ tanh(m′), m′)",
+            f"lstm_{mark}(h, m, x) = (o ⊙ {squashed(options.activation, 'm′')}, m′)",
             f"    i = σ(W_i{mark} x + b_i{mark} + U_i{mark} h + c_i{mark})",
             f"    f = σ(W_f{mark} x + b_f{mark} + U_f{mark} h + c_f{mark})",
-            f"    g = tanh(W_g{mark} x + b_g{mark} + U_g{mark} h + c_g{mark})",
+            f"    g = {new}",
             f"    o = σ(W_o{mark} x + b_o{mark} + U_o{mark} h + c_o{mark})",
             "    m′ = f ⊙ m + i ⊙ g",
         ]
 
     @property
     def kernel(self) -> str | None:
-        return "lstm" if type(self) is LSTMCell else None
+        return "lstm" if type(self) is LSTMCell and self.activation == "tanh" else None
 
     def torch_recurrence(self) -> TorchRecurrence | None:
+        if self.activation != "tanh":
+            return None
+
         def run(inputs: Tensor, sizes: Tensor, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
             states = [part.contiguous() for part in first.chunk(2, -1)]
             outputs, last, _ = torch.lstm(inputs, sizes, states, *common)
@@ -56,12 +66,13 @@ class LSTMCell(Cell):
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         hidden, carry = state.chunk(2, -1)
         recurrent = nn.functional.linear(hidden, self.weight_hh, self.bias_hh)
-        if state.is_cuda and lstm_cell is not None:
+        if state.is_cuda and self.activation == "tanh" and lstm_cell is not None:
             return self._advance_at_once(lstm_cell, projected, recurrent, carry)
         preactivations = projected + recurrent
         entry, forget, new, exit_ = preactivations.chunk(4, -1)
-        carry = torch.sigmoid(forget) * carry + torch.sigmoid(entry) * torch.tanh(new)
-        return torch.cat([torch.sigmoid(exit_) * torch.tanh(carry), carry], -1)
+        squash = ACTIVATIONS[self.activation]
+        carry = torch.sigmoid(forget) * carry + torch.sigmoid(entry) * squash(new)
+        return torch.cat([torch.sigmoid(exit_) * squash(carry), carry], -1)
 
     def _advance_at_once(
         self, run: Callable[..., Any], projected: Tensor, recurrent: Tensor, carry: Tensor

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.nn.cells.cell import Cell, TorchRecurrence
+from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
 from regard.parts import register
-
-Activation = Literal["tanh", "sigmoid", "relu", "identity"]
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
-    "relu": torch.relu,
-    "identity": lambda preactivation: preactivation,
-}
-WRITTEN = {"tanh": "tanh", "sigmoid": "σ", "relu": "relu", "identity": ""}
 
 
 @register("cell", "rnn")
@@ -38,9 +27,8 @@ class RNNCell(Cell):
 
     @classmethod
     def equations(cls, options: Any, mark: str) -> list[str]:
-        inside = f"W_{mark} x + b_{mark} + U_{mark} h + c_{mark}"
-        function = WRITTEN[options.activation]
-        return [f"rnn_{mark}(h, x) = " + (f"{function}({inside})" if function else inside)]
+        inside = f"W_h{mark} x + b_h{mark} + U_h{mark} h + c_h{mark}"
+        return [f"rnn_{mark}(h, x) = {squashed(options.activation, inside)}"]
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)

@@ -52,7 +52,7 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
         return False
     if len(cells) > 1 and decoder.stack.residual:
         return False
-    if any(type(cell) not in CELLS for cell in cells):
+    if any(type(cell) not in CELLS or cell.kernel is None for cell in cells):
         return False
     dtype = cells[0].weight_hh.dtype
     return dtype in (torch.float32, torch.float64) and all(

@@ -20,7 +20,7 @@ from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined
-from regard.nn.decoders.recurrent_checks import check_attentions, check_condition
+from regard.nn.decoders.recurrent_checks import check_attentions, check_cell, check_condition
 from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.stepwise import StepwiseDecoder, previous_tokens
 from regard.nn.decoders.unrolled import Unrolled
@@ -159,6 +159,7 @@ class RecurrentDecoder(StepwiseDecoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_cell(options, mistakes)
         check_condition(options, mistakes)
         check_attentions(options, name, plan, mistakes)
         check_tie(options, name, plan, mistakes)

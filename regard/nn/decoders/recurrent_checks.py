@@ -13,6 +13,16 @@ GIVES = ("query", "step", "previous", "truth", "costs")
 """What a look of this decoder is given, beside query and memory."""
 
 
+def check_cell(options: Any, mistakes: Mistakes) -> None:
+    """The parts of the input (word, summary, context) are projected apart, each as soon as it is known."""
+    if not options.cell.part.linear_input(options.cell):
+        mistakes.add(
+            "layers between the input and the recurrence are for encoders: a decoder's input is known in parts.",
+            "cell.input",
+            fix="Leave out input.",
+        )
+
+
 def check_condition(options: Any, mistakes: Mistakes) -> None:
     """How the encoding reaches the decoder, and whether the attention agrees."""
     if options.condition is None:

@@ -25,6 +25,7 @@ def knows(layer: RecurrentLayer, inputs: Tensor) -> bool:
     return (
         inputs.is_cuda
         and type(cell) in CELLS
+        and cell.kernel is not None
         and cell.weight_hh.dtype in (torch.float32, torch.float64)
         and installed("triton")
         and not torch.compiler.is_compiling()

@@ -29,6 +29,7 @@ class LayerSymbols:
     at        indices before that of the position
     mark      below the cell, before its direction
     first     the positions before the first and behind the last, where the first states stand
+    backward  where there is one direction: from the end to the beginning
     """
 
     cell: Any
@@ -40,6 +41,7 @@ class LayerSymbols:
     index: str = "j"
     mark: str = ""
     first: tuple[str, str] = ("0", "S+1")
+    backward: bool = False
 
     def state(self, place: str, arrow: str = "") -> str:
         """The state at a place: →h_j, →h_{l,j−1}."""
@@ -51,7 +53,7 @@ class LayerSymbols:
         """The recurrence, a line for each direction."""
         step, j = self.cell.part.written_step, self.index
         if not self.both:
-            now, back = self.state(j), self.state(f"{j}−1")
+            now, back = self.state(j), self.state(f"{j}+1" if self.backward else f"{j}−1")
             return [step(self.cell, self.mark or "x", now, back, self.inputs, self.carried)]
         return [
             step(
@@ -75,7 +77,8 @@ class LayerSymbols:
     def first_states(self, first: First, size: int) -> tuple[str, list[str]]:
         """A note about the first states where they are learned, or else their lines."""
         arrows = ("→", "←") if self.both else ("",)
-        states = [self.state(place, arrow) for arrow, place in zip(arrows, self.first, strict=False)]
+        places = self.first[::-1] if self.backward else self.first
+        states = [self.state(place, arrow) for arrow, place in zip(arrows, places, strict=False)]
         if self.cell.part.carries:
             states += [carried_by(state, self.carried) for state in states]
         if first == "learned":
@@ -89,6 +92,8 @@ class RecurrentLayer(nn.Module):
     The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
     they are run by our own kernels where these know the cell; otherwise by torch's, and cell by cell where torch does
     not have it. All give the same numbers.
+
+    backward   a layer of one direction reads each row from its end; the last state is that of its first position
     """
 
     def __init__(
@@ -99,8 +104,10 @@ class RecurrentLayer(nn.Module):
         cell: str | Options = "gru",
         bidirectional: bool = True,
         first: First = "learned",
+        backward: bool = False,
     ) -> None:
         super().__init__()
+        self.backward = backward
         self.cells = nn.ModuleList(
             make_cell(cell, input_size, size) for _ in range(2 if bidirectional else 1)
         )
@@ -111,6 +118,14 @@ class RecurrentLayer(nn.Module):
         return cast(Cell, self.cells[direction])
 
     def forward(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+        if not self.backward:
+            return self.run(inputs, packing)
+        turned = packing.turned()
+        outputs, last = self.run(inputs.index_select(0, turned), packing)
+        return outputs.index_select(0, turned), last
+
+    def run(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+        """From the beginning of each row, or from both ends."""
         cell = self.cell(0)
         if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.order)):
             return self.by_kernels(inputs, packing)

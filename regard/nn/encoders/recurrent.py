@@ -26,6 +26,7 @@ from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Mistakes, Options, Plan, Size, register
 
 Values = Literal["states", "embeddings"]
+Direction = Literal["forward", "backward", "alternate"]
 
 
 @register("encoder", "recurrent")
@@ -50,6 +51,9 @@ class RecurrentEncoder(TextEncoder):
         """Recurrent layers on top of each other."""
         bidirectional: bool = True
         """Read from both ends."""
+        direction: Direction = "forward"
+        """Which way one direction reads: from the beginning, from the end (a reversed source, Sutskever 2014), or the
+        layers in turn, the first from the beginning."""
         residual: bool = False
         """Each layer from the second on adds its input to its output."""
         first: First = "learned"
@@ -70,6 +74,7 @@ class RecurrentEncoder(TextEncoder):
             size=options.size,
             layers=options.layers,
             bidirectional=options.bidirectional,
+            direction=options.direction,
             dropout=options.dropout,
             residual=options.residual,
             first=options.first,
@@ -80,6 +85,14 @@ class RecurrentEncoder(TextEncoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         super().check(options, name, plan, mistakes)
         refuse_unread(options, ["values"], plan, mistakes)
+        if options.direction != "forward" and options.bidirectional:
+            mistakes.add(
+                "direction has no effect: both directions are read.",
+                "direction",
+                fix="Set  bidirectional: false.",
+            )
+        elif options.direction == "alternate" and options.layers == 1:
+            mistakes.add("of one layer there is nothing to alternate.", "direction", fix="Add layers.")
         if options.layers == 1:
             check_dropout(options, mistakes)
         if options.residual and options.layers == 2 and not positions_read(plan, options):
@@ -122,6 +135,7 @@ class RecurrentEncoder(TextEncoder):
         size: int = 256,
         layers: int = 1,
         bidirectional: bool = True,
+        direction: Direction = "forward",
         dropout: float = 0.0,
         residual: bool = False,
         first: First = "learned",
@@ -142,6 +156,7 @@ class RecurrentEncoder(TextEncoder):
                 cell=cell,
                 bidirectional=bidirectional,
                 first=first,
+                backward=reads_backward(direction, index),
             )
             for index in range(layers)
         )
@@ -160,10 +175,15 @@ class RecurrentEncoder(TextEncoder):
         return Memory(packing.unpack(embedded), tokens.mask, summary, keys=packing.unpack(values))
 
 
+def reads_backward(direction: Direction, layer: int) -> bool:
+    """Whether a layer, counted from 0, reads from the end."""
+    return direction == "backward" or (direction == "alternate" and layer % 2 == 1)
+
+
 def _one_layer(options: Any) -> list[str]:
     keys, both = options.values == "embeddings", options.bidirectional
-    memory = "κ" if keys else "h"
-    layer = LayerSymbols(options.cell, both, letter="h" if both else memory)
+    memory, backward = "κ" if keys else "h", options.direction == "backward"
+    layer = LayerSymbols(options.cell, both, letter="h" if both else memory, backward=backward)
     note, zeros = layer.first_states(options.first, options.size)
     steps = layer.steps()
     return [
@@ -174,7 +194,7 @@ def _one_layer(options: Any) -> list[str]:
         *zeros,
         *([f"{memory}_j = [→h_j; ←h_j]"] if both else []),
         *(["h_j = x_j     — what a look reads; κ_j: the keys"] if keys else []),
-        ("h = [→h_S; ←h_1]" if both else f"h = {memory}_S") + "     — the summary",
+        ("h = [→h_S; ←h_1]" if both else f"h = {memory}_{1 if backward else 'S'}") + "     — the summary",
         *layer.functions(),
     ]
 
@@ -185,13 +205,31 @@ def _several_layers(options: Any) -> list[str]:
     apart = options.residual and not both
     mark, letter = ("l→", "→h") if apart else ("l", "h")
     layer = LayerSymbols(options.cell, both, inputs="h_{l−1,j}", at=("l",), letter=letter, mark=mark)
+    layer = replace(layer, backward=options.direction == "backward")
     note, zeros = layer.first_states(options.first, options.size)
     steps = layer.steps()
+    if options.direction == "alternate":
+        each = [
+            replace(
+                layer,
+                inputs=f"h_{number - 1}j",
+                at=(str(number),),
+                mark=mark.replace("l", str(number)),
+                backward=reads_backward(options.direction, number - 1),
+            )
+            for number in range(1, last + 1)
+        ]
+        firsts = [one.first_states(options.first, options.size) for one in each]
+        zeros = [line for _, lines in firsts for line in lines]
+        steps = [line + told for one, (told, _) in zip(each, firsts, strict=True) for line in one.steps()]
+        note = ""
     output = "[→h_{0}; ←h_{0}]" if both else "→h_{0}"
     outputs = [f"h_lj = {output.format('lj')}"] if both else []
     if options.residual:
         outputs = [f"h_1j = {output.format('1j')}", f"h_lj = {output.format('lj')} + h_{{l−1,j}}"]
     summary = f"[→h_{last}S; ←h_{{{last},1}}]" if both else f"{letter}_{last}S"
+    if reads_backward(options.direction, last - 1):
+        summary = f"{letter}_{{{last},1}}"
     return [
         f"j = 1 … S, l = 1 … {last}" + (", d ∈ {→, ←}" if both else ""),
         f"h_0j = {word_vector(options)}",

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from regard.nn.attention import Attention
-from regard.nn.cells import Cell, GRUCell, LSTMCell
+from regard.nn.cells import Cell, DeepCell, GRUCell, JordanCell, LSTMCell, MultiplicativeCell
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.scores import Additive, General, Linear, Location, ScaledDot
 from regard.nn.selections import Local, Segmental
@@ -21,12 +21,21 @@ LETTERS = {"W": "weight_ih", "U": "weight_hh", "b": "bias_ih", "c": "bias_hh"}
 
 def of_cell(cell: Cell, mark: str) -> Binding:
     """mark: what stands below the cell, between commas: `→`, `1,→`, `y`."""
-    gates = "rzn" if isinstance(cell, GRUCell) else "ifgo" if isinstance(cell, LSTMCell) else ""
-    found = {}
+    several = {GRUCell: "rzn", LSTMCell: "ifgo", MultiplicativeCell: "mh"}
+    gates, found = several.get(type(cell), "h"), {}
     for letter, name in LETTERS.items():
         weight = getattr(cell, name)
-        for gate, piece in zip(gates or [""], weight.chunk(len(gates) or 1), strict=True):
-            found[f"{letter}_{{{f'{gate},' if gate else ''}{mark}}}"] = piece
+        for gate, piece in zip(gates, weight.chunk(len(gates)), strict=True):
+            found[f"{letter}_{{{gate},{mark}}}"] = piece
+    if isinstance(cell, JordanCell):
+        found |= {f"V_{{h,{mark}}}": cell.write.weight, f"d_{{h,{mark}}}": cell.write.bias}
+    if isinstance(cell, DeepCell):
+        for letter, first, layers in (("A", 1, cell.before), ("T", 2, cell.within), ("O", 1, cell.after)):
+            for number, layer in enumerate(layers, first):
+                below = f"{{{number},{mark}}}"
+                found |= {f"{letter}_{below}": layer.weight, f"{letter.lower()}_{below}": layer.bias}
+        if cell.skip is not None:
+            found[f"R_{{{mark}}}"] = cell.skip.weight
     return found
 
 
@@ -44,6 +53,7 @@ def of_layer(
     A layer of one direction has no arrows, and its cell the mark x where it has none.
     """
     found, both = {}, len(layer.cells) == 2
+    places = places[::-1] if layer.backward else places
     for number, arrow in enumerate(("→", "←") if both else ("",)):
         found |= of_cell(layer.cell(number), (mark + arrow).strip(",") or "x")
         if layer.first.requires_grad or layer.first.abs().sum() > 0:

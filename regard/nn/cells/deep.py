@@ -1,0 +1,116 @@
+"""A recurrent cell that is deep within a step (Pascanu, Gulcehre, Cho and Bengio 2014).
+
+    x ← f(A x + a)                                        `input` layers before the recurrence
+    z_1 = f(W x + b + U m + c),  z_k = f(T_k z_{k−1} + t_k)   `transition` layers from one state m to the next
+    m' = z_K,   with `skip`  m' = f(T_K z_{K−1} + t_K + R m)  a path past them, along which gradients go home
+    h' = f(O m' + o)                                      `output` layers between the state and those who see it
+
+A deep transition makes the path of a gradient through time K times as long; the skip connection shortens it again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, squashed
+from regard.parts import Depth, register
+
+Layers = Annotated[int, Field(ge=0, le=1000)]
+
+
+@register("cell", "deep")
+class DeepCell(Cell):
+    """Its state is [h; m]: what others see, and what goes on to the next step."""
+
+    class Options(Cell.Options):
+        """Several layers within a step: before, in and after the recurrence (Pascanu 2014)."""
+
+        input: Layers = 0
+        """Layers between the input and the recurrence; of an encoder."""
+        transition: Depth = 2
+        """Layers from one state to the next."""
+        output: Layers = 0
+        """Layers between the state and those who see it."""
+        skip: bool = False
+        """A path from the state past the layers of the transition."""
+        activation: Activation = "tanh"
+        """f."""
+
+        @model_validator(mode="after")
+        def _something_to_skip(self) -> Any:
+            if self.skip and self.transition == 1:
+                raise ValueError(
+                    "skip leads past the layers of the transition from the second on, and there is one."
+                )
+            return self
+
+    carries = True
+
+    def __init__(
+        self,
+        input_size: int,
+        size: int,
+        *,
+        input: int = 0,
+        transition: int = 2,
+        output: int = 0,
+        skip: bool = False,
+        activation: Activation = "tanh",
+    ) -> None:
+        super().__init__(input_size, size)
+        self.state_size, self.activation = 2 * size, activation
+        self.before = nn.ModuleList(_linear(input_size, input_size) for _ in range(input))
+        self.within = nn.ModuleList(_linear(size, size) for _ in range(transition - 1))
+        self.after = nn.ModuleList(_linear(size, size) for _ in range(output))
+        self.skip = _linear(size, size, bias=False) if skip else None
+
+    @classmethod
+    def linear_input(cls, options: Any) -> bool:
+        return int(options.input) == 0
+
+    @classmethod
+    def equations(cls, options: Any, mark: str) -> list[str]:
+        def layered(inside: str, letter: str, layers: range, more: str = "") -> str:
+            for layer in layers:
+                last = more if layer == layers[-1] else ""
+                bias = letter.lower()
+                inside = squashed(
+                    options.activation, f"{letter}_{layer}{mark} {inside} + {bias}_{layer}{mark}{last}"
+                )
+            return inside
+
+        read = layered("x", "A", range(1, options.input + 1))
+        first = squashed(options.activation, f"W_h{mark} {read} + b_h{mark} + U_h{mark} m + c_h{mark}")
+        skip = f" + R_{mark} m" if options.skip else ""
+        return [
+            f"deep_{mark}(h, m, x) = ({layered('m′', 'O', range(1, options.output + 1))}, m′)",
+            f"    m′ = {layered(first, 'T', range(2, options.transition + 1), skip)}",
+        ]
+
+    def project(self, inputs: Tensor) -> Tensor:
+        return super().project(self._through(self.before, inputs))
+
+    def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        held, squash = state[..., self.size :], ACTIVATIONS[self.activation]
+        reached = squash(projected + nn.functional.linear(held, self.weight_hh, self.bias_hh))
+        for layer, within in enumerate(self.within, 1):
+            more = self.skip(held) if self.skip is not None and layer == len(self.within) else 0.0
+            reached = squash(within(reached) + more)
+        return torch.cat([self._through(self.after, reached), reached], -1)
+
+    def _through(self, layers: nn.ModuleList, vectors: Tensor) -> Tensor:
+        for layer in layers:
+            vectors = ACTIVATIONS[self.activation](layer(vectors))
+        return vectors
+
+
+def _linear(input_size: int, size: int, *, bias: bool = True) -> nn.Linear:
+    made, bound = nn.Linear(input_size, size, bias=bias), 1 / math.sqrt(size)
+    for parameter in made.parameters():
+        nn.init.uniform_(parameter, -bound, bound)
+    return made

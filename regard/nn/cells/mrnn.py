@@ -1,0 +1,49 @@
+"""The multiplicative recurrent cell (Sutskever, Martens and Hinton 2011): the input chooses the recurrence.
+
+    m = (V x + a) ⊙ (U_m h + c_m)
+    h' = tanh(W x + b + U m + c)
+
+Each feature of x lends the state its own matrix U diag(V x) U_m; for characters: another one for each letter. Published
+without a and c_m, which are 0 there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, squashed
+from regard.parts import register
+
+
+@register("cell", "mrnn")
+class MultiplicativeCell(Cell):
+    """Rows of the weights: those of m first, then those of h'."""
+
+    class Options(Cell.Options):
+        """The multiplicative recurrent cell: the input chooses the matrix of the recurrence."""
+
+        activation: Activation = "tanh"
+        """What squashes the state."""
+
+    gates = 2
+
+    def __init__(self, input_size: int, size: int, *, activation: Activation = "tanh") -> None:
+        super().__init__(input_size, size)
+        self.activation = activation
+
+    @classmethod
+    def equations(cls, options: Any, mark: str) -> list[str]:
+        inside = f"W_h{mark} x + b_h{mark} + U_h{mark} m + c_h{mark}"
+        return [
+            f"mrnn_{mark}(h, x) = {squashed(options.activation, inside)}",
+            f"    m = (W_m{mark} x + b_m{mark}) ⊙ (U_m{mark} h + c_m{mark})",
+        ]
+
+    def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        size = self.size
+        factors = nn.functional.linear(state, self.weight_hh[:size], self.bias_hh[:size])
+        chosen = projected[..., :size] * factors
+        recurrent = nn.functional.linear(chosen, self.weight_hh[size:], self.bias_hh[size:])
+        return ACTIVATIONS[self.activation](projected[..., size:] + recurrent)
