@@ -11,7 +11,7 @@ from typing import Any
 from rich.markup import escape
 
 from regard.console import safe_console
-from regard.data import Batches, Dataset
+from regard.data import Batches, Dataset, StreamBatches
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metrics, evaluate
@@ -26,12 +26,14 @@ from regard.sources import (
     build_dataset,
     changes,
     digests,
+    is_stream,
     open_splits,
     remarks,
     with_absolute_paths,
 )
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
+from regard.spec.training import SPAN, STREAMS
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.log import read_curve
@@ -42,6 +44,8 @@ SETTINGS = "REGARD_SET"
 """A variable of the environment: settings for every new run, `training.steps=5 encoder.size=32`."""
 EXAMPLES = 6
 """Answers that a card shows."""
+MONITORED = 32
+"""Stretches of a dev text that are read side by side while a model is trained; in the end it is read as one."""
 
 
 class Experiment:
@@ -140,16 +144,7 @@ class Experiment:
     def _train(self) -> Model:
         train, dev = self.dataset("train"), self.dataset("dev")
         options = self.spec.training
-        batches = Batches(
-            train,
-            rows=options.batch_rows,
-            cost=None if options.batch_rows else options.batch_tokens or DEFAULT_BATCH_COST,
-            seed=options.seed,
-            window=options.bucket,
-            world_size=world_size(),
-            vary=True,
-            workers=options.workers,
-        )
+        batches = self._batches(train)
         self.model.network.distillation = load_distillation(self.model)
         self._announce(train, dev)
         if process_rank() == 0:
@@ -157,7 +152,7 @@ class Experiment:
             write_columns(self.folder.work / COLUMNS, self.columns)
             write_spec(self.folder.work, self.spec)
         self.model.metrics = {"data": self._remembered()}
-        monitor = self.model.searching(method="greedy", n_best=1)
+        monitor = self.model if is_stream(self.spec) else self.model.searching(method="greedy", n_best=1)
         result = fit_network(
             self.model.network,
             batches,
@@ -176,6 +171,29 @@ class Experiment:
         if process_rank() == 0:
             self._finish(result)
         return self.model
+
+    def _batches(self, train: Dataset) -> Batches | StreamBatches:
+        options = self.spec.training
+        if is_stream(self.spec):
+            streams = StreamBatches(
+                train,
+                rows=options.batch_rows or STREAMS,
+                span=options.span or SPAN,
+                carry=options.carry,
+                world_size=world_size(),
+            )
+            streams.refuse_short()
+            return streams
+        return Batches(
+            train,
+            rows=options.batch_rows,
+            cost=None if options.batch_rows else options.batch_tokens or DEFAULT_BATCH_COST,
+            seed=options.seed,
+            window=options.bucket,
+            world_size=world_size(),
+            vary=True,
+            workers=options.workers,
+        )
 
     def dataset(self, split: str) -> Dataset:
         """The encoded rows of a split; those to measure on have their references gathered."""
@@ -220,7 +238,7 @@ class Experiment:
     def _monitor(self, monitor: Model, dev: Dataset) -> dict[str, float]:
         """Dev loss and the deciding metric, with greedy search: what is looked at while training goes on."""
         wanted = ["loss"] if self.spec.training.metric == "loss" else ["loss", self.spec.training.metric]
-        scores = evaluate(monitor, dev, wanted).scores
+        scores = evaluate(monitor, dev, wanted, streams=MONITORED).scores
         values = {name: score.value for name, score in scores.items()}
         if "loss" not in values:
             values["loss"] = sum(value for name, value in values.items() if name.endswith(".loss"))
@@ -238,8 +256,8 @@ class Experiment:
             f"{name} {column.size:,}" for name, column in self.columns.items() if hasattr(column, "size")
         )
         self.console.print(
-            f"[bold]{escape(self.spec.name or self.run.name)}[/bold]: {len(train):,} rows to train on, "
-            f"{len(dev):,} for dev" + (f"; vocabularies: {escape(sizes)}" if sizes else ""),
+            f"[bold]{escape(self.spec.name or self.run.name)}[/bold]: {self._counted(train)} to train on, "
+            f"{self._counted(dev)} for dev" + (f"; vocabularies: {escape(sizes)}" if sizes else ""),
             highlight=False,
         )
         self._tell_inferred()
@@ -254,6 +272,12 @@ class Experiment:
             for remark in dataset.remarks():
                 self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
 
+    def _counted(self, dataset: Dataset) -> str:
+        """How much there is to read: rows, or tokens of a text."""
+        if not is_stream(self.spec):
+            return f"{len(dataset):,} rows"
+        return f"{len(dataset.stream(next(iter(self.spec.outputs)))):,} tokens"
+
     def _tell_inferred(self) -> None:
         """What was inferred of the data, how the files are read, and how each of these is changed."""
         width = max((len(note.decided) for note in self.notes), default=0)
@@ -264,7 +288,7 @@ class Experiment:
             self.console.print(f"  {remark}", highlight=False, markup=False, soft_wrap=True)
         for warning in self.warnings:
             self.console.print(f"[yellow]{escape(warning)}[/yellow]", highlight=False, soft_wrap=True)
-        if not self.notes and not self.spec.data.provider and not self.spec.data.dev:
+        if not self.notes and not self.spec.data.provider and not self.spec.data.dev and self.spec.inputs:
             share = f"{100 * self.spec.data.hold_out:g} % of the distinct inputs"
             change = "--set data.dev=FILE, --set data.hold_out=0.1"
             self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
@@ -285,7 +309,7 @@ class Experiment:
                 for name, score in evaluation.scores.items()
             )
             self.console.print(
-                f"[bold]{split}[/bold]  {escape(figures)}   ({len(self.dataset(split)):,} rows{self._searched()})",
+                f"[bold]{split}[/bold]  {escape(figures)}   ({self._counted(self.dataset(split))}{self._searched()})",
                 highlight=False,
             )
             if split != "dev":
@@ -320,7 +344,7 @@ class Experiment:
         source = ", ".join(Path(file).name for file in named)
         if data.provider:
             source = f"{data.provider.kind} {data.provider.type}"
-        elif split == "dev" and not named:
+        elif not named:
             source = "set aside from train"
         return {"rows": len(self.datasets[split]), "from": source}
 

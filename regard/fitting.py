@@ -222,7 +222,7 @@ def _texts(row: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def _is_spec(data: Spec | Mapping[str, Any]) -> bool:
-    return isinstance(data, Spec) or {"inputs", "outputs"} <= data.keys()
+    return isinstance(data, Spec) or isinstance(data.get("outputs"), Mapping)
 
 
 def _folder(run: str | PathLike[str] | None, rows: _Rows, name: str | None, *, overwrite: bool) -> RunFolder:

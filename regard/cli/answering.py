@@ -63,6 +63,7 @@ def answer(
     from regard.cli.treebanks import annotate, is_treebank
 
     model = load(run, overrides, device)
+    refuse_stream(model, run)
     ensemble = [load(other, overrides, device) for other in others]
     check_together(model, ensemble, [run, *others])
     named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
@@ -95,6 +96,16 @@ def answer(
             count(len(chunk))
     unknown.tell()
     bad.report()
+
+
+def refuse_stream(model: Model, run: Path) -> None:
+    """A model that continues a text answers nothing."""
+    if not model.spec.inputs:
+        raise RegardError(
+            "this model reads no input: it continues a text.",
+            where=str(run),
+            fix=f"Use  regard generate {run} --prompt TEXT",
+        )
 
 
 def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
@@ -332,6 +343,11 @@ def score_pairs(
     device: str | None,
 ) -> None:
     model = load(run, overrides, device)
+    if not model.spec.inputs:
+        from regard.cli.continuing import score_text
+
+        score_text(model, texts, file, output)
+        return
     if len(model.spec.inputs) > 1 or len(model.spec.outputs) > 1:
         raise RegardError(
             "score takes pairs of one input and one output.", fix="In Python, model.score takes mappings."

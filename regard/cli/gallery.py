@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from regard.cli.answering import load
+from regard.cli.answering import load, refuse_stream
 from regard.console import safe_console
 from regard.data import Dataset
 from regard.data.columns import TextColumn
@@ -33,6 +33,7 @@ def show_gallery(
     from regard.inspect import gallery, save
 
     model = load(run, overrides, device)
+    refuse_stream(model, run)
     dataset = open_dataset(model, (), [split])
     for name in model.spec.outputs:
         examples, seen, right = collect(model, dataset, name, count)

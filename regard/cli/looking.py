@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from regard.cli.answering import as_inputs, load
+from regard.cli.answering import as_inputs, load, refuse_stream
 from regard.cli.unknown import UnknownUnits
 from regard.console import safe_console
 from regard.errors import RegardError
@@ -125,6 +125,12 @@ def show_trace(
         show_heads(run, looked, layers or None, of=of, output=output, overrides=overrides, device=device)
         return
     model = load(run, overrides, device)
+    if not model.spec.inputs:
+        from regard.cli.continuing import show_surprise
+
+        _check_text_alone(looked, grid=grid)
+        show_surprise(model, looked.text or "", output)
+        return
     style: Style = "grid" if grid else "smooth"
     names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     if looked.look is not None and len(names) > 1:
@@ -157,6 +163,24 @@ def show_trace(
                 screen.print(f"log p {found.score:.3f}", highlight=False)
 
 
+def _check_text_alone(looked: LookRequest, *, grid: bool) -> None:
+    """A language model has one figure: a text, shaded by how surprising it is."""
+    given = {
+        "--row": looked.row is not None,
+        "--target": looked.target is not None,
+        "--samples": bool(looked.samples),
+        "--look": looked.look is not None,
+        "--grid": grid,
+    }
+    for option, used in given.items():
+        if used:
+            raise RegardError(
+                "this model reads no input: a text is shown with how surprising each token is.",
+                where=option,
+                fix="Give a text alone.",
+            )
+
+
 def _check_shown(trace: Trace, *, grid: bool) -> None:
     """Refuse options that this figure has nothing for."""
     if grid and not any(isinstance(one, SeenPicture | SeenFilm) for one in trace.seen.values()):
@@ -180,6 +204,7 @@ def show_heads(
             "the heads are drawn as the model looks by itself.", where="--heads", fix="Leave out --look."
         )
     model = load(run, overrides, device)
+    refuse_stream(model, run)
     names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     found = {name: looked.by(model, name) for name in names}
     shown = {

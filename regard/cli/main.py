@@ -12,6 +12,7 @@ import typer
 from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
+from regard.cli.generate import generate
 from regard.cli.predict import predict
 from regard.cli.push import push
 from regard.cli.score import score
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.command()(train)
 app.command()(evaluate)
 app.command()(predict)
+app.command()(generate)
 app.command()(score)
 app.command()(show)
 app.command()(compare)

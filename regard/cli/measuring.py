@@ -107,12 +107,13 @@ def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:
     names = list(dict.fromkeys(name for evaluation in found.values() for name in evaluation.scores))
     for name in names:
         table.add_column(name, justify="right")
-    table.add_column("rows", justify="right", style="dim")
+    counted = "tokens" if any(evaluation.tokens for evaluation in found.values()) else "rows"
+    table.add_column(counted, justify="right", style="dim")
     for model, evaluation in found.items():
         cells = [
             f"{evaluation.scores[name].value:.4f}" if name in evaluation.scores else "" for name in names
         ]
-        table.add_row(model, *cells, f"{len(evaluation.inputs):,}")
+        table.add_row(model, *cells, evaluation.measured.split()[0])
     signatures = {
         name: evaluation.scores[name].signature for evaluation in found.values() for name in evaluation.scores
     }

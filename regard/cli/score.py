@@ -14,18 +14,22 @@ def score(
     run: Run,
     texts: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="SOURCE TARGET", help="One pair; default: from --file."),
+        typer.Argument(
+            metavar="SOURCE TARGET | TEXT",
+            help="One pair, or a text where the model continues texts; default: from --file.",
+        ),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--file", "-f", metavar="FILE", help="Pairs, in any format `train` reads."),
+        typer.Option("--file", "-f", metavar="FILE", help="Pairs, in any format `train` reads; or a text."),
     ] = None,
     output: Output = None,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
 ) -> None:
-    """Log-probability a model gives to outputs you name, and of texts the perplexity per token.
+    """Log-probability a model gives to outputs you name, and of texts the perplexity per token; of a language model
+    how surprising each token of a text is.
 
     regard score runs/g2p attention 'AH T EH N SH AH N' · regard score runs/g2p -f pairs.tsv
     """

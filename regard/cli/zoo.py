@@ -71,7 +71,7 @@ def task(spec: Spec) -> str:
         " + ".join(dict.fromkeys(column.type for column in columns.values()))
         for columns in (spec.inputs, spec.outputs)
     ]
-    return " → ".join(sides)
+    return " → ".join(side for side in sides if side)
 
 
 def init(

@@ -1,6 +1,6 @@
 """Data: from rows in files and packages to batches of encoded columns."""
 
-from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Spelling, Tokens, Trees
+from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Span, Spelling, Tokens, Trees
 from regard.data.batches import Batches
 from regard.data.columns import (
     SPECIAL,
@@ -12,6 +12,7 @@ from regard.data.columns import (
     LabelColumn,
     SpelledTextColumn,
     StoryColumn,
+    StreamColumn,
     TagsColumn,
     TextColumn,
     TreeColumn,
@@ -24,6 +25,7 @@ from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Ragged
 from regard.data.readers import Reader, Row, read_rows, values
 from regard.data.rejections import Rejected, Rejections, write_rejected
+from regard.data.streams import StreamBatches
 
 __all__ = [
     "BEGIN",
@@ -51,9 +53,12 @@ __all__ = [
     "Row",
     "Sentences",
     "Series",
+    "Span",
     "SpelledTextColumn",
     "Spelling",
     "StoryColumn",
+    "StreamBatches",
+    "StreamColumn",
     "TagsColumn",
     "TextColumn",
     "Tokens",

@@ -122,11 +122,29 @@ class Trees:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A stretch of B texts that run on side by side.
+
+    ids      (B, T) int64, the tokens
+    before   (B, T) int64, the token before each; BEGIN before the first of a text
+    fresh    whether the texts begin here; otherwise they go on where the span before ended
+    """
+
+    ids: Tensor
+    before: Tensor
+    fresh: bool = True
+
+    def to(self, device: torch.device | str) -> Span:
+        return Span(moved(self.ids, device), moved(self.before, device), self.fresh)
+
+
+@dataclass(frozen=True)
 class Batch:
     """Rows put side by side: one collated value per column, by the column's name.
 
-    A text or tags column gives `Tokens`, a story `Sentences`, a tree `Trees`, a label column a (B,) int64 tensor,
-    an alignment a (B, T, S) float tensor whose rows sum to one, or to zero where a target word is unaligned.
+    A text or tags column gives `Tokens`, a stream a `Span`, a story `Sentences`, a tree `Trees`, a label column a (B,)
+    int64 tensor, an alignment a (B, T, S) float tensor whose rows sum to one, or to zero where a target word is
+    unaligned.
 
     rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)

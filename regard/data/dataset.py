@@ -196,6 +196,15 @@ class Dataset:
                 fix="It could be read when the data were prepared: has the file changed since?",
             ) from error
 
+    def stream(self, name: str) -> Array:
+        """(tokens,) the encodings of a column in all rows, one after the other; mapped where they are cached."""
+        return self._encoded.columns[name].values
+
+    def rows_of(self, name: str, places: Array) -> tuple[int, ...]:
+        """The rows in which places of a `stream` lie."""
+        offsets = self._encoded.columns[name].offsets
+        return tuple((np.searchsorted(offsets, places, side="right") - 1).tolist())
+
     def subset(self, examples: Sequence[int] | Array) -> Dataset:
         """Some of the examples, in the given order; nothing is copied."""
         examples = np.asarray(examples, dtype=np.int64)

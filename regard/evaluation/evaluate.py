@@ -10,6 +10,7 @@ from regard.data import Dataset
 from regard.errors import RegardError
 from regard.evaluation.choosing import wanted_metrics
 from regard.evaluation.inference import ModelInference, references
+from regard.evaluation.streaming import StreamInference
 from regard.evaluation.together import Ensemble
 from regard.metrics import (
     ByLength,
@@ -23,6 +24,7 @@ from regard.metrics import (
 )
 from regard.model import Model
 from regard.model.model import answering
+from regard.sources import is_stream
 
 
 @dataclass(repr=False)
@@ -39,6 +41,7 @@ class Evaluation:
     chance        for some of the scores, the chance level or another baseline
     split         that was measured; "" where it was files
     remarks       what a person should know of the rows: labels that training never saw, data that have changed
+    tokens        of a text that runs on, which has no rows; 0 where there are rows
     """
 
     scores: dict[str, Score] = field(default_factory=dict)
@@ -51,9 +54,15 @@ class Evaluation:
     chance: dict[str, Score] = field(default_factory=dict)
     split: str = ""
     remarks: list[str] = field(default_factory=list)
+    tokens: int = 0
+
+    @property
+    def measured(self) -> str:
+        """How much was measured: "100 rows"."""
+        return f"{self.tokens:,} tokens" if self.tokens else f"{len(self.inputs):,} rows"
 
     def __repr__(self) -> str:
-        lines = [f"Evaluation of {len(self.inputs):,} rows"]
+        lines = [f"Evaluation of {self.measured}"]
         for name, score in self.scores.items():
             chance = f"   (chance {self.chance[name].value:.4g})" if name in self.chance else ""
             lines.append(f"  {name} {score.value:.4g}{chance}")
@@ -120,14 +129,19 @@ def evaluate(
     *,
     ensemble: Ensemble = (),
     dev: Callable[[Model], Dataset] | None = None,
+    streams: int = 1,
 ) -> Evaluation:
     """Measure a model on rows that hold the inputs, the outputs and, where known, the truth.
 
     ensemble   additional models of the ensemble, and the same rows as they read them
     dev        gives other rows as a model reads them, on which a metric with a threshold chooses it; called only where
                one is measured
+    streams    stretches of a text that runs on that are read side by side, which is faster: each begins without what
+               came before, and fewer than `streams` tokens at the end are left out
     """
     chosen = wanted_metrics(model, names)
+    if is_stream(model.spec):
+        return _measured_stream(model, dataset, chosen, streams, ensemble=ensemble)
     if ensemble:
         chosen = {output: _of_ensembles(metrics, asked=bool(names)) for output, metrics in chosen.items()}
     evaluation = Evaluation(
@@ -137,6 +151,30 @@ def evaluate(
     )
     with answering(model, *(other for other, _ in ensemble)):
         return _measured(model, dataset, chosen, evaluation, ensemble=ensemble, dev=dev, asked=bool(names))
+
+
+def _measured_stream(
+    model: Model,
+    dataset: Dataset,
+    chosen: Mapping[str, Sequence[Metric]],
+    streams: int,
+    *,
+    ensemble: Ensemble,
+) -> Evaluation:
+    """A text that runs on has no rows to hold against each other, only its likelihood."""
+    if ensemble:
+        raise RegardError(
+            "language models are measured one by one.", where="--with", fix="Measure each by itself."
+        )
+    ((output, metrics),) = chosen.items()
+    evaluation = Evaluation(remarks=dataset.remarks(), tokens=len(dataset.stream(output)))
+    with answering(model):
+        inference = StreamInference(model, dataset, output, streams)
+        for one in metrics:
+            score = one.measure(inference)
+            if score is not None:
+                evaluation.scores[one.name] = score
+    return evaluation
 
 
 def _measured(

@@ -10,7 +10,7 @@ from regard.data import Dataset, Row
 from regard.errors import RegardError
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.model import Model
-from regard.sources import build_dataset, changes, open_files, open_splits
+from regard.sources import build_dataset, changes, has_test, open_files, open_splits
 from regard.sources import remarks as source_remarks
 from regard.spec import Spec
 
@@ -53,14 +53,7 @@ def measure(
 
 def usual_split(spec: Spec) -> list[str]:
     """test, or dev where the data have no test."""
-    data = spec.data
-    if data.provider is None:
-        has_test = bool(data.test)
-    elif hasattr(data.provider, "test"):
-        has_test = bool(data.provider.test)
-    else:
-        has_test = "test" in data.provider.splits()
-    return ["test"] if has_test else ["dev"]
+    return ["test"] if has_test(spec) else ["dev"]
 
 
 def open_dataset(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 from regard.errors import RegardError
 from regard.metrics.inference import Inference
@@ -31,7 +33,38 @@ class Perplexity(Metric):
 
     def measure(self, inference: Inference) -> Score:
         total, count = inference.once(_likelihood)
-        return perplexity(total, int(count))
+        found = perplexity(total, int(count))
+        if inference.output.column.alone:
+            return replace(found, signature="exp(mean -log p)|per token, state carried through the text")
+        return found
+
+
+@register("metric", "bits_per_character")
+class BitsPerCharacter(Metric):
+    """−log₂ p of a whole text by its characters, whatever units it is cut into."""
+
+    higher_is_better = False
+    suits = ("stream",)
+    base = 2.0
+
+    def measure(self, inference: Inference) -> Score:
+        total, _ = inference.once(_likelihood)
+        characters = inference.once(_characters)
+        value = total / math.log(self.base) / max(characters, 1)
+        told = "bits" if self.base == 2.0 else "nats"
+        return Score(self.name, value, characters, f"−log p in {told} ÷ characters of the text")
+
+
+@register("metric", "nats_per_character")
+class NatsPerCharacter(BitsPerCharacter):
+    """−log p of a whole text by its characters, whatever units it is cut into."""
+
+    base = math.e
+
+
+def _characters(inference: Inference) -> int:
+    column: Any = inference.output.column
+    return sum(column.characters(inference.raw(row)[column.name]) for row in range(len(inference)))
 
 
 def _likelihood(inference: Inference) -> tuple[float, float]:

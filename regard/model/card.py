@@ -34,7 +34,12 @@ def card(
     vocabularies   of the columns that have one
     """
     inputs, outputs = ", ".join(spec.inputs), ", ".join(spec.outputs)
-    lines = [f"# {_plain(spec.name or 'model')}", "", _plain(spec.description or f"{inputs} → {outputs}"), ""]
+    lines = [
+        f"# {_plain(spec.name or 'model')}",
+        "",
+        _plain(spec.description or f"{inputs} → {outputs}".removeprefix(" → ")),
+        "",
+    ]
     lines += _use(spec)
     lines += _model(spec, parameters, sizes or {}, vocabularies or {}, parts)
     lines += _data(metrics.get("splits", {}))
@@ -53,6 +58,17 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def _use(spec: Spec) -> list[str]:
+    if not spec.inputs:
+        return [
+            "```python",
+            "import regard",
+            "",
+            'model = regard.load("this folder")  # or "hf:owner/name", once it is shared with `regard push`',
+            'model.generate("…", length=200).text  # how a text goes on',
+            'model.surprise("…")  # the tokens of a text, each with its −log p',
+            "```",
+            "",
+        ]
     return [
         "```python",
         "import regard",

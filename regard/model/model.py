@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 
 from regard.data import Batch, Batches, Dataset, Row
-from regard.data.columns import Column
+from regard.data.columns import Column, StreamColumn
 from regard.data.frames import values_of
 from regard.device import named_device
 from regard.errors import RegardError
@@ -21,6 +22,7 @@ from regard.model.budget import Budget
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
+from regard.model.continuing import Growing, Piece, Sampling, continued, surprises
 from regard.model.inference import BatchInference
 from regard.model.inputs import Input, given_rows, input_row, is_files, one_or_several
 from regard.model.network import Network
@@ -222,6 +224,7 @@ class Model:
         method, …     how a text is searched for, as in the spec's `search`; default: as the spec says.
                       `max_length=None` is the longest that the input's length allows
         """
+        self._refuse_stream("predict")
         several, single = one_or_several(inputs)
         changes: dict[str, Any] = {
             "seed": seed,
@@ -321,6 +324,7 @@ class Model:
         samples       as in `predict`
         look          as in `predict`, for one pair
         """
+        self._refuse_stream("score")
         several, single = one_or_several(inputs)
         alone = isinstance(targets, str | int | float | np.generic)
         wanted = [targets] if alone else values_of(targets, "targets")
@@ -355,6 +359,95 @@ class Model:
             (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
             for batch in batches
         )
+
+    def generate(
+        self,
+        prompt: str = "",
+        *,
+        length: int = 200,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+    ) -> Prediction:
+        """A text that begins with the prompt and goes on as the model draws it: `.text` is all of it.
+
+        prompt        the beginning; every unit of it must be one that the model has seen
+        length        tokens to draw
+        temperature   the logits are divided by it, 0: always the most probable token; default: the spec's `search`
+        top_k         draw among so many most probable tokens; 0: among all
+        top_p         draw among the most probable tokens that together have this probability
+        seed          the same prompt, options and seed give the same text; default: the spec's `training.seed`
+
+        The score is the log-probability of what was drawn, at temperature 1. The unknown unit is never drawn.
+        """
+        pieces = list(
+            self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        )
+        column = self._stream()
+        text = column.decode([*column.encode(prompt).tolist(), *(piece.token for piece in pieces)])
+        return Prediction(text, text, sum(piece.score for piece in pieces))
+
+    def stream(
+        self,
+        prompt: str = "",
+        *,
+        length: int = 200,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+    ) -> Iterator[str]:
+        """As `generate`, piece by piece as it is drawn, the prompt first."""
+        pieces = self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        growing = Growing(self._stream())
+        yield "".join(growing.add(token) for token in self._stream().encode(prompt).tolist())
+        for piece in pieces:
+            yield growing.add(piece.token)
+
+    def surprise(self, text: str) -> list[tuple[str, float]]:
+        """The tokens of a text, each with its −log p (nats) after those before it: how surprising it is."""
+        column = self._stream()
+        with answering(self):
+            decoder = self.network.decoders[next(iter(self.spec.outputs))]
+            costs = surprises(decoder, column, text, self.device)
+        return list(zip(column.tokens(text), costs, strict=True))
+
+    def _continued(self, prompt: str, length: int, **options: Any) -> Iterator[Piece]:
+        column, search = self._stream(), self.spec.search
+        if length < 0:
+            raise RegardError(f"received {length}, expected 0 or more.", where="length")
+        usual = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
+        usual["seed"] = self.spec.training.seed
+        given = {name: value for name, value in options.items() if value is not None}
+        decoder = self.network.decoders[next(iter(self.spec.outputs))]
+        column.refuse_unknown(prompt, "prompt")
+        sampling = Sampling(**{**usual, **given})
+
+        def drawn() -> Iterator[Piece]:
+            with answering(self):
+                yield from islice(continued(decoder, column, prompt, sampling, self.device), length)
+
+        return drawn()
+
+    def _stream(self) -> StreamColumn:
+        column = self.columns[next(iter(self.spec.outputs))]
+        if not isinstance(column, StreamColumn):
+            raise RegardError(
+                f"this model answers inputs ({', '.join(self.spec.inputs)}); it continues no text.",
+                fix="Use predict.",
+            )
+        return column
+
+    def _refuse_stream(self, what: str) -> None:
+        if not self.spec.inputs:
+            instead = "surprise(text)" if what == "score" else "generate(prompt)"
+            command = "score RUN TEXT" if what == "score" else "generate RUN --prompt TEXT"
+            raise RegardError(
+                "this model reads no input: it continues a text.",
+                where=what,
+                fix=f"Use  regard {command}  or, in Python,  model.{instead}.",
+            )
 
     def evaluate(
         self,
@@ -491,6 +584,7 @@ class Model:
             batch_rows, batch_tokens = training.batch_rows, training.batch_tokens
         if batch_rows is None and batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_COST
+        self._refuse_stream("batches")
         known = as_rows(rows, self.columns)
         refuse_unseen(known, self.columns)
         dataset = Dataset.build(

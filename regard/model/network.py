@@ -118,6 +118,25 @@ class Network(nn.Module):
             losses[name] = replace(loss, weight=self.weights[name])
         return losses
 
+    def carried(self) -> dict[str, Tensor]:
+        """What decoders carry from batch to batch in training, by name; empty for most models."""
+        return {
+            f"{name}/{place}": part
+            for name, decoder in self.decoders.items()
+            for place, part in enumerate(getattr(decoder, "carried", None) or ())
+        }
+
+    def carry(self, carried: Mapping[str, Tensor]) -> None:
+        """Go on with what was `carried`."""
+        for name, decoder in self.decoders.items():
+            keys = sorted(
+                (key for key in carried if key.rpartition("/")[0] == name),
+                key=lambda key: int(key.rpartition("/")[2]),
+            )
+            if keys:
+                where = next(decoder.parameters()).device
+                decoder.carried = tuple(carried[key].to(where) for key in keys)  # type: ignore[assignment]
+
     def counts(self, batch: Batch) -> dict[str, Tensor] | None:
         """What the losses of a batch will be divided by, from the batch alone; None where a decoder does not say."""
         decoders: Mapping[str, Any] = dict(self.decoders.items())

@@ -43,6 +43,13 @@ class Packing:
         starts = [0, *alive.sum(1).cumsum().tolist()]
         return Packing(tensor(order), tensor(back), tensor((order * width + times)[alive]), starts, width)
 
+    @staticmethod
+    def full(rows: int, width: int) -> Packing:
+        """Rows of one length: all positions, those of time 0 first."""
+        order = torch.arange(rows)
+        places = (order * width + torch.arange(width)[:, None]).flatten()
+        return Packing(order, order, places, list(range(0, rows * width + 1, rows)), width)
+
     @property
     def steps(self) -> list[tuple[int, int]]:
         """First and last-plus-one packed position of each time step."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -11,12 +12,15 @@ from torch import Tensor, nn
 from regard.nn.cells import Cell
 from regard.nn.packing import Packing
 
+Weights = tuple[Tensor, Tensor, Tensor, Tensor]
+"""W, U, b, c of a cell, as `Cell.torch_weights` gives them."""
+
 
 def run_cells(
     cells: Sequence[Cell], inputs: Tensor, packing: Packing, first: Tensor, *, training: bool
 ) -> tuple[Tensor, Tensor]:
     """One layer, a cell for each direction: packed inputs (N, I) and first states (directions, B, state), longest row
-    first → packed outputs (N, directions·size) and last outputs (directions, B, size).
+    first → packed outputs (N, directions·size) and last states (directions, B, state).
 
     The cells must have a `torch_recurrence`.
     """
@@ -25,17 +29,54 @@ def run_cells(
         raise TypeError(f"torch has no recurrence of {type(cells[0]).__name__}")
     weights = [weight for one in cells for weight in one.torch_weights()]
     common = (weights, True, 1, 0.0, training, len(cells) == 2)
-    with warnings.catch_warnings():
-        # cuDNN copies the weights into one piece at each call; they are small beside the work.
-        warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
+    with _quiet():
         return run(inputs, packing.sizes, first.contiguous(), *common)
 
 
+def run_layers(
+    cells: Sequence[Cell],
+    weights: Sequence[Weights],
+    inputs: Tensor,
+    first: Tensor,
+    *,
+    dropout: float,
+    training: bool,
+) -> tuple[Tensor, Tensor]:
+    """Layers on top of each other in one call: inputs (T, B, I) of rows of one length and first states (layers, B,
+    state) → outputs (T, B, size) of the highest and last states (layers, B, state).
+
+    weights   of each cell, its own or others in their place
+    dropout   of what goes from a layer to the next
+
+    The cells must have a `torch_recurrence` and one size.
+    """
+    run = cells[0].torch_recurrence()
+    if run is None:
+        raise TypeError(f"torch has no recurrence of {type(cells[0]).__name__}")
+    flat = [weight for one in weights for weight in one]
+    with _quiet():
+        return run(inputs, None, first.contiguous(), flat, True, len(cells), dropout, training, False)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """cuDNN copies the weights into one piece at each call; they are small beside the work."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
+        yield
+
+
 def by_kernels(
-    cells: Sequence[Cell], inputs: Tensor, packing: Packing, first: Tensor
+    cells: Sequence[Cell],
+    inputs: Tensor,
+    packing: Packing,
+    first: Tensor,
+    weights: Sequence[Weights] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """One layer on the CPU, a cell for each direction: packed inputs (N, I) and first states (B, directions·state),
-    longest row first → packed outputs (N, directions·size) and last outputs (B, directions·size).
+    longest row first → packed outputs (N, directions·size) and last states (B, directions·state).
+
+    weights   of each cell, where others than its own are to be taken
 
     The cells must have a `kernel`.
     """
@@ -43,7 +84,8 @@ def by_kernels(
     from regard.kernels.cpu.recurrence import PackedRecurrence
 
     kind = KINDS[str(cells[0].kernel)]
-    weight_ih, weight_hh, bias_ih, bias_hh = zip(*(cell.torch_weights() for cell in cells), strict=True)
+    taken = [cell.torch_weights() for cell in cells] if weights is None else weights
+    weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
     projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))
     outputs, last = PackedRecurrence.apply(
         projected, first, torch.stack(weight_hh), torch.stack(bias_hh), packing, kind

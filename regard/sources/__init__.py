@@ -2,13 +2,14 @@
 
 splits      files, a generated world or a data package → the rows of train, dev, test
 holding     where no dev is named, some inputs of train set aside
+stretches   the same of a text that runs on: its last stretches
 memory      what a run remembers of its files: absolute paths, and a hash of each
 datasets    rows → a Dataset, from the cache where they were encoded before
 """
 
 from regard.sources.datasets import build_dataset
 from regard.sources.memory import changes, digests, with_absolute_paths
-from regard.sources.splits import Splits, file_fields, open_files, open_splits, remarks
+from regard.sources.splits import Splits, file_fields, has_test, is_stream, open_files, open_splits, remarks
 
 __all__ = [
     "Splits",
@@ -16,6 +17,8 @@ __all__ = [
     "changes",
     "digests",
     "file_fields",
+    "has_test",
+    "is_stream",
     "open_files",
     "open_splits",
     "remarks",

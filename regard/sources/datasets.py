@@ -17,7 +17,8 @@ def build_dataset(
     """Rows encoded, from the cache where they were encoded before."""
     # A sentence that comes twice with its tags or its tree was said twice: these are no alternatives to each other.
     alternatives = not any(getattr(output, "of", None) for output in spec.outputs.values())
-    outputs = list(spec.outputs) if gather and spec.data.references and alternatives else []
+    gathered = gather and spec.data.references and alternatives and spec.inputs
+    outputs = list(spec.outputs) if gathered else []
     return Dataset.build(
         rows,
         columns,

@@ -7,8 +7,10 @@ from typing import Any
 
 from regard.data import Row, read_rows
 from regard.data.filtered import FilteredRows
+from regard.data.readers.rows import reader_of
 from regard.errors import RegardError
 from regard.sources.holding import hold_out
+from regard.sources.stretches import parted
 from regard.spec import Spec
 
 Splits = dict[str, Iterable[Row]]
@@ -25,6 +27,8 @@ def open_splits(spec: Spec) -> Splits:
     for name, files in (("dev", data.dev), ("test", data.test)):
         if files:
             splits[name] = open_split(spec, name, files)
+    if is_stream(spec):
+        return {**splits, **parted(splits["train"], spec)}
     if "dev" not in splits:
         splits["train"], splits["dev"] = hold_out(splits["train"], spec)
     return splits
@@ -46,10 +50,37 @@ def open_files(
     return read_rows(
         list(files),
         fields=fields,
-        format=data.format,
+        format=_stream_reader(files, fields) if is_stream(spec) else data.format,
         bad_rows=data.bad_rows,
         images=data.images_of(split),
     )
+
+
+def is_stream(spec: Spec) -> bool:
+    """Whether the data are one text that runs on."""
+    return any(column.part.alone for column in spec.outputs.values())
+
+
+def has_test(spec: Spec) -> bool:
+    """Whether the data have a test split."""
+    data = spec.data
+    if data.provider is None:
+        return bool(data.test) or (is_stream(spec) and not data.dev)
+    if hasattr(data.provider, "test"):
+        return bool(data.provider.test)
+    return "test" in data.provider.splits()
+
+
+def _stream_reader(files: Sequence[str], fields: Sequence[str]) -> str:
+    for file in files:
+        reader = reader_of(file, None, fields)
+        if reader.type != "text":
+            raise RegardError(
+                f"a stream is read from text files; this is one for the reader {reader.type}.",
+                where=file,
+                fix="Write its texts into a text file, one after the other.",
+            )
+    return "stream"
 
 
 def file_fields(spec: Spec) -> list[str]:

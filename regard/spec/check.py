@@ -16,6 +16,31 @@ def check(plan: Plan, mistakes: Mistakes) -> None:
     _check_encoders(plan, mistakes)
     _check_decoders(plan, mistakes)
     _check_search(plan, mistakes)
+    _check_stream(plan, mistakes)
+
+
+OF_STREAMS = ("span", "carry")
+OF_ROWS = {
+    "training": ("batch_tokens", "bucket", "workers", "distill"),
+    "data": ("fields", "format", "images", "where", "references", "bad_rows"),
+    "search": ("method", "beam", "length_penalty", "n_best", "min_length", "replace_unknown"),
+}
+
+
+def _check_stream(plan: Plan, mistakes: Mistakes) -> None:
+    """Options of streams where there is none, and of rows where the data are one text that runs on."""
+    stream = any(column.part.alone for column in plan.outputs.values())
+    for section, keys in OF_ROWS.items() if stream else {"training": OF_STREAMS}.items():
+        given = getattr(getattr(plan, section, None), "model_fields_set", ())
+        for key in keys:
+            if key in given:
+                reason = (
+                    "the data are one text that runs on" if stream else "no output is a text that runs on"
+                )
+                remedy = "" if stream or key != "span" else ", or write an output of type: stream"
+                mistakes.at(section).add(
+                    f"{key} has no effect: {reason}.", key, fix=f"Leave {key} out{remedy}."
+                )
 
 
 def _check_columns(plan: Plan, mistakes: Mistakes) -> None:

@@ -46,7 +46,11 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     """The full form, and for each path made by a shorthand the path the person wrote."""
     data = dict(document.data)
     written: dict[Place, Place] = {}
-    inputs, outputs = (_columns(data, part, document) for part in ("inputs", "outputs"))
+    outputs = _columns(data, "outputs", document)
+    if data.get("inputs") is None and outputs and all(_is_alone(column) for column in outputs.values()):
+        data["inputs"], inputs = {}, dict[str, Any]()
+    else:
+        inputs = dict(_columns(data, "inputs", document))
     # a tree is not read by itself: it comes with the text it is of
     unread = [name for name, column in inputs.items() if _is_unread(column)]
     read = [name for name in inputs if name not in unread]
@@ -64,6 +68,12 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
 def _is_unread(column: Mapping[str, Any]) -> bool:
     kind = part("column", str(column.get("type")))
     return kind is not None and "inputs" in kind.roles and kind.encoder is None
+
+
+def _is_alone(column: Mapping[str, Any]) -> bool:
+    """Whether it is written without inputs."""
+    kind = part("column", str(column.get("type")))
+    return kind is not None and bool(kind.alone)
 
 
 def _columns(data: dict[str, Any], part: str, document: Document) -> Mapping[str, Mapping[str, Any]]:

@@ -9,6 +9,8 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from regard.parts import Count, Positive, Settings, Share, one_of
 
 EPOCHS = 10
+SPAN, STREAMS = 35, 20
+"""Of a stream: tokens of a row in one update, and rows, where the spec names neither."""
 
 
 class DistillOptions(Settings):
@@ -47,6 +49,10 @@ class TrainingSpec(Settings):
     bucket: Count = 16
     """Batches whose rows are sorted by length together. More of them waste less padding; 1 mixes all lengths, which
     short texts (words, names) learn better from."""
+    span: Count | None = None
+    """Of a stream: tokens of each row in one update, through which gradients go back; 35 where this is not given."""
+    carry: bool = True
+    """Of a stream: a span goes on with the state in which the one before ended; false: each begins anew."""
     accumulate: Count = 1
     """Batches whose gradients make one update."""
     optimizer: Literal["adam", "adamw", "sgd"] = "adam"

@@ -72,8 +72,10 @@ class TrainingState:
         self.ledger = Ledger(allow_overflow=options.precision == "fp16")
 
     def save(self) -> None:
-        """Every process takes part, since each has generators of its own; the first one writes."""
-        mine = Generators.capture()
+        """Every process takes part, since each has generators of its own, and what it carries from batch to batch; the
+        first one writes."""
+        carried = {name: part.cpu() for name, part in _carried(self.network).items()}
+        mine = Generators.capture(), carried
         everyone = gather_object([mine]) if self.accelerator.num_processes > 1 else [mine]
         if not self.accelerator.is_main_process:
             return
@@ -82,8 +84,9 @@ class TrainingState:
         tensors |= checkpoint.prefixed("optimizer", optimizer_tensors)
         if self.average is not None:
             tensors |= checkpoint.prefixed("average", self.average.state())
-        for rank, generators in enumerate(everyone):
+        for rank, (generators, carried) in enumerate(everyone):
             tensors |= checkpoint.prefixed(f"generators/{rank}", generators.tensors)
+            tensors |= checkpoint.prefixed(f"carried/{rank}", carried)
         scaler = self.accelerator.scaler
         values = {
             "position": asdict(self.position),
@@ -92,7 +95,7 @@ class TrainingState:
             "snapshots": self.snapshots.state(),
             "patience": self.patience.waited,
             "ledger": self.ledger.state(),
-            "generators": [generators.values for generators in everyone],
+            "generators": [generators.values for generators, _ in everyone],
             "scaler": None if scaler is None else scaler.state_dict(),
         }
         checkpoint.write(self.path, tensors, values)
@@ -160,3 +163,10 @@ class TrainingState:
         if rank < len(values):
             mine = checkpoint.without_prefix(f"generators/{rank}", tensors)
             Generators(values[rank], mine).restore()
+            carried = checkpoint.without_prefix(f"carried/{rank}", tensors)
+            if carried:
+                self.network.carry(carried)  # type: ignore[operator]
+
+
+def _carried(network: nn.Module) -> dict[str, Any]:
+    return network.carried() if hasattr(network, "carried") else {}  # type: ignore[operator]

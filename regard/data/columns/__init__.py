@@ -12,6 +12,7 @@ from regard.data.columns.restore import column_from_state
 from regard.data.columns.series import SeriesColumn
 from regard.data.columns.spelled import SpelledTextColumn
 from regard.data.columns.story import StoryColumn
+from regard.data.columns.stream import StreamColumn
 from regard.data.columns.tags import TagsColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.tree import TreeColumn
@@ -32,6 +33,7 @@ __all__ = [
     "SoundVariation",
     "SpelledTextColumn",
     "StoryColumn",
+    "StreamColumn",
     "TagsColumn",
     "TextColumn",
     "TreeColumn",

@@ -11,14 +11,14 @@ from numpy.typing import DTypeLike
 from torch import Tensor
 
 from regard import parts
-from regard.data.batch import Sentences, Tokens, Trees
+from regard.data.batch import Sentences, Span, Tokens, Trees
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan
 from regard.trace import Seen
 
-Collated = Tensor | Tokens | Sentences | Trees | Pictures | Films | Series | Places
+Collated = Tensor | Tokens | Span | Sentences | Trees | Pictures | Films | Series | Places
 
 
 class RegisteredName:
@@ -49,6 +49,8 @@ class Column(ABC):
     """The encoder that reads it where the spec names none; None for a column that is not read by itself."""
     decoder: ClassVar[str | None] = None
     """The decoder that writes it where the spec names none."""
+    alone: ClassVar[bool] = False
+    """Whether it is an output without inputs: a text that runs on."""
     perceived: ClassVar[bool] = False
     """Whether something in it can have a place: an image, a video, audio, a series."""
     cached: ClassVar[bool] = True

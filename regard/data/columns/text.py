@@ -29,6 +29,7 @@ Spaces = Literal["keep", "drop"]
 VocabularySize = Annotated[int, Field(gt=len(SPECIAL), le=1_000_000_000)]
 
 DEFAULT_SUBWORDS = 8000
+UNITS = {"word": "words", "char": "characters", "byte": "bytes", "subword": "subwords"}
 
 
 @register("column", "text")
@@ -90,25 +91,12 @@ class TextColumn(Column):
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
-        units = {"word": "words", "char": "characters", "byte": "bytes", "subword": "subwords"}
-        return f"{name}: {units[options.unit]}"
+        return f"{name}: {UNITS[options.unit]}"
 
     @classmethod
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         check_shared(options, name, plan, mistakes)
-        for option, units in (
-            ("split", ("word",)),
-            ("spaces", ("char",)),
-            ("min_count", ("word", "char")),
-            ("vocabulary", ("word", "char", "subword")),
-            ("case", ("word", "char", "subword")),
-        ):
-            if option in options.model_fields_set and options.unit not in units:
-                mistakes.add(
-                    f"{option} has no effect on unit: {options.unit}.",
-                    option,
-                    fix=f"Leave {option} out, or use unit: {units[0]}.",
-                )
+        check_units(options, mistakes)
 
     def __init__(
         self,
@@ -290,6 +278,23 @@ class TextColumn(Column):
             self._cutter, self._vocabulary = subwords, subwords.vocabulary
         elif "pieces" in learned:
             self._vocabulary = Vocabulary(learned["pieces"])
+
+
+def check_units(options: Any, mistakes: Mistakes) -> None:
+    """What is said of the units means something for the chosen kind of them."""
+    for option, units in (
+        ("split", ("word",)),
+        ("spaces", ("char",)),
+        ("min_count", ("word", "char")),
+        ("vocabulary", ("word", "char", "subword")),
+        ("case", ("word", "char", "subword")),
+    ):
+        if option in options.model_fields_set and options.unit not in units:
+            mistakes.add(
+                f"{option} has no effect on unit: {options.unit}.",
+                option,
+                fix=f"Leave {option} out, or use unit: {units[0]}.",
+            )
 
 
 def check_shared(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

@@ -77,6 +77,37 @@ class Words(Unit):
         return " ".join(text.split())
 
 
+class Lines(Unit):
+    """Another unit within lines, with the end of each line as a piece of its own."""
+
+    END: ClassVar[str] = "\n"
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit, self.unknown = unit, unit.unknown  # type: ignore[misc]
+
+    def cut(self, text: str) -> list[str]:
+        first, *others = text.split(self.END)
+        pieces = self.unit.cut(first)
+        for line in others:
+            pieces += [self.END, *self.unit.cut(line)]
+        return pieces
+
+    def join(self, pieces: Sequence[str]) -> str:
+        lines: list[list[str]] = [[]]
+        for piece in pieces:
+            if piece == self.END:
+                lines.append([])
+            else:
+                lines[-1].append(piece)
+        return self.END.join(self.unit.join(line) for line in lines)
+
+    def plain(self, text: str) -> str:
+        return self.END.join(self.unit.plain(line) for line in text.split(self.END))
+
+    def show(self, piece: str) -> str:
+        return self.unit.show(piece)
+
+
 def escape_chunks(text: str) -> list[str]:
     return escape(text).split()
 

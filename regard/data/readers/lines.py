@@ -44,7 +44,7 @@ def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
     The text is UTF-8, or UTF-16 or UTF-32 where a byte order mark or the zeros of its first line say so.
     """
     first = stream.readline()
-    encoding, mark = _encoding(first)
+    encoding, mark = encoding_of(first)
     contents = chain([first[mark:]] if first else [], stream)
     if encoding != "utf-8":
         yield from _wide_lines(contents, encoding)
@@ -60,7 +60,7 @@ def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
             yield Line(number, bare.decode("utf-8", errors="backslashreplace"), problem, end)
 
 
-def _encoding(first: bytes) -> tuple[str, int]:
+def encoding_of(first: bytes) -> tuple[str, int]:
     """The encoding that a first line tells, and the length of the byte order mark before it."""
     for mark, encoding in _WIDE_MARKS:
         if first.startswith(mark):

@@ -53,7 +53,7 @@ def _run_forward(
     kept: Array,
 ) -> None:
     """projected (N, D·G), first (B, D·Z), weight (D, P, H, W) in panels, bias (D, G) → outputs (N, D·H), last
-    (B, D·H), and for the way back previous (D, N, H) and kept (D, N, …).
+    (B, D·Z), and for the way back previous (D, N, H) and kept (D, N, …).
 
     D directions, of which number 1 reads from the end; G the numbers a cell's gates receive, Z those of its state,
     [h; m] or h. The parts are directions, and in each c of the rows: c, c + parts, …, so that all are equally long.
@@ -83,7 +83,8 @@ def _run_forward(
                 outputs[place, g * size : (g + 1) * size],
             )
     for i in range(len(mine)):
-        last[c + i * parts, g * size : (g + 1) * size] = mine[i]
+        last[c + i * parts, g * wide : g * wide + size] = mine[i]
+        last[c + i * parts, g * wide + size : (g + 1) * wide] = carry[i]
 
 
 @kernel
@@ -101,15 +102,15 @@ def _run_backward(
     d_inputs: Array,
     d_recurrent: Array,
 ) -> None:
-    """d_outputs (N, D·H), d_last (B, D·H), weight (D, P, G, W) in panels → d_first (B, D·Z), d_inputs (N, D·G) and, of
+    """d_outputs (N, D·H), d_last (B, D·Z), weight (D, P, G, W) in panels → d_first (B, D·Z), d_inputs (N, D·G) and, of
     a gru, d_recurrent (D, N, G).
     """
     directions, _, size = previous.shape
     steps, gates, wide = len(starts) - 1, d_inputs.shape[1] // directions, d_first.shape[1] // directions
     g, c = part % directions, part // directions
     parts = parts // directions
-    mine = d_last[c::parts, g * size : (g + 1) * size].copy()
-    carry = np.zeros((len(mine), wide - size), mine.dtype)
+    mine = d_last[c::parts, g * wide : g * wide + size].copy()
+    carry = d_last[c::parts, g * wide + size : (g + 1) * wide].copy()
     for t in range(steps - 1, -1, -1) if g == 0 else range(steps):
         low, high = starts[t] + c, starts[t + 1]
         alive = (high - low + parts - 1) // parts
@@ -135,9 +136,9 @@ def _run_backward(
 
 
 class PackedRecurrence(torch.autograd.Function):
-    """projected (N, D·G), first (B, D·Z), weight (D, G, H), bias (D, G) → outputs (N, D·H), last outputs (B, D·H).
+    """projected (N, D·G), first (B, D·Z), weight (D, G, H), bias (D, G) → outputs (N, D·H), last states (B, D·Z).
 
-    D directions, one or two; rows longest first. `kind` is one of `gates`.
+    D directions, one or two; Z numbers in a state, [h; m] or h; rows longest first. `kind` is one of `gates`.
     """
 
     @staticmethod
@@ -146,7 +147,7 @@ class PackedRecurrence(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         directions, _, size = weight.shape
         count, rows, new = len(projected), len(first), partial(room, projected)
-        outputs, last = new(count, directions * size), new(rows, directions * size)
+        outputs, last = new(count, directions * size), new(rows, first.shape[1])
         previous, kept = new(directions, count, size), new(directions, count, kept_gates(kind) * size)
         ctx.kind, ctx.wide, ctx.starts = kind, first.shape[1], np.array(packing.starts)
         ctx.parts = directions * -(-shares(directions * rows) // directions)

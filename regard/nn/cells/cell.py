@@ -18,7 +18,8 @@ from regard import parts
 from regard.parts import find, one_of
 
 TorchRecurrence = Callable[..., tuple[Tensor, Tensor]]
-"""inputs (N, I), rows alive at each step, first states (directions, B, state), weights, … → outputs and last states."""
+"""inputs (N, I), rows alive at each step, first states (directions, B, state), weights, … → outputs and last states;
+or inputs (T, B, I) of rows of one length, None, and the same."""
 
 AnyCell = Annotated[Any, one_of("cell")]
 """A key of options that chooses a cell: `cell: gru`, `cell: {type: rnn, activation: relu}`."""
@@ -133,6 +134,15 @@ class Cell(nn.Module):
 
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
         return self.advance(self.project(inputs), state)
+
+
+def dense_or_packed(run: Callable[..., tuple[Tensor, Tensor]]) -> TorchRecurrence:
+    """One of torch's recurrences, for packed inputs and for those of rows of one length."""
+
+    def either(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
+        return run(inputs, first, *common, False) if sizes is None else run(inputs, sizes, first, *common)
+
+    return either
 
 
 def carried_by(state: str, letter: str) -> str:

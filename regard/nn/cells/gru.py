@@ -20,7 +20,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
+from regard.nn.cells.cell import (
+    ACTIVATIONS,
+    Activation,
+    Cell,
+    TorchRecurrence,
+    dense_or_packed,
+    squashed,
+)
 from regard.parts import register
 from regard.private import gru_cell
 
@@ -87,7 +94,7 @@ class GRUCell(Cell):
         return self.weight_ih * rows, self.weight_hh * rows, self.bias_ih * sign, self.bias_hh * sign
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        return torch.gru if self.as_torch else None
+        return dense_or_packed(torch.gru) if self.as_torch else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         split, squash = 2 * self.size, ACTIVATIONS[self.activation]

@@ -56,10 +56,11 @@ class LSTMCell(Cell):
         if self.activation != "tanh":
             return None
 
-        def run(inputs: Tensor, sizes: Tensor, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
+        def run(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
             states = [part.contiguous() for part in first.chunk(2, -1)]
-            outputs, last, _ = torch.lstm(inputs, sizes, states, *common)
-            return outputs, last
+            given: tuple[Any, ...] = (inputs, states) if sizes is None else (inputs, sizes, states)
+            outputs, last, carry = torch.lstm(*given, *common, *([False] if sizes is None else []))
+            return outputs, torch.cat([last, carry], -1)
 
         return run
 

@@ -7,7 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
+from regard.nn.cells.cell import (
+    ACTIVATIONS,
+    Activation,
+    Cell,
+    TorchRecurrence,
+    dense_or_packed,
+    squashed,
+)
 from regard.parts import register
 
 
@@ -39,4 +46,5 @@ class RNNCell(Cell):
         return self.activation if type(self) is RNNCell else None
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        return {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}.get(self.activation)
+        run = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}.get(self.activation)
+        return None if run is None else dense_or_packed(run)

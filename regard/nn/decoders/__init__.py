@@ -1,9 +1,11 @@
 """Decoders: what writes an output from memories, one decoder a file."""
 
+from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.decoders.crf import ChainTags, CRFDecoder
 from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.decomposable import DecomposableDecoder
 from regard.nn.decoders.label import LabelDecoder, Labels
+from regard.nn.decoders.language import LanguageDecoder
 from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
 from regard.nn.decoders.number import NumberDecoder, Numbers
 from regard.nn.decoders.objective import Distilled, TextObjective
@@ -11,17 +13,21 @@ from regard.nn.decoders.recurrent import RecurrentDecoder
 from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
 from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
+from regard.nn.decoders.window import WindowDecoder
 from regard.nn.stepping import State, Step
 
 __all__ = [
     "BatchView",
     "CRFDecoder",
+    "Carried",
     "ChainTags",
+    "ContinuingDecoder",
     "Decoder",
     "DecomposableDecoder",
     "Distilled",
     "LabelDecoder",
     "Labels",
+    "LanguageDecoder",
     "MemoryNetworkDecoder",
     "NumberDecoder",
     "Numbers",
@@ -36,4 +42,5 @@ __all__ = [
     "TagsDecoder",
     "TextObjective",
     "TreeDecoder",
+    "WindowDecoder",
 ]

@@ -138,13 +138,14 @@ class RecurrentLayer(nn.Module):
         first = self.first.unsqueeze(1).expand(-1, rows, -1)  # (directions, B, state)
         cells = [self.cell(direction) for direction in range(len(self.cells))]
         outputs, last = run_cells(cells, inputs, packing, first, training=self.training)
-        last = last.index_select(1, packing.back)
+        last = cells[0].output(last).index_select(1, packing.back)
         return outputs, last.transpose(0, 1).reshape(rows, -1)
 
     def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         cells = [self.cell(direction) for direction in range(len(self.cells))]
         first = self.first.flatten().expand(len(packing.order), -1)
         outputs, last = by_kernels(cells, inputs, packing, first)
+        last = cells[0].output(last.unflatten(1, (len(cells), -1))).flatten(1)
         return outputs, last.index_select(0, packing.back)
 
     def by_cells(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,56 @@
+"""`regard generate`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import Device, Output, Run, Seed
+
+
+def generate(
+    run: Run,
+    prompt: Annotated[
+        str, typer.Option("--prompt", metavar="TEXT", help="How the text begins; default: as texts begin.")
+    ] = "",
+    length: Annotated[int, typer.Option("--length", min=0, metavar="N", help="Tokens to draw.")] = 200,
+    temperature: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            "--temperature",
+            metavar="T",
+            help="Below 1 likely tokens become likelier; 0: always the likeliest. Default: from the spec.",
+        ),
+    ] = None,
+    top_k: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--top-k", metavar="K", help="Draw among the K likeliest tokens; 0: among all."),
+    ] = None,
+    top_p: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            "--top-p", metavar="P", help="Draw among the likeliest tokens that together have probability P."
+        ),
+    ] = None,
+    output: Output = None,
+    json_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--json", metavar="FILE", help="Write text, log-probability and options here; -: standard output."
+        ),
+    ] = None,
+    device: Device = None,
+    seed: Seed = None,
+) -> None:
+    """Let a language model continue a text.
+
+    regard generate runs/lm-char --prompt 'The "while" statement' --length 500 --temperature 0.8 --seed 3
+    """
+    from regard.cli.continuing import generate_text
+
+    options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    generate_text(
+        run, prompt, length=length, options=options, output=output, json_file=json_file, device=device
+    )

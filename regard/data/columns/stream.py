@@ -1,0 +1,172 @@
+"""A text that runs on: what a language model writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from regard.data.batch import BEGIN, UNKNOWN, Span
+from regard.data.columns.column import Column
+from regard.data.columns.subword import Subwords
+from regard.data.columns.text import (
+    UNITS,
+    Case,
+    NormalForm,
+    Split,
+    TextColumn,
+    UnitName,
+    VocabularySize,
+    check_units,
+)
+from regard.data.columns.units import Lines
+from regard.data.columns.vocabulary import Vocabulary
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+from regard.parts import Count, Mistakes, Plan, register
+
+LINE_END = "⏎"
+"""How the end of a line shows among other pieces."""
+
+
+@register("column", "stream")
+class StreamColumn(TextColumn):
+    """One long text as the ids of its pieces. Its rows are stretches of the text, in order; what they are cut into
+    does not depend on where they end.
+
+    Words and subwords lie within lines, and the end of a line is a piece of its own. Options: `TextColumn`.
+    """
+
+    class Options(Column.Options):
+        """A text without an input that runs on from row to row, cut into words, characters, bytes or subwords."""
+
+        unit: UnitName = "word"
+        """What the text is cut into. The end of a line is a word, and a subword, of its own."""
+        vocabulary: VocabularySize | None = None
+        """Keep the most frequent so many units, the four special ones included; for subwords the size of the model
+        (default: 8000)."""
+        min_count: Count = 1
+        """Rarer words or characters are unknown."""
+        normalize: NormalForm | None = "NFC"
+        """Unicode normal form."""
+        case: Case = "keep"
+        """marked: lower case with marks from which the case is restored."""
+        split: Split = "space"
+        """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+
+    type = "stream"
+    roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    usual: ClassVar[tuple[str, ...]] = ("perplexity", "bits_per_character", "nats_per_character")
+    encoder = None  # type: ignore[assignment]
+    decoder = "language"
+    alone = True
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, **dict(options))
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: {UNITS[options.unit]} of a text that runs on"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_units(options, mistakes)
+        if plan.inputs:
+            mistakes.add(
+                f"a stream is written without inputs; this model reads {', '.join(plan.inputs)}.",
+                "type",
+                fix="Use type: text, or remove inputs.",
+            )
+        if len(plan.outputs) > 1:
+            mistakes.add(
+                "a stream is the only output of its model.", "type", fix="Train one model for each stream."
+            )
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._subwords: Subwords | None = None
+        if self._cutter is not None and self.unit == "word":
+            self._cutter = Lines(self._cutter)
+
+    def learn(self, values: Iterable[str]) -> None:
+        if self.unit == "subword":
+            super().learn(line for value in values for line in value.split(Lines.END) if line.strip())
+            self._with_lines()
+        else:
+            super().learn(values)
+
+    def _with_lines(self) -> None:
+        """Subwords know no ends of lines: they get one."""
+        if isinstance(self._cutter, Subwords):
+            self._subwords = self._cutter
+            self._vocabulary = Vocabulary([*self._subwords.vocabulary.pieces, Lines.END])
+            self._cutter = Lines(self._subwords)
+
+    def learned(self) -> dict[str, Any]:
+        return super().learned() if self._subwords is None else self._subwords.learned()
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        super().relearn(learned)
+        self._with_lines()
+
+    def check_value(self, value: str | None) -> str | None:
+        return "is missing" if value is None else None if value else "is empty"
+
+    def check_encoded(self, encoded: Array) -> str | None:
+        return None
+
+    def written(self, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        raise RegardError(f"received a {type(value).__name__}, expected a text.", where=self.name)
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        return [LINE_END if piece == Lines.END else piece for piece in super().tokens(value)]
+
+    def characters(self, text: str) -> int:
+        """Characters of a text in the normal form."""
+        return len(self._compose(text))
+
+    def refuse_unknown(self, text: str, where: str) -> None:
+        """Refuse a text with pieces that the model never saw, and name them."""
+        unknown = [piece for piece in dict.fromkeys(self.pieces(text)) if piece not in self.vocabulary]
+        if not unknown:
+            return
+        named = ", ".join(
+            f"{piece!r} (U+{ord(piece):04X})" if len(piece) == 1 else repr(piece) for piece in unknown[:8]
+        )
+        more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
+        units = {"char": "characters", "word": "words"}.get(self.unit, "units")
+        raise RegardError(
+            f"the text has {units} that the model never saw: {named}{more}.",
+            where=where,
+            fix="Leave them out or write others, or train on a text that has them.",
+        )
+
+    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
+        unknown = total = 0
+        for _, encoded in rows:
+            unknown, total = unknown + int((encoded == UNKNOWN).sum()), total + len(encoded)
+        if not unknown:
+            return None
+        return f"{unknown:,} of {total:,} {UNITS[self.unit]} are outside the vocabulary and count as the unknown one"
+
+    def collate(  # type: ignore[override]
+        self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
+    ) -> Span:
+        """The rows one after the other, as one text: ids (1, T)"""
+        ids = np.asarray(Ragged.of(encoded).values, dtype=np.int64)
+        return span(ids[None], np.array([BEGIN]))
+
+    def options(self) -> dict[str, Any]:
+        known = StreamColumn.Options.model_fields
+        return {name: value for name, value in super().options().items() if name in known}
+
+
+def span(ids: Array, before: Array, *, fresh: bool = True) -> Span:
+    """ids (B, T) int64 and the tokens (B) before them."""
+    previous = np.concatenate([before[:, None], ids[:, :-1]], 1)
+    return Span(torch.from_numpy(ids), torch.from_numpy(previous), fresh)

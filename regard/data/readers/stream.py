@@ -1,0 +1,88 @@
+"""Text as it runs: a file of any length, read in stretches."""
+
+from __future__ import annotations
+
+import codecs
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from regard.data.readers.lines import encoding_of
+from regard.data.readers.opening import opened
+from regard.data.readers.reader import Reader
+from regard.data.readers.row import Row
+from regard.errors import RegardError
+from regard.parts import register
+
+STRETCH = 1 << 16
+"""Characters of a row, about."""
+PIECE = 1 << 20
+"""Bytes read at a time."""
+
+
+@register("reader", "stream")
+class StreamReader(Reader):
+    """Any text file as one text; its rows are stretches of it that end with a line, or with a word where a line is
+    longer than a stretch."""
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        if len(fields) != 1:
+            raise RegardError(
+                f"a text that runs on is one field, received {', '.join(fields)}.", where=str(files[0])
+            )
+        file, line, waiting, something = files[0], 1, "", False
+        with opened(file) as stream:
+            for text in _decoded(stream, file):
+                something = True
+                waiting += text
+                while len(waiting) > STRETCH:
+                    end = _end(waiting)
+                    yield Row({fields[0]: waiting[:end]}, file=str(file), line=line)
+                    line += waiting.count("\n", 0, end)
+                    waiting = waiting[end:]
+        if waiting:
+            yield Row({fields[0]: waiting}, file=str(file), line=line)
+        if not something:
+            raise RegardError("the file is empty.", where=str(file), fix="Name a file that holds a text.")
+
+
+def _decoded(stream: IO[bytes] | Any, file: Path) -> Iterator[str]:
+    """The text in pieces, every end of line as \\n; an error that names the line where it is no text."""
+    first = stream.read(PIECE)
+    encoding, mark = encoding_of(first.partition(b"\n")[0] + b"\n" * (b"\n" in first))
+    decoder = codecs.getincrementaldecoder(encoding)()
+    content, line, held = first[mark:], 1, ""
+    while True:
+        last = not content
+        try:
+            text = held + decoder.decode(content, final=last)
+        except UnicodeDecodeError as error:
+            before = bytes(error.object[: error.start]).decode(encoding, errors="ignore")
+            raise RegardError(
+                f"the text is not {encoding.upper()}: {error.reason}.",
+                where=f"{file}:{line + before.count(chr(10))}",
+                fix="Save the file as UTF-8.",
+            ) from None
+        # the other half of the end of a line may follow
+        held = "\r" if text.endswith("\r") and not last else ""
+        text = text.removesuffix(held).replace("\r\n", "\n")
+        line += text.count("\n")
+        if text:
+            yield text
+        if last:
+            return
+        content = stream.read(PIECE)
+
+
+def _end(text: str) -> int:
+    """Where a stretch of a longer text ends: after a line, else before a word, else between characters."""
+    end = text.rfind("\n", 0, STRETCH) + 1
+    if end:
+        return end
+    end = next((place for place in range(STRETCH, STRETCH // 2, -1) if text[place - 1].isspace()), STRETCH)
+    while end > 1 and end < len(text) and unicodedata.combining(text[end]):
+        end -= 1
+    return end

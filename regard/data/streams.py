@@ -1,0 +1,72 @@
+"""Batches of a text that runs on: parallel stretches of it, span after span in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from regard.data.batch import BEGIN, Batch
+from regard.data.batches import idle
+from regard.data.columns.stream import span as as_span
+from regard.data.dataset import Dataset
+from regard.errors import RegardError
+
+
+class StreamBatches:
+    """The spans of any epoch, which are the same in each.
+
+    The text of n tokens is cut into `rows` texts of ⌊n / rows⌋ tokens, which are read side by side, `span` tokens at a
+    time. Every token is predicted from the one before it, the first one of all from BEGIN. What remains of n at the
+    end, fewer than `rows` tokens, is left out; with one row there is nothing left out.
+
+    carry        a span goes on where the one before it ended; False: each begins anew
+    world_size   processes that share the rows: rank r takes rows r, r + world_size, …
+    """
+
+    def __init__(
+        self, dataset: Dataset, *, rows: int, span: int, carry: bool = True, world_size: int = 1
+    ) -> None:
+        (self.name,) = dataset.columns
+        self.tokens = dataset.stream(self.name)
+        self.dataset, self.rows, self.span = dataset, rows, span
+        self.carry, self.world_size = carry, world_size
+        self.length = len(self.tokens) // rows
+        if not self.length:
+            raise RegardError(
+                f"the text has {len(self.tokens):,} tokens, fewer than the {rows:,} rows that are read side by side.",
+                where=dataset.where(0),
+                fix="Use a longer text, or a smaller training.batch_rows.",
+            )
+
+    def refuse_short(self) -> None:
+        """Refuse a text to train on that is shorter than one batch."""
+        needed = self.rows * self.span
+        if len(self.tokens) < needed:
+            raise RegardError(
+                f"the text has {len(self.tokens):,} tokens; {self.rows} rows of a span of {self.span} need {needed:,}.",
+                where=self.dataset.where(0),
+                fix="Use a longer text, or a smaller training.batch_rows or training.span.",
+            )
+
+    def __len__(self) -> int:
+        return -(-self.length // self.span)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self.epoch(0)
+
+    def epoch(self, epoch: int, start: int = 0, *, rank: int = 0) -> Iterator[Batch]:
+        """The spans from number `start` on."""
+        mine = np.arange(rank, self.rows, self.world_size)
+        unused = not len(mine)
+        firsts = (mine if len(mine) else np.zeros(1, np.int64)) * self.length
+        for number in range(start, len(self)):
+            low = number * self.span
+            width = min(self.span, self.length - low)
+            places = firsts + low  # (B,)
+            ids = np.stack([self.tokens[place : place + width] for place in places.tolist()])
+            before = np.where(places > 0, self.tokens[np.maximum(places - 1, 0)], BEGIN)
+            fresh = number == 0 or not self.carry
+            one = as_span(ids.astype(np.int64), before.astype(np.int64), fresh=fresh)
+            batch = Batch({self.name: one}, self.dataset.rows_of(self.name, places), ids.size)
+            yield idle(batch) if unused else batch

@@ -1,0 +1,183 @@
+"""What the decoders of streams have in common: a text is continued from a state, span after span."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import torch
+from pydantic import field_validator
+from torch import Tensor, nn
+
+from regard.data.batch import Span
+from regard.errors import RegardError
+from regard.nn.adaptive import NARROWER, AdaptiveOutput, probabilities, usual_cutoffs
+from regard.nn.decoders.decoder import BatchView, Decoder
+from regard.nn.decoders.output import Output
+from regard.nn.embedding import Embedding, EmbeddingOptions
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Count, Mistakes, Plan, Size
+from regard.prediction import Prediction
+
+Carried = tuple[Tensor, ...]
+"""The state after a span: a tensor (B, …) each, as many as the decoder has."""
+
+
+class ContinuingDecoder(Decoder):
+    """p(y) = Π_t p(y_t | y_<t): each token from a state that is a function of those before it.
+
+    A new one derives from this class and writes `build`, `board`, `start` and `forward`.
+
+    carried   in training, the state after the last span, without a gradient: the next span goes on with it unless it
+              is `fresh`. Part of the training state, not of the model
+    """
+
+    class Options(Decoder.Options, EmbeddingOptions):
+        """Shared by the decoders of streams."""
+
+        size: Size = 256
+        """Units of the hidden layer, or of each of them."""
+        tie: Literal["none", "output"] = "none"
+        """output: the output weights are the embeddings."""
+        output: Literal["full", "adaptive"] = "full"
+        """adaptive: rare units share classes with narrower weights, which is faster for large vocabularies."""
+        cutoffs: tuple[Count, ...] | None = None
+        """Of adaptive: the numbers of units at which the vocabulary, most frequent first, is cut into classes;
+        default: a tenth and a third of it."""
+
+        @field_validator("cutoffs", mode="before")
+        @classmethod
+        def _one_or_many(cls, value: Any) -> Any:
+            return (value,) if isinstance(value, int) else value
+
+    writes: ClassVar[tuple[str, ...]] = ("stream",)
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.tie == "output" and options.freeze_vectors:
+            mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
+        if options.output == "adaptive":
+            if options.tie == "output":
+                mistakes.add(
+                    "tie: output needs weights for every unit; output: adaptive has narrower ones for the rare.",
+                    "tie",
+                    fix="Leave one of the two out.",
+                )
+            classes = len(options.cutoffs or (1, 2))
+            if options.size < NARROWER**classes:
+                mistakes.add(
+                    f"{classes} classes of rare units need a size of at least {NARROWER**classes}.",
+                    "output",
+                    fix="Raise size, or give fewer cutoffs.",
+                )
+            cutoffs = options.cutoffs or (1,)
+            if list(cutoffs) != sorted(set(cutoffs)):
+                mistakes.add("cutoffs must rise.", "cutoffs", fix="For example [2000, 10000].")
+        elif options.cutoffs is not None:
+            mistakes.add("cutoffs has no effect: it is of output: adaptive.", "cutoffs", fix="Leave it out.")
+
+    @classmethod
+    def board_output(cls, options: Any, state: str) -> list[str]:
+        """From the last hidden layer to p(y_t)."""
+        if options.output == "adaptive":
+            classes = len(options.cutoffs or (1, 2))
+            parts = [
+                f"k_t[C + {number}] softmax(V_{number} P_{number} {state})"
+                for number in range(1, classes + 1)
+            ]
+            return [
+                f"k_t = softmax(V_y {state} + b_y)     — the C most frequent units, and {classes} classes of others",
+                f"p(y_t) = [k_t[1 … C]; {'; '.join(parts)}]",
+            ]
+        weights = (
+            "V_y" if options.tie == "none" else "E_y" if options.embedding == options.size else "E_y N_y"
+        )
+        return [f"p(y_t) = softmax({weights} {state} + b_y)"]
+
+    @classmethod
+    def board_sizes(cls, options: Any) -> str:
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
+        tied = "; the output has the weights of the embedding" if options.tie != "none" else ""
+        return f"— {options.size} units, vectors of {options.embedding}{dropout}{tied}"
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return ["loss = −Σ_t log p(y_t)[y_t] / T     — mean over the tokens of a span, in nats"]
+
+    def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
+        super().__init__()
+        self.embedding = embedding
+        tied = options.tie == "output"
+        narrow = tied and options.size != embedding.size
+        self.narrow = nn.Linear(options.size, embedding.size, bias=False) if narrow else None
+        self.output: Output | AdaptiveOutput
+        if options.output == "adaptive":
+            cutoffs = options.cutoffs or usual_cutoffs(vocabulary)
+            if not cutoffs or cutoffs[-1] >= vocabulary:
+                raise RegardError(
+                    f"cutoffs {list(cutoffs)} do not cut a vocabulary of {vocabulary:,}.",
+                    where="decoder.cutoffs",
+                    fix="Choose smaller ones, or output: full.",
+                )
+            self.output = AdaptiveOutput(options.size, vocabulary, cutoffs)
+        else:
+            size = embedding.size if tied else options.size
+            self.output = Output(size, vocabulary, tied=embedding if tied else None)
+        self.dropout = nn.Dropout(options.dropout)
+        self.carried: Carried | None = None
+
+    def start(self, rows: int) -> Carried:
+        """The state before the first token of so many texts."""
+        raise NotImplementedError
+
+    def forward(self, before: Tensor, state: Carried) -> tuple[Tensor, Carried]:
+        """Previous tokens (B, T) → the last hidden layer (B, T, size) at each, and the state after them."""
+        raise NotImplementedError
+
+    def read(self, before: Tensor, state: Carried | None) -> tuple[Tensor, Carried]:
+        """As `forward`, packed (B·T, O) for the output layer; None begins a text."""
+        if state is None or len(state[0] if state else before) != len(before):
+            state = self.start(len(before))
+        hidden, state = self(before, state)
+        hidden = self.dropped(hidden).flatten(0, 1)
+        return hidden if self.narrow is None else self.narrow(hidden), state
+
+    def dropped(self, hidden: Tensor) -> Tensor:
+        dropped: Tensor = self.dropout(hidden)
+        return dropped
+
+    def loss(self, memories: Mapping[str, Memory], target: Span, *, truth: Any = None) -> Loss:
+        """−log p of every token of the span. In training, the state is carried from span to span."""
+        state = self.carried if self.training and not target.fresh else None
+        rows, state = self.read(target.before, state)
+        if self.training:
+            self.carried = tuple(part.detach() for part in state)
+        total, likelihood = self.output.loss(rows, target.ids.flatten())
+        return Loss(total, self.count(target), {"likelihood": likelihood})
+
+    def count(self, target: Span) -> Tensor:
+        return torch.tensor(float(target.ids.numel()), device=target.ids.device)
+
+    @torch.no_grad()
+    def costs(self, target: Span, state: Carried | None) -> tuple[Tensor, Carried]:
+        """−log p (B, T) of every token of a span, from a state, and the state after it; None begins a text."""
+        rows, state = self.read(target.before, state)
+        return self.output.costs(rows, target.ids.flatten()).view(target.ids.shape), state
+
+    @torch.no_grad()
+    def following(self, before: Tensor, state: Carried | None) -> tuple[Tensor, Carried]:
+        """log p (B, V) of every unit after the tokens (B, T), and the state after these."""
+        rows, state = self.read(before, state)
+        last = rows.unflatten(0, before.shape)[:, -1]
+        return probabilities(self.output, last), state
+
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
+        raise RegardError(
+            "this model reads no input: it continues a text.",
+            fix="Use generate: regard generate RUN --prompt TEXT; model.generate(prompt) in Python.",
+        )
+
+    def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
+        raise NotImplementedError("a stream is generated, not predicted")

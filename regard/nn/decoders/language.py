@@ -1,0 +1,206 @@
+"""Language decoder: the next word from a recurrent state, without any input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.kernels.availability import within_reach
+from regard.nn.cells import AnyCell, Cell, make_cell
+from regard.nn.cells.cell import carried_by
+from regard.nn.decoders.continuing import Carried, ContinuingDecoder
+from regard.nn.embedding import Embedding, build_embedding
+from regard.nn.packing import Packing
+from regard.nn.recurrence import Weights, by_kernels, run_layers
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Depth, Dropout, Mistakes, Plan, register
+
+CARRIED = "n"
+"""The letter of what a cell carries beside the state s."""
+
+
+@register("decoder", "language")
+class LanguageDecoder(ContinuingDecoder):
+    """s_t = cell(s_{t−1}, e(y_{t−1})); p(y_t | y_<t) = softmax(V s_t + b)
+
+    A decoder of its own, beside `recurrent`, because a language model lacks most of what that one is made of: it has no
+    memories to take the number of rows or a first state from, no ends and so no padding, no search; and it carries a
+    state from span to span, drops weights of the recurrence, and runs all its layers in one call.
+
+    The recurrence over a span is run by our kernels on the CPU, whose way back is written by hand, and else by torch's,
+    which are cuDNN's on CUDA; a cell that neither knows is run step by step. The first state is zero.
+
+    recurrent_dropout drops weights from state to state, U, one mask for each span (Merity 2018); `variational` keeps
+    one mask of all other dropouts for all positions of a span (Gal 2016).
+    """
+
+    class Options(ContinuingDecoder.Options):
+        """s_t = cell(s_{t−1}, e(y_{t−1})); p(y_t) = softmax(V s_t + b)."""
+
+        cell: AnyCell = "lstm"
+        """The recurrent cell."""
+        layers: Depth = 1
+        """Recurrent layers on top of each other."""
+        hidden_dropout: Dropout | None = None
+        """Between layers; default: the same as `dropout`."""
+        recurrent_dropout: Dropout = 0.0
+        """Probability that a weight from state to state is set to zero for a span in training."""
+        variational: bool = False
+        """Drop the same features at all positions of a span."""
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> LanguageDecoder:
+        return cls(build_embedding(options, column, read_files=read_files), options, column.size)
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        if options.hidden_dropout is not None and options.layers == 1:
+            mistakes.add(
+                "hidden_dropout has no effect: it is between layers, and there is one.",
+                "hidden_dropout",
+                fix="Leave it out, or raise layers.",
+            )
+        dropped = options.dropout or options.embedding_dropout or options.hidden_dropout
+        if options.variational and not dropped:
+            mistakes.add(
+                "variational has no effect: nothing is dropped.", "variational", fix="Give a dropout."
+            )
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        step, several = options.cell.part.written_step, options.layers > 1
+        lines, below, firsts, marks = [], "E_y[y_{t−1}]", [], []
+        for layer in range(1, options.layers + 1):
+            mark = f"y{layer}" if several else "y"
+            state, before = (f"s_{layer}t", f"s_{{{layer},t−1}}") if several else ("s_t", "s_{t−1}")
+            lines.append(step(options.cell, mark, state, before, below, CARRIED))
+            first = f"s_{{{layer},0}}" if several else "s_0"
+            firsts += [first, *([carried_by(first, CARRIED)] if options.cell.part.carries else [])]
+            marks.append(mark)
+            below = state
+        cells = [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]
+        zero = [f"{first} = 0_{options.size}" for first in firsts]
+        note = "     — at the beginning of the text; then the state after the last span"
+        return [
+            "t = 1 … T     — y_0: the token before; at the beginning of the text its sign",
+            *zero[:-1],
+            zero[-1] + note,
+            *lines,
+            *cls.board_output(options, below),
+            *cells,
+            cls.board_sizes(options)
+            + (
+                f"; of the weights U {options.recurrent_dropout:g} dropped"
+                if options.recurrent_dropout
+                else ""
+            ),
+        ]
+
+    def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
+        super().__init__(embedding, options, vocabulary)
+        self.size = options.size
+        self.cells = nn.ModuleList(
+            make_cell(options.cell, embedding.size if layer == 0 else options.size, options.size)
+            for layer in range(options.layers)
+        )
+        self.between = options.dropout if options.hidden_dropout is None else options.hidden_dropout
+        self.recurrent_dropout, self.variational = options.recurrent_dropout, options.variational
+        self.embedding_dropout = embedding.dropout.p
+        if self.variational:
+            embedding.dropout.p = 0.0
+
+    def cell(self, layer: int) -> Cell:
+        return cast(Cell, self.cells[layer])
+
+    def start(self, rows: int) -> Carried:
+        zero = self.cell(0).weight_hh.new_zeros(rows, self.cell(0).state_size)
+        return tuple(zero for _ in self.cells)
+
+    def forward(self, before: Tensor, state: Carried) -> tuple[Tensor, Carried]:
+        inputs = self.embedding(before).transpose(0, 1)  # (T, B, E)
+        if self.variational:
+            inputs = self._masked(inputs, self.embedding_dropout)
+        cells = [self.cell(layer) for layer in range(len(self.cells))]
+        weights = [self._weights(cell) for cell in cells]
+        dropout = self.between if self.training else 0.0
+        if self._in_kernels(inputs):
+            outputs, last = self._by_layers(_by_kernels, cells, weights, inputs, state)
+        elif cells[0].torch_recurrence() is None:
+            outputs, last = self._by_layers(_by_steps, cells, weights, inputs, state)
+        elif self.variational and dropout:
+            outputs, last = self._by_layers(_by_torch, cells, weights, inputs, state)
+        else:
+            first = torch.stack([part.to(inputs.dtype) for part in state])
+            outputs, reached = run_layers(
+                cells, weights, inputs, first, dropout=dropout, training=self.training
+            )
+            last = reached.unbind(0)
+        return outputs.transpose(0, 1), last
+
+    def _in_kernels(self, inputs: Tensor) -> bool:
+        cell = self.cell(0)
+        return cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=inputs.shape[1])
+
+    def _weights(self, cell: Cell) -> Weights:
+        """The weights of a cell, in training some of those from state to state dropped."""
+        inward, across, *biases = cell.torch_weights()
+        across = nn.functional.dropout(across, self.recurrent_dropout, self.training)
+        return inward, across, biases[0], biases[1]
+
+    def _by_layers(
+        self, run: Any, cells: Sequence[Cell], weights: Sequence[Weights], inputs: Tensor, state: Carried
+    ) -> tuple[Tensor, Carried]:
+        last = []
+        for layer, (cell, taken) in enumerate(zip(cells, weights, strict=True)):
+            below = inputs if layer == 0 else self._between(inputs)
+            inputs, reached = run(cell, taken, below, state[layer])
+            last.append(reached)
+        return inputs, tuple(last)
+
+    def _between(self, outputs: Tensor) -> Tensor:
+        if self.variational:
+            return self._masked(outputs, self.between)
+        return nn.functional.dropout(outputs, self.between, self.training)
+
+    def _masked(self, features: Tensor, share: float) -> Tensor:
+        """(T, B, D) with the same features dropped at all T positions."""
+        if not self.training or not share:
+            return features
+        kept = torch.rand(features.shape[1:], device=features.device) >= share
+        return features * (kept / (1 - share)).to(features.dtype)
+
+    def dropped(self, hidden: Tensor) -> Tensor:
+        if self.variational:
+            return self._masked(hidden.transpose(0, 1), self.dropout.p).transpose(0, 1)
+        return super().dropped(hidden)
+
+
+def _by_kernels(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    """One layer on the CPU: inputs (T, B, I) and states (B, state) → outputs (T, B, size), last states."""
+    width, rows, _ = inputs.shape
+    packing = Packing.full(rows, width)
+    outputs, last = by_kernels([cell], inputs.flatten(0, 1), packing, state, [weights])
+    return outputs.unflatten(0, (width, rows)), last
+
+
+def _by_torch(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    first = state.to(inputs.dtype).unsqueeze(0)
+    outputs, last = run_layers([cell], [weights], inputs, first, dropout=0.0, training=cell.training)
+    return outputs, last.squeeze(0)
+
+
+def _by_steps(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    """Step by step, for cells of any kind."""
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    taken = dict(zip(names, weights, strict=True))
+    outputs = []
+    for step in inputs:
+        state = torch.func.functional_call(cell, taken, (step, state))
+        outputs.append(cell.output(state))
+    return torch.stack(outputs), state

@@ -1,0 +1,102 @@
+"""The last stretches of a text that runs on, set aside for dev and test."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from regard.data import Row
+from regard.data.encoding import fingerprint
+from regard.errors import RegardError
+from regard.spec import Spec
+
+
+def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
+    """train, and where data name none dev and test: shares of `hold_out` at the end of the text, test last.
+
+    A dev that is named leaves nothing to set aside.
+    """
+    data = spec.data
+    if data.dev:
+        return {"train": rows}
+    names = ["train", "dev", *([] if data.test else ["test"])]
+    (field,) = [part.field or name for name, part in spec.outputs.items()]
+    shares = [1 - data.hold_out * (len(names) - 1 - place) for place in range(len(names))]
+    total, lines = _size(rows, field)
+    ends = [*_line_ends(rows, field, [int(share * total) for share in shares[:-1]]), total]
+    starts = [0, *ends[:-1]]
+    if any(end <= start for start, end in zip(starts, ends, strict=True)):
+        counted = f"{lines:,} line{'s' * (lines != 1)} of {total:,} characters"
+        raise RegardError(
+            f"the text has {counted}: too few to set some aside for {' and '.join(names[1:])}.",
+            where=", ".join(data.train),
+            fix="Use a longer text, or name other files: --set data.dev=FILE --set data.test=FILE",
+        )
+    told = ", ".join(
+        f"{name} {100 * (end - start) / total:.3g} %"
+        for name, start, end in zip(names, starts, ends, strict=True)
+    )
+    remark = f"one text, cut in this order: {told}   --set data.dev=FILE, --set data.hold_out=0.1"
+    return {
+        name: Stretch(rows, field, start, end, remark)
+        for name, start, end in zip(names, starts, ends, strict=True)
+    }
+
+
+def _size(rows: Iterable[Row], field: str) -> tuple[int, int]:
+    """Characters and lines."""
+    total = lines = 0
+    ended = True
+    for row in rows:
+        text = row[field]
+        total, lines, ended = total + len(text), lines + text.count("\n"), text.endswith("\n")
+    return total, lines + (not ended)
+
+
+def _line_ends(rows: Iterable[Row], field: str, places: list[int]) -> list[int]:
+    """For each place in the text the next end of a line in its row; the place itself where the row has none."""
+    found, position, wanted = [], 0, list(places)
+    for row in rows:
+        text = row[field]
+        while wanted and wanted[0] < position + len(text):
+            place = wanted.pop(0)
+            found.append(
+                position + text.find("\n", place - position) + 1
+                if "\n" in text[place - position :]
+                else place
+            )
+        position += len(text)
+        if not wanted:
+            break
+    return found + [position] * len(wanted)
+
+
+class Stretch(Iterable[Row]):
+    """The characters of a text from one place to another, as rows."""
+
+    def __init__(self, rows: Iterable[Row], field: str, start: int, end: int, remark: str) -> None:
+        self.rows, self.field, self.start, self.end, self.remark = rows, field, start, end, remark
+
+    def __iter__(self) -> Iterator[Row]:
+        position = 0
+        for row in self.rows:
+            text = row[self.field]
+            low, high = max(self.start - position, 0), min(self.end - position, len(text))
+            if high <= 0:
+                return
+            if low < high:
+                line = row.line + text.count("\n", 0, low)
+                yield Row({self.field: text[low:high]}, file=row.file, line=line)
+            position += len(text)
+
+    def with_problems(self) -> Iterator[Row]:
+        return iter(self)
+
+    def fingerprint(self) -> str:
+        part = f"{fingerprint(self.rows)} {self.start} {self.end}"
+        return hashlib.blake2b(part.encode(), digest_size=16).hexdigest()
+
+    def remarks(self) -> list[str]:
+        inner: Any = self.rows
+        return [*(inner.remarks() if hasattr(inner, "remarks") else []), self.remark]

@@ -1,0 +1,279 @@
+"""A language model from a text file to a continued text: trained, resumed, measured, generated from, refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+import regard
+from regard.cli import main
+from regard.data.batch import BEGIN
+from regard.errors import RegardError
+from regard.experiment import Experiment
+from regard.spec import Spec
+from regard.training import checkpoint
+
+DECODER = {"type": "language", "size": 8, "embedding": 6, "layers": 2, "dropout": 0.2, "recurrent_dropout": 0.2}
+
+
+def book(count: int = 700) -> str:
+    draw = random.Random(2)
+    lines = ["the cat saw a dog.", "a dog sat, the cat ran!", "ran the dog? no.", "a cat, a cat."]
+    return "".join(draw.choice(lines) + "\n" for _ in range(count))
+
+
+def spec(folder: Path, decoder: dict[str, Any] | None = None, unit: str = "char", **training: Any) -> Spec:
+    path = folder / "book.txt"
+    if not path.exists():
+        path.write_text(book(), encoding="utf-8")
+    options = {"batch_rows": 6, "span": 9, "steps": 12, "lr": 0.01, **training}
+    return Spec.parse(
+        {
+            "name": "tiny",
+            "outputs": {"text": {"type": "stream", "unit": unit}},
+            "decoder": decoder or DECODER,
+            "training": options,
+            "data": {"train": str(path)},
+        }
+    )
+
+
+def trained(folder: Path, name: str = "run", **options: Any) -> regard.model.Model:
+    return Experiment(spec(folder, **options), folder / name, device="cpu", quiet=True).train()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lm")
+    trained(folder, steps=60)
+    return folder / "run"
+
+
+@pytest.mark.parametrize("decoder", [DECODER, {"type": "window", "order": 3, "size": 8, "embedding": 6}])
+def test_a_resumed_run_goes_on_with_the_carried_state(tmp_path: Path, decoder: dict[str, Any]) -> None:
+    trained(tmp_path, "whole", decoder=decoder, steps=14)
+    trained(tmp_path, "parted", decoder=decoder, steps=5)
+    Experiment.resume(tmp_path / "parted", overrides=["training.steps=14"], device="cpu", quiet=True).train()
+    whole, parted = (checkpoint.read(tmp_path / name / checkpoint.STATE)[0] for name in ("whole", "parted"))
+    assert any(name.startswith("carried/0/text/") for name in whole)
+    assert whole.keys() == parted.keys()
+    for name, tensor in whole.items():
+        assert torch.equal(tensor, parted[name]), name
+
+
+def test_carry_decides_whether_the_state_goes_on(tmp_path: Path) -> None:
+    for name, carry in (("on", True), ("off", False)):
+        trained(tmp_path, name, decoder={**DECODER, "dropout": 0.0, "recurrent_dropout": 0.0}, carry=carry)
+    on, off = (load_file(tmp_path / name / "model.safetensors") for name in ("on", "off"))
+    assert any(not torch.equal(on[key], off[key]) for key in on)
+
+
+def naive(model: regard.model.Model, text: str) -> list[float]:
+    """−log p of each token by torch's own LSTM, one token after another, from the first to the last."""
+    decoder: Any = model.network.decoders["text"]
+    cells = [nn.LSTMCell(cell.input_size, cell.size) for cell in decoder.cells]
+    for mine, theirs in zip(cells, decoder.cells, strict=True):
+        mine.load_state_dict({name: weight for name, weight in theirs.named_parameters()})
+    states: list[Any] = [None] * len(cells)
+    costs, before = [], BEGIN
+    with torch.no_grad():
+        for token in model.columns["text"].encode(text).tolist():
+            hidden = decoder.embedding.weight[[before]]
+            for layer, cell in enumerate(cells):
+                states[layer] = cell(hidden, states[layer])
+                hidden = states[layer][0]
+            logits = hidden @ decoder.output.weight.T + decoder.output.bias
+            costs.append(-float(torch.log_softmax(logits, -1)[0, token]))
+            before = token
+    return costs
+
+
+def test_a_whole_text_is_measured_with_every_token_once(run: Path, tmp_path: Path) -> None:
+    model = regard.load(run, device="cpu")
+    text = book(250)[:3001]
+    (tmp_path / "new.txt").write_text(text, encoding="utf-8")
+    found = model.evaluate(data=str(tmp_path / "new.txt")).scores
+    costs = naive(model, text)
+    mean = sum(costs) / len(text)
+    assert found["perplexity"].n == found["bits_per_character"].n == 3001
+    assert found["perplexity"].value == pytest.approx(math.exp(mean), rel=1e-4)
+    assert found["bits_per_character"].value == pytest.approx(mean / math.log(2), rel=1e-4)
+    assert found["nats_per_character"].value == pytest.approx(mean, rel=1e-4)
+    assert [nats for _, nats in model.surprise(text)] == pytest.approx(costs, rel=1e-3, abs=1e-4)
+
+
+def test_words_are_counted_by_tokens_and_by_characters(tmp_path: Path) -> None:
+    model = trained(tmp_path, unit="word", steps=3)
+    nn.init.zeros_(model.network.decoders["text"].output.weight)  # type: ignore[arg-type, union-attr]
+    nn.init.zeros_(model.network.decoders["text"].output.bias)  # type: ignore[arg-type, union-attr]
+    text = "the cat ran\na dog sat\n"
+    (tmp_path / "new.txt").write_text(text, encoding="utf-8")
+    found = model.evaluate(data=str(tmp_path / "new.txt")).scores
+    size = model.columns["text"].size  # type: ignore[attr-defined]
+    assert found["perplexity"].value == pytest.approx(size)
+    assert found["perplexity"].n == 8  # six words, two ends of lines
+    assert found["bits_per_character"].value == pytest.approx(8 * math.log2(size) / len(text))
+
+
+def test_the_likeliest_token_is_drawn_at_temperature_0(run: Path) -> None:
+    model = regard.load(run, device="cpu")
+    text, column = "the ", model.columns["text"]
+    pieces = [column.vocabulary.piece(number) for number in range(4, column.size)]  # type: ignore[attr-defined]
+    for _ in range(6):
+        text += min(pieces, key=lambda piece: naive(model, text + piece)[-1])
+    assert model.generate("the ", length=6, temperature=0).text == text
+
+
+def test_generated_texts_follow_from_seed_and_options(run: Path) -> None:
+    model = regard.load(run, device="cpu")
+    one = model.generate("a cat", length=40, seed=3)
+    assert one.text.startswith("a cat") and len(one.text) == 45
+    assert one.text == model.generate("a cat", length=40, seed=3).text
+    assert one.text == "".join(model.stream("a cat", length=40, seed=3))
+    assert one.text != model.generate("a cat", length=40, seed=4).text
+    assert one.score == pytest.approx(-sum(naive(model, one.text)[5:]), rel=1e-3)
+    likeliest = model.generate("a cat", length=40, temperature=0).text
+    assert model.generate("a cat", length=40, top_k=1, seed=9).text == likeliest
+    assert model.generate("a cat", length=40, top_p=1e-6, seed=9).text == likeliest
+    assert model.generate("", length=0).text == ""
+
+
+def test_draws_have_the_model_s_probabilities(run: Path) -> None:
+    """The first character after a prompt, 600 times, against its probabilities at temperature 0.5."""
+    model = regard.load(run, device="cpu")
+    column: Any = model.columns["text"]
+    drawn = [model.generate("the cat ", length=1, temperature=0.5, seed=seed).text[-1] for seed in range(600)]
+    pieces = [column.vocabulary.piece(number) for number in range(4, column.size)]
+    weights = np.exp([-2 * naive(model, "the cat " + piece)[-1] for piece in pieces])
+    for piece, share in zip(pieces, weights / weights.sum(), strict=True):
+        deviation = math.sqrt(share * (1 - share) / 600)
+        assert abs(drawn.count(piece) / 600 - share) < 5 * deviation + 1e-3
+
+
+def command(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["regard", *arguments])
+    try:
+        main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def test_generate_on_the_command_line(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = regard.load(run, device="cpu").generate("the ", length=30, temperature=0.8, top_p=0.9, seed=3).text
+    how = ["--prompt", "the ", "--length", "30", "--temperature", "0.8", "--top-p", "0.9", "--seed", "3"]
+    capsys.readouterr()
+    assert command("generate", str(run), *how, monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out == text + "\n"
+    file, lines = tmp_path / "text.txt", tmp_path / "text.json"
+    assert command("generate", str(run), *how, "-o", str(file), monkeypatch=monkeypatch) == 0
+    assert file.read_text(encoding="utf-8") == text + "\n"
+    assert command("generate", str(run), *how, "--json", str(lines), monkeypatch=monkeypatch) == 0
+    assert json.loads(lines.read_text(encoding="utf-8"))["text"] == text
+
+
+def test_score_and_show_say_how_surprising_a_text_is(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert command("score", str(run), "a", "cat", monkeypatch=monkeypatch) == 0
+    captured = capsys.readouterr()
+    lines = [line.split("\t") for line in captured.out.splitlines()]
+    assert [token for _, token in lines] == ["a", "␣", "c", "a", "t"]
+    costs = naive(regard.load(run, device="cpu"), "a cat")
+    assert [float(nats) for nats, _ in lines] == pytest.approx(costs, abs=2e-4)
+    told = float(captured.err.split()[1])
+    assert told == pytest.approx(math.exp(sum(costs) / 5), abs=2e-3)
+    figure = tmp_path / "surprise.svg"
+    assert command("show", str(run), "a cat", "-o", str(figure), monkeypatch=monkeypatch) == 0
+    assert "mean" in figure.read_text(encoding="utf-8")
+    assert command("show", str(run), "a cat", monkeypatch=monkeypatch) == 0
+    assert "How surprising" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["generate", "RUN", "--prompt", "the čat €"], ["'č' (U+010D)", "'€' (U+20AC)", "never saw"]),
+        (["generate", "RUN", "--temperature", "-1"], ["temperature", "expected 0 or more"]),
+        (["generate", "RUN", "--top-p", "0"], ["top_p", "more than 0"]),
+        (["predict", "RUN", "a cat"], ["it continues a text", "regard generate"]),
+        (["show", "RUN", "--row", "3"], ["--row", "Give a text alone"]),
+        (["show", "RUN", "--gallery", "2"], ["it continues a text"]),
+        (["evaluate", "RUN", "--metric", "bleu"], ["bleu is for outputs of type text"]),
+        (["evaluate", "RUN", "--with", "RUN"], ["measured one by one"]),
+        (["evaluate", "RUN", "--data", "EMPTY"], ["the file is empty"]),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    run: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "empty.txt").write_bytes(b"")
+    named = {"RUN": str(run), "EMPTY": str(tmp_path / "empty.txt")}
+    monkeypatch.setenv("COLUMNS", "300")
+    capsys.readouterr()
+    assert command(*(named.get(one, one) for one in arguments), monkeypatch=monkeypatch) == 2
+    told = capsys.readouterr().err
+    for word in words:
+        assert word in told
+
+
+def test_a_model_that_answers_does_not_generate() -> None:
+    spec = Spec.parse({"inputs": {"a": {"type": "text"}}, "outputs": {"b": {"type": "text"}}})
+    model = regard.model.Model.build(spec, rows=[{"a": "x", "b": "y"}])
+    with pytest.raises(RegardError, match="continues no text"):
+        model.generate("x")
+
+
+def test_a_text_shorter_than_a_batch_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("one line of a text that is too short to train on", encoding="utf-8")
+    with pytest.raises(RegardError, match="6 rows of a span of 9 need 54"):
+        trained(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"training": {"bucket": 4}}, "bucket has no effect: the data are one text"),
+        ({"training": {"batch_tokens": 4}}, "batch_tokens has no effect"),
+        ({"search": {"method": "beam"}}, "method has no effect"),
+        ({"inputs": {"x": {"type": "text"}}}, "a stream is written without inputs"),
+        ({"decoder": {"type": "recurrent"}}, "cannot write a stream"),
+        ({"decoder": {"type": "window", "order": 1}, "training": {"carry": False}}, "carry has no effect"),
+        ({"decoder": {"output": "adaptive", "tie": "output"}}, "tie: output needs weights for every unit"),
+        ({"decoder": {"cutoffs": [4]}}, "cutoffs has no effect"),
+        ({"decoder": {"hidden_dropout": 0.1}}, "hidden_dropout has no effect"),
+        ({"decoder": {"variational": True}}, "variational has no effect"),
+        (
+            {"outputs": {"text": {"type": "stream"}, "other": {"type": "stream"}}},
+            "a stream is the only output",
+        ),
+    ],
+)
+def test_specs_that_cannot_be_are_refused(document: dict[str, Any], words: str) -> None:
+    with pytest.raises(RegardError, match=words):
+        Spec.parse({"outputs": {"text": {"type": "stream"}}, **document})
+
+
+def test_options_of_streams_belong_to_streams() -> None:
+    document = {"inputs": {"a": {"type": "text"}}, "outputs": {"b": {"type": "text"}}}
+    for option, value in (("span", 10), ("carry", False)):
+        with pytest.raises(RegardError, match=f"{option} has no effect: no output is a text that runs on"):
+            Spec.parse({**document, "training": {option: value}})
