@@ -24,7 +24,7 @@ def generate_text(
     run: Path,
     prompt: str,
     *,
-    length: int,
+    length: int | None,
     options: Mapping[str, Any],
     output: Path | None,
     json_file: Path | None,
@@ -42,7 +42,7 @@ def generate_text(
         return
     found = model.generate(prompt, length=length, **options)
     given = {name: value for name, value in options.items() if value is not None}
-    line = {"prompt": prompt, "text": found.text, "score": found.score, "length": length, **given}
+    line = {"prompt": prompt, "text": found.text, "score": found.score, **given}
     with written(json_file) as stream:
         print(json.dumps(line, ensure_ascii=False), file=stream)
     if output is not None:

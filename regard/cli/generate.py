@@ -15,7 +15,10 @@ def generate(
     prompt: Annotated[
         str, typer.Option("--prompt", metavar="TEXT", help="How the text begins; default: as texts begin.")
     ] = "",
-    length: Annotated[int, typer.Option("--length", min=0, metavar="N", help="Tokens to draw.")] = 200,
+    length: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--length", min=0, metavar="N", help="Tokens to draw. Default: from the spec, or 200."),
+    ] = None,
     temperature: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(

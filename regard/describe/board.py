@@ -53,6 +53,8 @@ def read_by(spec: Spec, output: str) -> dict[str, MemorySymbols]:
 
 def _encoders(spec: Spec) -> Answer:
     symbols, lines = memory_symbols(spec), []
+    if not spec.encoder:
+        return [f"{NOTE} none: nothing is read"]
     for place, (name, options) in enumerate(spec.encoder.items()):
         found = primed(options.part.board(options), place)
         for symbol, other in options.part.borrowed(options).items():

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 INPUT_REMEDY = "Correct this input, or leave it out."
 PREDICT_ROWS, DEFAULT_BATCH_COST = 64, 4000
+GENERATED = 200
+"""Tokens that continue a text, where nobody says how many."""
 Target = str | int | float
 """An output that is given, as its column writes it."""
 Method = Literal["greedy", "beam", "sample"]
@@ -364,7 +366,7 @@ class Model:
         self,
         prompt: str = "",
         *,
-        length: int = 200,
+        length: int | None = None,
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
@@ -373,7 +375,7 @@ class Model:
         """A text that begins with the prompt and goes on as the model draws it: `.text` is all of it.
 
         prompt        the beginning; every unit of it must be one that the model has seen
-        length        tokens to draw
+        length        tokens to draw; default: the spec's `search.max_length`, or 200
         temperature   the logits are divided by it, 0: always the most probable token; default: the spec's `search`
         top_k         draw among so many most probable tokens; 0: among all
         top_p         draw among the most probable tokens that together have this probability
@@ -392,7 +394,7 @@ class Model:
         self,
         prompt: str = "",
         *,
-        length: int = 200,
+        length: int | None = None,
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
@@ -413,8 +415,9 @@ class Model:
             costs = surprises(decoder, column, text, self.device)
         return list(zip(column.tokens(text), costs, strict=True))
 
-    def _continued(self, prompt: str, length: int, **options: Any) -> Iterator[Piece]:
+    def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
         column, search = self._stream(), self.spec.search
+        length = search.max_length or GENERATED if length is None else length
         if length < 0:
             raise RegardError(f"received {length}, expected 0 or more.", where="length")
         usual = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}

@@ -95,6 +95,9 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
                 fix=_instead(column.part.decoder, fitting),
             )
             continue
+        if decoder.over is not None and not plan.encoder:
+            here.add("over has no effect: this model reads no input.", "over", fix="Leave over out.")
+            continue
         unknown = [over for over in decoder.over or () if over not in plan.encoder]
         for over in unknown:
             here.add(f"no input is named {over!r}.", "over", fix=nearest(over, list(plan.encoder)))

@@ -23,7 +23,8 @@ class SearchSpec(Settings):
     min_length: Annotated[int, Field(ge=0)] = 0
     """Shortest output, in units."""
     max_length: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Longest output, in units; default: twice the input's length and twenty more."""
+    """Longest output, in units; default: twice the input's length and twenty more. Of a stream: how many units
+    `generate` draws, where it is not told; default: 200."""
     temperature: Positive = 1.0
     """Of sample: the logits are divided by it."""
     top_k: Annotated[int, Field(ge=0)] = 0

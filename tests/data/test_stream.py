@@ -27,14 +27,18 @@ def prose(count: int, seed: int = 1) -> str:
     return "".join(draw.choice(words) + draw.choice([" ", " ", " ", "\n", "\n\n"]) for _ in range(count))
 
 
-@pytest.mark.parametrize("text", [prose(60_000), prose(40_000).replace("\n", " "), "é" * 200_000, "\n" * 70_000])
+@pytest.mark.parametrize(
+    "text", [prose(60_000), prose(40_000).replace("\n", " "), "é" * 200_000, "\n" * 70_000]
+)
 def test_the_stretches_of_a_file_are_the_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "book.txt"
     path.write_text(text, encoding="utf-8")
     rows = list(read_rows(str(path), fields=["text"], format="stream"))
     assert "".join(row["text"] for row in rows) == text
     assert len(rows) > 1
-    lines = [1 + text[: sum(len(row["text"]) for row in rows[:place])].count("\n") for place in range(len(rows))]
+    lines = [
+        1 + text[: sum(len(row["text"]) for row in rows[:place])].count("\n") for place in range(len(rows))
+    ]
     assert [row.line for row in rows] == lines
     if "\n" in text:
         assert all(row["text"].endswith("\n") for row in rows[:-1])
@@ -156,7 +160,9 @@ def test_tables_are_no_streams(tmp_path: Path) -> None:
 def stream(text: str) -> tuple[Dataset, list[int]]:
     column = StreamColumn("text", unit="char")
     column.learn([text])
-    rows = [Row({"text": text[place : place + 10]}, file="t", line=place) for place in range(0, len(text), 10)]
+    rows = [
+        Row({"text": text[place : place + 10]}, file="t", line=place) for place in range(0, len(text), 10)
+    ]
     return Dataset.build(rows, [column]), column.encode(text).tolist()
 
 

@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from regard import zoo
-from regard.data.batch import Batch, Sentences, Tokens, Trees
+from regard.data.batch import BEGIN, Batch, Sentences, Span, Tokens, Trees
+from regard.data.columns.stream import span as as_span
 from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
 from regard.model.counting import _fitted
@@ -81,7 +83,9 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
     for name, part in {**spec.inputs, **spec.outputs}.items():
         column, count = columns[name], 3 if few or name == "hypothesis" else LENGTH
         length = torch.tensor([count])
-        if part.type == "text":
+        if part.type == "stream":
+            found[name] = as_span(torch.randint(4, column.size, (1, count)).numpy(), np.array([BEGIN]))
+        elif part.type == "text":
             found[name] = Tokens(torch.randint(4, column.size, (1, count)), length, length)
         elif part.type == "tags":
             found[name] = Tokens(torch.randint(0, column.size, (1, count)), length, length)
@@ -113,6 +117,8 @@ def true_looks(decoder: Any, memories: dict[str, Memory], target: Any) -> dict[s
     if hasattr(decoder, "story"):
         facts = torch.arange(decoder.hops)[None] % LENGTH
         return {decoder.story: Tokens(facts, torch.tensor([decoder.hops]))}
+    if isinstance(target, Span):
+        return {}
     looks = decoder.looks if decoder.looks is not None else target.ids.shape[1] + 1 if decoder.reading else 1
     found = {}
     for name in decoder.reading.names if decoder.reading else ():

@@ -11,7 +11,9 @@ from torch import Tensor
 from regard import zoo
 from regard.describe import answers
 from regard.describe.board import memory_symbols, read_by
+from regard.nn.adaptive import probabilities
 from regard.nn.decoders import (
+    ContinuingDecoder,
     CRFDecoder,
     DecomposableDecoder,
     MemoryNetworkDecoder,
@@ -53,7 +55,10 @@ def check_decoder(
 ) -> None:
     """place: how many primes its symbols have."""
     y = "y" + "′" * place
-    if isinstance(decoder, RecurrentDecoder):
+    if isinstance(decoder, ContinuingDecoder):
+        rows, _ = decoder.read(target.before, None)
+        same(board.all("p(y_t)"), probabilities(decoder.output, rows).exp(), "p(y_t)")
+    elif isinstance(decoder, RecurrentDecoder):
         check_words(board, place, decoder, memories, truth, target, spec)
     elif isinstance(decoder, TransformerDecoder):
         found = decoder.distribution(memories, target)
@@ -187,6 +192,8 @@ def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
         ("nli-syntax", "a_j = √12 g_j", "a_j = g_j"),
         ("nli-parent", "[p = τ_j]", "[p = j]"),
         ("translation-segments-char", "/ γ_t", ""),
+        ("lm-word", "n_{t−1}, E_y[y_{t−1}]", "n_{t−1}, E_y[y_t]"),
+        ("lm-window", "E_y[y_{t−3}]", "E_y[y_{t−2}]"),
         ("translation-segments-char", "0.005 (", "0.05 ("),
     ],
 )

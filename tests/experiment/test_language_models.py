@@ -23,7 +23,14 @@ from regard.experiment import Experiment
 from regard.spec import Spec
 from regard.training import checkpoint
 
-DECODER = {"type": "language", "size": 8, "embedding": 6, "layers": 2, "dropout": 0.2, "recurrent_dropout": 0.2}
+DECODER = {
+    "type": "language",
+    "size": 8,
+    "embedding": 6,
+    "layers": 2,
+    "dropout": 0.2,
+    "recurrent_dropout": 0.2,
+}
 
 
 def book(count: int = 700) -> str:

@@ -41,6 +41,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "film": {"type": "video", "size": 16},
     "sound": {"type": "audio", "rate": 8000, "mels": 16},
     "series": {"type": "series"},
+    "running": {"type": "stream"},
 }
 """The fields of the rows as columns."""
 
@@ -74,6 +75,7 @@ SPECS: dict[str, Document] = {
     "measured": {"inputs": ["source", "question"], "outputs": ["value"], "look": "source"},
     "valued": {"inputs": ["image"], "outputs": ["value"], "truth": ["places", "elsewhere"], "look": "image"},
     "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
+    "stream": {"inputs": [], "outputs": ["running"]},
 }
 """Columns by role; `look`: the input the decoder attends to, where it can."""
 
@@ -92,12 +94,16 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("encoder", "image"): {"network": {"type": "resnet", "channels": [3, 4], "stride": 4}},
     ("encoder", "video"): {"network": {"type": "vgg", "channels": [3, 4], "stride": 4, "connected": 5}},
     ("decoder", "recurrent"): {"size": 8},
+    ("decoder", "language"): {"size": 16},
+    ("decoder", "window"): {"size": 16},
     ("network", "timm"): {"name": "resnet18"},
 }
 """What a part needs to be made, or to be made small."""
 
 TOGETHER: dict[str, list[dict[str, Any]]] = {
     "recurrent": [{"layers": 2}],
+    "language": [{"layers": 2}, {"layers": 2, "dropout": 0.3}, {"output": "adaptive"}],
+    "window": [{"output": "adaptive"}],
     "pyramidal": [{"layers": 1, "reductions": 0}],
     "series": [{"points": 3, "origin": 0}],
     "series.augment": [{"crop": 0.2}],
@@ -182,7 +188,10 @@ def document(name: str, *, encoder: str | None = None, decoder: str | None = Non
         for role in ("inputs", "outputs", "truth")
     }
     made["encoder"], made["decoder"], made["search"] = {}, {}, {"max_length": 4}
-    for column, options in made["inputs"].items():
+    if not made["inputs"]:
+        del made["inputs"], made["encoder"], made["search"]
+        made |= {"inputs": None, "encoder": {}}
+    for column, options in (made["inputs"] or {}).items():
         usual = part("column", options["type"]).encoder
         if usual is not None:
             chosen = encoder if encoder and not made["encoder"] else READ.get(column, usual)
@@ -215,12 +224,14 @@ def contexts(kind: str, name: str) -> list[Context]:
 
 def _candidates(kind: str, name: str) -> Iterator[Context]:
     # first where the part is named
-    for spec, wanted in sorted(SPECS.items(), key=lambda one: READ.get(one[1]["inputs"][-1]) != name):
-        first_input, first_output = wanted["inputs"][0], wanted["outputs"][0]
+    for spec, wanted in sorted(SPECS.items(), key=lambda one: READ.get([*one[1]["inputs"], ""][-1]) != name):
+        if not wanted["inputs"] and kind not in ("column", "decoder"):
+            continue
+        first_input, first_output = [*wanted["inputs"], ""][0], wanted["outputs"][0]
         if kind == "column":
             made = document(spec)
             for role in ("inputs", "outputs", "truth"):
-                found = [one for one in made[role] if made[role][one]["type"] == name]
+                found = [one for one in made[role] or () if made[role][one]["type"] == name]
                 for column in found[:1] if role == "truth" else found:
                     yield Context(spec, made, (role, column))
         elif kind == "encoder":

@@ -63,7 +63,8 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     }
     _set_weights(model.network)
     yield from _learned(model, dataset)
-    yield from _answered(model, dataset)
+    if spec.inputs:
+        yield from _answered(model, dataset)
     yield "first weights", begun
 
 

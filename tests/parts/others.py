@@ -43,6 +43,7 @@ GIVEN: dict[str, list[Any]] = {
     "channels": [[5, 4], [3, 4, 5]],
     "size": [9, 12, [16, 20]],
     "freeze_vectors": [True],
+    "cutoffs": [[3], [2, 5]],
 }
 """By `part.option`, or by `option` of any part."""
 
@@ -62,7 +63,7 @@ def other_values(part: str, dotted: str, field: FieldInfo, context: Context, vec
         return Others([vectors], [])
     if last == "field":
         return Others([f"{context.path[-1]}_too"], [])
-    if last == "over" and len(context.document["encoder"]) < 2:
+    if last == "over" and len(context.document["encoder"]) == 1:
         return Others([], [])
     for key in (f"{part}.{dotted}", dotted, last):
         if key in GIVEN and (key != "size" or part in ("image", "video")):

@@ -102,6 +102,7 @@ def _row(number: int) -> dict[str, str]:
         "places": PLACES[number],
         "film": array_uri(generator.integers(0, 256, (4 + number, 20, 28, 3), dtype=np.uint8)),
         "sound": data_uri(encode_wav(_sound(generator, 0.2 + 0.05 * number), 8000), "audio/wav"),
+        "running": STORIES[number] + "\n",
         "series": array_uri(generator.normal(size=(7 + number, 6)).astype(np.float32)),
     }
 

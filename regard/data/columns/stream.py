@@ -21,7 +21,7 @@ from regard.data.columns.text import (
     VocabularySize,
     check_units,
 )
-from regard.data.columns.units import Lines
+from regard.data.columns.units import WithLineEnds
 from regard.data.columns.vocabulary import Vocabulary
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
@@ -89,11 +89,11 @@ class StreamColumn(TextColumn):
         super().__init__(name, **options)
         self._subwords: Subwords | None = None
         if self._cutter is not None and self.unit == "word":
-            self._cutter = Lines(self._cutter)
+            self._cutter = WithLineEnds(self._cutter)
 
     def learn(self, values: Iterable[str]) -> None:
         if self.unit == "subword":
-            super().learn(line for value in values for line in value.split(Lines.END) if line.strip())
+            super().learn(line for value in values for line in value.split(WithLineEnds.END) if line.strip())
             self._with_lines()
         else:
             super().learn(values)
@@ -102,8 +102,8 @@ class StreamColumn(TextColumn):
         """Subwords know no ends of lines: they get one."""
         if isinstance(self._cutter, Subwords):
             self._subwords = self._cutter
-            self._vocabulary = Vocabulary([*self._subwords.vocabulary.pieces, Lines.END])
-            self._cutter = Lines(self._subwords)
+            self._vocabulary = Vocabulary([*self._subwords.vocabulary.pieces, WithLineEnds.END])
+            self._cutter = WithLineEnds(self._subwords)
 
     def learned(self) -> dict[str, Any]:
         return super().learned() if self._subwords is None else self._subwords.learned()
@@ -124,7 +124,7 @@ class StreamColumn(TextColumn):
         raise RegardError(f"received a {type(value).__name__}, expected a text.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
-        return [LINE_END if piece == Lines.END else piece for piece in super().tokens(value)]
+        return [LINE_END if piece == WithLineEnds.END else piece for piece in super().tokens(value)]
 
     def characters(self, text: str) -> int:
         """Characters of a text in the normal form."""

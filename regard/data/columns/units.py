@@ -77,7 +77,7 @@ class Words(Unit):
         return " ".join(text.split())
 
 
-class Lines(Unit):
+class WithLineEnds(Unit):
     """Another unit within lines, with the end of each line as a piece of its own."""
 
     END: ClassVar[str] = "\n"

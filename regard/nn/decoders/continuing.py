@@ -14,6 +14,7 @@ from regard.errors import RegardError
 from regard.nn.adaptive import NARROWER, AdaptiveOutput, probabilities, usual_cutoffs
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
+from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, EmbeddingOptions
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -82,14 +83,14 @@ class ContinuingDecoder(Decoder):
     def board_output(cls, options: Any, state: str) -> list[str]:
         """From the last hidden layer to p(y_t)."""
         if options.output == "adaptive":
-            classes = len(options.cutoffs or (1, 2))
-            parts = [
-                f"k_t[C + {number}] softmax(V_{number} P_{number} {state})"
-                for number in range(1, classes + 1)
-            ]
+            classes = range(1, len(options.cutoffs or (1, 2)) + 1)
+            others = " + ".join(f"exp(u_{k}·{state} + d_{k})" for k in classes)
+            parts = "; ".join(f"q_{k}t softmax(V_{k} P_{k} {state})" for k in classes)
             return [
-                f"k_t = softmax(V_y {state} + b_y)     — the C most frequent units, and {classes} classes of others",
-                f"p(y_t) = [k_t[1 … C]; {'; '.join(parts)}]",
+                "i = 1 … C     — the most frequent units; the others have classes",
+                f"z_t = Σ_i exp(V_y[i]·{state} + b_y[i]) + {others}",
+                *(f"q_{k}t = exp(u_{k}·{state} + d_{k}) / z_t" for k in classes),
+                f"p(y_t) = [exp(V_y {state} + b_y) / z_t; {parts}]",
             ]
         weights = (
             "V_y" if options.tie == "none" else "E_y" if options.embedding == options.size else "E_y N_y"
@@ -104,9 +105,12 @@ class ContinuingDecoder(Decoder):
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        return ["loss = −Σ_t log p(y_t)[y_t] / T     — mean over the tokens of a span, in nats"]
+        return [f"loss = {likelihood(0.0)} / T     — mean over the tokens of a span, in nats"]
 
-    def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
+    def __init__(
+        self, embedding: Embedding, options: Any, vocabulary: int, *, pretended: bool = False
+    ) -> None:
+        """pretended   the vocabulary may be made up, to count parameters: cutoffs beyond it are left out"""
         super().__init__()
         self.embedding = embedding
         tied = options.tie == "output"
@@ -115,6 +119,8 @@ class ContinuingDecoder(Decoder):
         self.output: Output | AdaptiveOutput
         if options.output == "adaptive":
             cutoffs = options.cutoffs or usual_cutoffs(vocabulary)
+            if pretended:
+                cutoffs = tuple(cut for cut in cutoffs if cut < vocabulary) or usual_cutoffs(vocabulary)
             if not cutoffs or cutoffs[-1] >= vocabulary:
                 raise RegardError(
                     f"cutoffs {list(cutoffs)} do not cut a vocabulary of {vocabulary:,}.",

@@ -55,7 +55,8 @@ class LanguageDecoder(ContinuingDecoder):
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> LanguageDecoder:
-        return cls(build_embedding(options, column, read_files=read_files), options, column.size)
+        embedding = build_embedding(options, column, read_files=read_files)
+        return cls(embedding, options, column.size, pretended=not read_files)
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -77,7 +78,7 @@ class LanguageDecoder(ContinuingDecoder):
         step, several = options.cell.part.written_step, options.layers > 1
         lines, below, firsts, marks = [], "E_y[y_{t−1}]", [], []
         for layer in range(1, options.layers + 1):
-            mark = f"y{layer}" if several else "y"
+            mark = f"s{layer}" if several else "s"
             state, before = (f"s_{layer}t", f"s_{{{layer},t−1}}") if several else ("s_t", "s_{t−1}")
             lines.append(step(options.cell, mark, state, before, below, CARRIED))
             first = f"s_{{{layer},0}}" if several else "s_0"
@@ -102,8 +103,10 @@ class LanguageDecoder(ContinuingDecoder):
             ),
         ]
 
-    def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
-        super().__init__(embedding, options, vocabulary)
+    def __init__(
+        self, embedding: Embedding, options: Any, vocabulary: int, *, pretended: bool = False
+    ) -> None:
+        super().__init__(embedding, options, vocabulary, pretended=pretended)
         self.size = options.size
         self.cells = nn.ModuleList(
             make_cell(options.cell, embedding.size if layer == 0 else options.size, options.size)

@@ -8,15 +8,18 @@ from typing import Any
 import torch
 
 from regard.data.batch import BEGIN, END
+from regard.nn.adaptive import AdaptiveOutput
 from regard.nn.combining import Beside, Gated
 from regard.nn.decoders import (
     CRFDecoder,
     DecomposableDecoder,
     LabelDecoder,
+    LanguageDecoder,
     MemoryNetworkDecoder,
     RecurrentDecoder,
     TagsDecoder,
     TreeDecoder,
+    WindowDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.memory import Memory
@@ -37,6 +40,8 @@ def of_decoder(
     truth: Mapping[str, Any],
 ) -> Binding:
     """given, symbols: the memories it reads and how they are written; truth: the true looks by memory, (1, T, S)."""
+    if isinstance(decoder, LanguageDecoder | WindowDecoder):
+        return of_stream(decoder, options, target)
     j = next(iter(symbols.values())).index
     if isinstance(decoder, RecurrentDecoder):
         return of_recurrent(decoder, options, symbols, target, truth)
@@ -67,6 +72,34 @@ def of_words(m: RecurrentDecoder | TransformerDecoder, options: Any, target: Any
         found["E_y"] = m.embedding.weight
     if options.tie == "none":
         found["V_y"] = m.output.weight
+    return found
+
+
+def of_stream(m: LanguageDecoder | WindowDecoder, options: Any, target: Any) -> Binding:
+    """A text from its beginning, before which BEGIN stands as often as it is read."""
+    order = getattr(options, "order", 1)
+    ids = torch.tensor([BEGIN] * order + target.ids[0].tolist()) + 1
+    found: Binding = {
+        "T": target.ids.shape[1],
+        "y": Family(ids, (1 - order,)),
+        "E_y": m.embedding.weight,
+    }
+    if isinstance(m.output, AdaptiveOutput):
+        head, tails = m.output.softmax.head, m.output.softmax.tail
+        units = head.out_features - len(tails)
+        found |= {"C": units, "V_y": head.weight[:units], "b_y": head.bias[:units]}
+        for k, (project, tail) in enumerate(tails, start=1):
+            found |= {f"u_{k}": head.weight[units + k - 1], f"d_{k}": head.bias[units + k - 1]}
+            found |= {f"P_{k}": project.weight, f"V_{k}": tail.weight}
+    else:
+        found |= {"b_y": m.output.bias} | ({"V_y": m.output.weight} if options.tie == "none" else {})
+    if m.narrow is not None:
+        found["N_y"] = m.narrow.weight
+    if isinstance(m, WindowDecoder):
+        return found | {"W_h": m.hidden.weight, "b_h": m.hidden.bias}
+    layers = len(m.cells)
+    for number in range(layers):
+        found |= of_cell(m.cell(number), "s" if layers == 1 else f"s,{number + 1}")
     return found
 
 
