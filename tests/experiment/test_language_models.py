@@ -90,7 +90,7 @@ def naive(model: regard.model.Model, text: str) -> list[float]:
     decoder: Any = model.network.decoders["text"]
     cells = [nn.LSTMCell(cell.input_size, cell.size) for cell in decoder.cells]
     for mine, theirs in zip(cells, decoder.cells, strict=True):
-        mine.load_state_dict({name: weight for name, weight in theirs.named_parameters()})
+        mine.load_state_dict(dict(theirs.named_parameters()))
     states: list[Any] = [None] * len(cells)
     costs, before = [], BEGIN
     with torch.no_grad():

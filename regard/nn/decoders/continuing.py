@@ -164,7 +164,8 @@ class ContinuingDecoder(Decoder):
         return Loss(total, self.count(target), {"likelihood": likelihood})
 
     def count(self, target: Span) -> Tensor:
-        return torch.tensor(float(target.ids.numel()), device=target.ids.device)
+        # filled on the device: a copy would wait for all that is under way there
+        return target.ids.new_full((), target.ids.numel(), dtype=torch.float32)
 
     @torch.no_grad()
     def costs(self, target: Span, state: Carried | None) -> tuple[Tensor, Carried]:
