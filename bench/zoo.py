@@ -30,11 +30,18 @@ from regard.training.checkpoint import STATE
 
 @dataclass(frozen=True)
 class Bar:
-    """`split.metric` is to be at least `value` (at most, where lower is better), or so far ahead of `behind`."""
+    """`split.metric` is to be at least `value` (at most, where lower is better), or so far ahead of `behind`, or so
+    many times that of `by`."""
 
     figure: str
     value: float
     behind: str = ""
+    by: str = ""
+
+    @property
+    def other(self) -> str:
+        """The system it is held against, where there is one."""
+        return self.behind or self.by
 
     @property
     def met_by(self) -> Callable[[float, float], bool]:
@@ -102,6 +109,10 @@ BARS: dict[str, list[Bar]] = {
     "image-qa-attention": [Bar("test.answer.accuracy", 0.95)],
     "translation-no-attention": [],
     "translation-every-step": [],
+    "lm-word": [Bar("test.perplexity", 0.8, by="lm-window")],
+    "lm-window": [Bar("test.perplexity", 1.0, by="lm-memoryless")],
+    "lm-memoryless": [],
+    "lm-char": [],
 }
 
 
@@ -147,7 +158,7 @@ def main() -> int:
     for name in names:
         zoo.text(name)  # raises, with the nearest name, where there is none
     needed = dict.fromkeys(
-        [*names, *(bar.behind for name in names for bar in BARS.get(name, []) if bar.behind)]
+        [*names, *(bar.other for name in names for bar in BARS.get(name, []) if bar.other)]
     )
     found = {name: train(name, options.folder, fresh=options.fresh, console=console) for name in needed}
 
@@ -162,7 +173,10 @@ def main() -> int:
             if bar.behind:
                 value -= figure(found[bar.behind], bar.figure)
                 label = f"{bar.figure} ahead of {bar.behind}"
-            chance = None if bar.behind else by_chance(found[name], bar.figure)
+            elif bar.by:
+                value /= figure(found[bar.by], bar.figure)
+                label = f"{bar.figure} ÷ that of {bar.by}"
+            chance = None if bar.other else by_chance(found[name], bar.figure)
             met = bar.met_by(value, bar.value)
             missed += not met
             row = {"system": name, "figure": label, "value": value, "bar": bar.value, "met": met}

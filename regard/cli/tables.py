@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.answering import CHUNK, JSON_LINES, BadInputs, load, written
+from regard.cli.answering import CHUNK, JSON_LINES, BadInputs, load, refuse_stream, written
 from regard.data.readers import FileRows, Row
 from regard.data.readers.jsonl import parse
 from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of
@@ -94,6 +94,7 @@ def add_column(
     name   NAME, or NAME=OUTPUT where the model has several outputs
     """
     model, *ensemble = (load(one, overrides, device) for one in (run, *others))
+    refuse_stream(model, run)
     if len(model.spec.inputs) > 1:
         raise RegardError(
             "--column takes a model of one input.", fix="In Python, model.predict takes mappings."

@@ -561,6 +561,7 @@ class Model:
 
     def row(self, value: Input, number: int = 0) -> Row:
         """An input as a row of the data."""
+        self._refuse_stream("predict")
         return input_row(value, {name: self.columns[name] for name in self.spec.inputs}, number)
 
     def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:

@@ -217,6 +217,8 @@ def test_score_and_show_say_how_surprising_a_text_is(
         (["generate", "RUN", "--temperature", "-1"], ["temperature", "expected 0 or more"]),
         (["generate", "RUN", "--top-p", "0"], ["top_p", "more than 0"]),
         (["predict", "RUN", "a cat"], ["it continues a text", "regard generate"]),
+        (["predict", "RUN", "-f", "EMPTY", "--column", "a", "--as", "b"], ["it continues a text"]),
+        (["compare", "RUN", "RUN", "--text", "a", "-o", "a.svg"], ["it continues a text"]),
         (["show", "RUN", "--row", "3"], ["--row", "Give a text alone"]),
         (["show", "RUN", "--gallery", "2"], ["it continues a text"]),
         (["evaluate", "RUN", "--metric", "bleu"], ["bleu is for outputs of type text"]),
