@@ -144,6 +144,8 @@ class Experiment:
     def _train(self) -> Model:
         train, dev = self.dataset("train"), self.dataset("dev")
         options = self.spec.training
+        if is_stream(self.spec) and options.batch_rows is None:
+            options = options.model_copy(update={"batch_rows": STREAMS})
         batches = self._batches(train)
         self.model.network.distillation = load_distillation(self.model)
         self._announce(train, dev)

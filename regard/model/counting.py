@@ -51,7 +51,8 @@ def _fitted(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
     for name, column in columns.items():
         if name in spec.truth or name in shared_with(spec):
             continue
-        column.pretend(8 + extra.get(name, 0))
+        decoder = spec.decoder.get(name)
+        column.pretend((8 if decoder is None else decoder.part.fewest_units(decoder)) + extra.get(name, 0))
     for name, owner in shared_with(spec).items():
         columns[name].relearn(columns[owner].learned())
     return columns

@@ -11,6 +11,10 @@ NARROWER = 4
 """Each class of rarer units is read from so many times fewer features than the one before."""
 
 
+CUTOFFS = (2000, 10000)
+"""Numbers of units at which a vocabulary is cut, where the spec names none."""
+
+
 class AdaptiveOutput(nn.Module):
     """The units are sorted by frequency, as a vocabulary is, and cut at the cutoffs:
 
@@ -40,11 +44,6 @@ class AdaptiveOutput(nn.Module):
         """The sum to minimize, and the sum of −log p(target), which is the same."""
         total = self.costs(rows, targets).sum()
         return total, total.detach()
-
-
-def usual_cutoffs(vocabulary: int) -> tuple[int, ...]:
-    """A tenth and a third of the vocabulary; where that is tiny, what there is room for."""
-    return tuple(sorted({cut for cut in (vocabulary // 10, vocabulary // 3) if 0 < cut < vocabulary}))
 
 
 def probabilities(layer: nn.Module, rows: Tensor) -> Tensor:

@@ -74,7 +74,8 @@ facts-structured decoder.read=all
 tagger-crf decoder.decode=marginal encoder.cell=gru
 parser-crf decoder.structure=spanning
 lm-word decoder.layers=2 decoder.tie=none
-lm-word decoder.layers=3 decoder.cell=gru decoder.tie=none decoder.output=adaptive decoder.size=16
+lm-word decoder.layers=3 decoder.cell=gru decoder.tie=none decoder.output=adaptive
+    decoder.cutoffs=[2,5] decoder.size=16
 lm-word decoder.cell=rnn decoder.embedding=12
 lm-window decoder.order=2 decoder.tie=none decoder.output=adaptive decoder.cutoffs=[3]
 """

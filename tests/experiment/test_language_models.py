@@ -16,10 +16,14 @@ from safetensors.torch import load_file
 from torch import nn
 
 import regard
+from regard import zoo
 from regard.cli import main
 from regard.data.batch import BEGIN
 from regard.errors import RegardError
 from regard.experiment import Experiment
+from regard.model.building import build_network, count_parameters
+from regard.model.columns import make_columns
+from regard.model.counting import parameter_counts
 from regard.spec import Spec
 from regard.training import checkpoint
 
@@ -286,3 +290,16 @@ def test_options_of_streams_belong_to_streams() -> None:
     for option, value in (("span", 10), ("carry", False)):
         with pytest.raises(RegardError, match=f"{option} has no effect: no output is a text that runs on"):
             Spec.parse({**document, "training": {option: value}})
+
+
+def test_parameters_of_an_adaptive_output_are_counted_as_they_will_be() -> None:
+    adaptive = ["decoder.tie=none", "decoder.output=adaptive", "decoder.cutoffs=[30,70]", "decoder.size=32"]
+    spec = zoo.find("lm-window", adaptive)
+    formula = parameter_counts(spec, None)[0]["together"]
+    constant, slope = (int(term.removesuffix(" V(text)").replace(",", "")) for term in formula.split(" + "))
+    columns = make_columns(spec)
+    columns["text"].pretend(96)
+    assert count_parameters(build_network(spec, columns)) == constant + slope * 100
+    columns["text"].pretend(50)
+    with pytest.raises(RegardError, match="do not cut a vocabulary of 54"):
+        build_network(spec, columns)

@@ -102,8 +102,8 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
 
 TOGETHER: dict[str, list[dict[str, Any]]] = {
     "recurrent": [{"layers": 2}],
-    "language": [{"layers": 2}, {"layers": 2, "dropout": 0.3}, {"output": "adaptive"}],
-    "window": [{"output": "adaptive"}],
+    "language": [{"layers": 2}, {"layers": 2, "dropout": 0.3}, {"output": "adaptive", "cutoffs": [4, 9]}],
+    "window": [{"output": "adaptive", "cutoffs": [4, 9]}],
     "pyramidal": [{"layers": 1, "reductions": 0}],
     "series": [{"points": 3, "origin": 0}],
     "series.augment": [{"crop": 0.2}],
@@ -126,6 +126,8 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
 BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {
     ("story", "tie", "adjacent"): {"hops": 3},
     ("transformer", "tie", "output"): {"embedding": 4},
+    ("language", "output", "adaptive"): {"cutoffs": [4, 9]},
+    ("window", "output", "adaptive"): {"cutoffs": [4, 9]},
 }
 """What must be set with a value of an option."""
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Span
 from regard.errors import RegardError
-from regard.nn.adaptive import NARROWER, AdaptiveOutput, probabilities, usual_cutoffs
+from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import likelihood
@@ -46,7 +46,7 @@ class ContinuingDecoder(Decoder):
         """adaptive: rare units share classes with narrower weights, which is faster for large vocabularies."""
         cutoffs: tuple[Count, ...] | None = None
         """Of adaptive: the numbers of units at which the vocabulary, most frequent first, is cut into classes;
-        default: a tenth and a third of it."""
+        default: 2000 and 10000."""
 
         @field_validator("cutoffs", mode="before")
         @classmethod
@@ -66,24 +66,29 @@ class ContinuingDecoder(Decoder):
                     "tie",
                     fix="Leave one of the two out.",
                 )
-            classes = len(options.cutoffs or (1, 2))
+            classes = len(options.cutoffs or CUTOFFS)
             if options.size < NARROWER**classes:
                 mistakes.add(
                     f"{classes} classes of rare units need a size of at least {NARROWER**classes}.",
                     "output",
                     fix="Raise size, or give fewer cutoffs.",
                 )
-            cutoffs = options.cutoffs or (1,)
+            cutoffs = options.cutoffs or CUTOFFS
             if list(cutoffs) != sorted(set(cutoffs)):
                 mistakes.add("cutoffs must rise.", "cutoffs", fix="For example [2000, 10000].")
         elif options.cutoffs is not None:
             mistakes.add("cutoffs has no effect: it is of output: adaptive.", "cutoffs", fix="Leave it out.")
 
     @classmethod
+    def fewest_units(cls, options: Any) -> int:
+        few = super().fewest_units(options)
+        return few + (options.cutoffs or CUTOFFS)[-1] if options.output == "adaptive" else few
+
+    @classmethod
     def board_output(cls, options: Any, state: str) -> list[str]:
         """From the last hidden layer to p(y_t)."""
         if options.output == "adaptive":
-            classes = range(1, len(options.cutoffs or (1, 2)) + 1)
+            classes = range(1, len(options.cutoffs or CUTOFFS) + 1)
             others = " + ".join(f"exp(u_{k}·{state} + d_{k})" for k in classes)
             parts = "; ".join(f"q_{k}t softmax(V_{k} P_{k} {state})" for k in classes)
             return [
@@ -107,10 +112,7 @@ class ContinuingDecoder(Decoder):
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         return [f"loss = {likelihood(0.0)} / T     — mean over the tokens of a span, in nats"]
 
-    def __init__(
-        self, embedding: Embedding, options: Any, vocabulary: int, *, pretended: bool = False
-    ) -> None:
-        """pretended   the vocabulary may be made up, to count parameters: cutoffs beyond it are left out"""
+    def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
         super().__init__()
         self.embedding = embedding
         tied = options.tie == "output"
@@ -118,10 +120,8 @@ class ContinuingDecoder(Decoder):
         self.narrow = nn.Linear(options.size, embedding.size, bias=False) if narrow else None
         self.output: Output | AdaptiveOutput
         if options.output == "adaptive":
-            cutoffs = options.cutoffs or usual_cutoffs(vocabulary)
-            if pretended:
-                cutoffs = tuple(cut for cut in cutoffs if cut < vocabulary) or usual_cutoffs(vocabulary)
-            if not cutoffs or cutoffs[-1] >= vocabulary:
+            cutoffs = options.cutoffs or CUTOFFS
+            if cutoffs[-1] >= vocabulary:
                 raise RegardError(
                     f"cutoffs {list(cutoffs)} do not cut a vocabulary of {vocabulary:,}.",
                     where="decoder.cutoffs",

@@ -118,6 +118,11 @@ class Decoder(nn.Module):
         return {}
 
     @classmethod
+    def fewest_units(cls, options: Any) -> int:
+        """Units that its column is given, where some are made up to count parameters before the data are seen."""
+        return 8
+
+    @classmethod
     def attentions(cls, options: Any) -> tuple[Any, ...]:
         """The options of its attentions."""
         found = getattr(options, "attention", None)

@@ -56,7 +56,7 @@ class LanguageDecoder(ContinuingDecoder):
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> LanguageDecoder:
         embedding = build_embedding(options, column, read_files=read_files)
-        return cls(embedding, options, column.size, pretended=not read_files)
+        return cls(embedding, options, column.size)
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -103,10 +103,8 @@ class LanguageDecoder(ContinuingDecoder):
             ),
         ]
 
-    def __init__(
-        self, embedding: Embedding, options: Any, vocabulary: int, *, pretended: bool = False
-    ) -> None:
-        super().__init__(embedding, options, vocabulary, pretended=pretended)
+    def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
+        super().__init__(embedding, options, vocabulary)
         self.size = options.size
         self.cells = nn.ModuleList(
             make_cell(options.cell, embedding.size if layer == 0 else options.size, options.size)

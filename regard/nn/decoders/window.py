@@ -35,7 +35,7 @@ class WindowDecoder(ContinuingDecoder):
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> WindowDecoder:
         embedding = build_embedding(options, column, read_files=read_files)
-        return cls(embedding, options, column.size, pretended=not read_files)
+        return cls(embedding, options, column.size)
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -63,10 +63,8 @@ class WindowDecoder(ContinuingDecoder):
     def board_algorithm(cls, options: Any) -> list[str]:
         return []
 
-    def __init__(
-        self, embedding: Embedding, options: Any, vocabulary: int, *, pretended: bool = False
-    ) -> None:
-        super().__init__(embedding, options, vocabulary, pretended=pretended)
+    def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
+        super().__init__(embedding, options, vocabulary)
         self.order = options.order
         self.hidden = nn.Linear(options.order * embedding.size, options.size)
 
