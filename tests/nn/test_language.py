@@ -117,11 +117,19 @@ def test_our_kernels_and_torchs_agree() -> None:
             torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-9)
 
 
-def test_a_cell_that_torch_does_not_know_is_run_step_by_step() -> None:
-    decoder, column = made(LanguageDecoder, cell={"type": "rnn", "activation": "sigmoid"})
-    decoder.bfloat16()  # nor do our kernels know it in this precision
+@pytest.mark.parametrize(
+    "cell",
+    [
+        {"type": "gru", "reset": "before", "update": "cho"},
+        {"type": "mrnn"},
+        {"type": "jordan"},
+        {"type": "deep", "transition": 2},
+    ],
+)
+def test_a_cell_that_torch_does_not_know_is_run_step_by_step(cell: dict[str, Any]) -> None:
+    decoder, column = made(LanguageDecoder, cell=cell)
     cell, (one, *_) = decoder.cell(0), spans(column)
-    state = torch.zeros(2, cell.state_size).bfloat16()
+    state = torch.zeros(2, cell.state_size).double()
     outputs = []
     for t in range(one.ids.shape[1]):
         state = cell(decoder.embedding.weight[one.before[:, t]], state)

@@ -128,12 +128,14 @@ class LanguageDecoder(ContinuingDecoder):
         if self.variational:
             inputs = self._masked(inputs, self.embedding_dropout)
         cells = [self.cell(layer) for layer in range(len(self.cells))]
+        if cells[0].torch_recurrence() is None and not self._in_kernels(inputs):
+            across = [self._dropped(cell.weight_hh) for cell in cells]
+            outputs, last = self._by_layers(_by_steps, cells, across, inputs, state)
+            return outputs.transpose(0, 1), last
         weights = [self._weights(cell) for cell in cells]
         dropout = self.between if self.training else 0.0
         if self._in_kernels(inputs):
             outputs, last = self._by_layers(_by_kernels, cells, weights, inputs, state)
-        elif cells[0].torch_recurrence() is None:
-            outputs, last = self._by_layers(_by_steps, cells, weights, inputs, state)
         elif self.variational and dropout:
             outputs, last = self._by_layers(_by_torch, cells, weights, inputs, state)
         else:
@@ -151,11 +153,13 @@ class LanguageDecoder(ContinuingDecoder):
     def _weights(self, cell: Cell) -> Weights:
         """The weights of a cell, in training some of those from state to state dropped."""
         inward, across, *biases = cell.torch_weights()
-        across = nn.functional.dropout(across, self.recurrent_dropout, self.training)
-        return inward, across, biases[0], biases[1]
+        return inward, self._dropped(across), biases[0], biases[1]
+
+    def _dropped(self, across: Tensor) -> Tensor:
+        return nn.functional.dropout(across, self.recurrent_dropout, self.training)
 
     def _by_layers(
-        self, run: Any, cells: Sequence[Cell], weights: Sequence[Weights], inputs: Tensor, state: Carried
+        self, run: Any, cells: Sequence[Cell], weights: Sequence[Any], inputs: Tensor, state: Carried
     ) -> tuple[Tensor, Carried]:
         last = []
         for layer, (cell, taken) in enumerate(zip(cells, weights, strict=True)):
@@ -196,12 +200,10 @@ def _by_torch(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tu
     return outputs, last.squeeze(0)
 
 
-def _by_steps(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-    """Step by step, for cells of any kind."""
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    taken = dict(zip(names, weights, strict=True))
+def _by_steps(cell: Cell, across: Tensor, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    """Step by step, for cells of any kind; `across` are its weights from state to state."""
     outputs = []
     for step in inputs:
-        state = torch.func.functional_call(cell, taken, (step, state))
+        state = torch.func.functional_call(cell, {"weight_hh": across}, (step, state))
         outputs.append(cell.output(state))
     return torch.stack(outputs), state
