@@ -59,10 +59,6 @@ class WindowDecoder(ContinuingDecoder):
             cls.board_sizes(options),
         ]
 
-    @classmethod
-    def board_algorithm(cls, options: Any) -> list[str]:
-        return []
-
     def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
         super().__init__(embedding, options, vocabulary)
         self.order = options.order
