@@ -20,7 +20,7 @@ from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.sights import Style
 from regard.inspect.writing import linked
-from regard.trace import Arcs, Segments, Trace
+from regard.trace import Arcs, SeenFilm, SeenPicture, SeenSeries, Segments, Trace
 
 Drawing = ArcDiagram | SegmentBands | HopTable
 
@@ -48,15 +48,19 @@ def _looks(trace: Trace, *, title: str | None) -> Scene:
 
 
 def _perceived(trace: Trace, *, title: str | None, style: Style) -> Scene:
-    """All that was seen, then the attention and the structures over anything else; what was written, where there is
-    neither."""
+    """All that was seen, then the attention and the structures over anything else, points among it; what was written,
+    where there is neither."""
     several = len(trace.seen) > 1
     shown = [sight(trace, name, style=style, title=name if several else "") for name in trace.seen]
     blocks, told = [draw_sights(shown)], [tell_sight(found) for found in shown]
     rest = replace(
         trace,
         seen={},
-        attention={name: weights for name, weights in trace.attention.items() if name not in trace.seen},
+        attention={
+            name: weights
+            for name, weights in trace.attention.items()
+            if not isinstance(trace.seen.get(name), SeenPicture | SeenFilm | SeenSeries)
+        },
         structures={name: one for name, one in trace.structures.items() if name not in trace.seen},
     )
     if rest.attention or rest.structures or not any(found.words for found in shown):

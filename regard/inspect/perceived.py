@@ -1,4 +1,4 @@
-"""What a trace saw, drawn with where it looked: pictures, films and sounds."""
+"""What a trace saw, drawn with where it looked: pictures, films, sounds and points."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from regard.inspect.film import draw_film, tell_film
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.looked import looked
 from regard.inspect.picture import draw_picture, picture_legend, tell_picture
+from regard.inspect.plane import draw_plane, plane_legend, tell_plane
 from regard.inspect.scene import Scene
 from regard.inspect.series import draw_series, tell_series
-from regard.inspect.sights import STYLES, FilmLooks, PictureLooks, SeriesLooks, Sight, Style
+from regard.inspect.sights import STYLES, FilmLooks, PictureLooks, PlaneLooks, SeriesLooks, Sight, Style
 from regard.inspect.timeline import time_legend
-from regard.trace import SeenFilm, SeenPicture, SeenSeries, Trace
+from regard.trace import Pointed, SeenFilm, SeenPicture, SeenPoints, SeenSeries, Trace
 
 END = "</s>"
 
@@ -51,6 +52,12 @@ def sight(trace: Trace, name: str, *, style: Style = "smooth", small: bool = Fal
         return FilmLooks(frames=what.frames, **looks)
     if isinstance(what, SeenSeries):
         return SeriesLooks(values=what.values, seconds=what.seconds, **looks)
+    if isinstance(what, SeenPoints):
+        pointed = trace.pointed.get(name, Pointed(()))
+        true = None if pointed.truth is None else tuple(pointed.truth)
+        return PlaneLooks(
+            points=what.points, places=tuple(pointed.places), true_places=true, form=pointed.form, **looks
+        )
     raise TypeError(what)
 
 
@@ -98,6 +105,8 @@ def draw_sight(found: Sight) -> Block:
     """Without its legend."""
     if isinstance(found, PictureLooks):
         return draw_picture(found)
+    if isinstance(found, PlaneLooks):
+        return draw_plane(found)
     return draw_film(found) if isinstance(found, FilmLooks) else draw_series(found)
 
 
@@ -105,6 +114,8 @@ def tell_sight(found: Sight) -> str:
     """What the drawing shows, in words."""
     if isinstance(found, PictureLooks):
         return tell_picture(found)
+    if isinstance(found, PlaneLooks):
+        return tell_plane(found)
     return tell_film(found) if isinstance(found, FilmLooks) else tell_series(found)
 
 
@@ -113,11 +124,13 @@ def sight_legends(shown: Sequence[Sight]) -> list[Block]:
     looked = [found for found in shown if found.words]
     pictures = [found for found in looked if isinstance(found, PictureLooks)]
     films = [found for found in looked if isinstance(found, FilmLooks)]
+    planes = [found for found in looked if isinstance(found, PlaneLooks)]
     sounds = [found for found in looked if isinstance(found, SeriesLooks)]
     return [
         *([picture_legend(pictures)] if pictures else []),
         *([time_legend(films)] if films else []),
         *([time_legend(sounds)] if sounds else []),
+        *([plane_legend(planes)] if planes else []),
     ]
 
 

@@ -147,4 +147,28 @@ class SeriesLooks(_TimedLooks):
         return np.clip((values.T[::-1] - low) / max(high - low, 1e-9), 0.0, 1.0)
 
 
-Sight = PictureLooks | FilmLooks | SeriesLooks
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlaneLooks(_Looks):
+    """Points in the plane (S, 2), how much each piece pointed at them, and what it made of them.
+
+    places   the points of the answer, from 0, and `true_places`, those of the truth, where it is known
+    form     what they make: a "sequence", a closed "polygon" or "tour", or "triangles"
+    """
+
+    points: Array
+    places: tuple[int, ...] = ()
+    true_places: tuple[int, ...] | None = None
+    form: str = "sequence"
+    small: bool = False
+
+    @property
+    def right(self) -> bool:
+        """Whether the answer is the truth, as it is written."""
+        return self.true_places == self.places
+
+    def pointed_at(self, point: int) -> float:
+        """Between 0 and 1: the most that any piece pointed at it."""
+        return float(np.nan_to_num(self.weights[:, point]).max(initial=0.0))
+
+
+Sight = PictureLooks | FilmLooks | SeriesLooks | PlaneLooks

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.nn.heads import HeadMarginals
 
-Layout = Literal["line", "grid", "frames", "sentences", "tree"]
+Layout = Literal["line", "grid", "frames", "sentences", "tree", "points"]
 """How the S positions lie, so that a figure knows how to draw them."""
 
 
@@ -24,6 +24,7 @@ class Memory:
     layout    how the positions lie; `shape` gives rows and columns of a grid
     parent    the coarser memory these positions belong to (words → sentences), and `parent_index` (B, S) where in it
     heads     which position is whose head, where the encoder gave its positions parents
+    points    (B, S, k) float64, the coordinates of positions that are points
     override  (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
     """
 
@@ -37,6 +38,7 @@ class Memory:
     parent_index: Tensor | None = None
     heads: HeadMarginals | None = None
     override: Tensor | None = None
+    points: Tensor | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows of the batch, (B') int64."""
@@ -54,4 +56,5 @@ class Memory:
             parent_index=pick(self.parent_index),
             heads=None if self.heads is None else self.heads.select(rows),
             override=pick(self.override),
+            points=pick(self.points),
         )

@@ -34,11 +34,13 @@ class Stepwise(Protocol):
     copy): the logit of a choice that does not exist is −inf. A step may overwrite nothing of the state it is given; the
     search may overwrite the logits.
 
-    Three attributes are optional, for decoders whose choices are not a text column's vocabulary:
+    Four attributes are optional, for decoders whose choices are not a text column's vocabulary:
 
     begin       the token before the first, default BEGIN
     end         the choice that ends an output, default END
     forbidden   choices that are never written, default PAD and BEGIN
+    longest     (B) tokens after which an output ends where the search sets no limit, of the sources' lengths (B);
+                default twice the length and twenty more
     """
 
     def start(self, memories: Mapping[str, Memory], *, truth: Any = None) -> StepState: ...
@@ -53,11 +55,14 @@ class Step:
     logits   (B, K, V) log-probabilities of the next token, not normalized
     state    after the step
     looks    (B, K, S) where it looked, by the memory's name
+    allowed  (B, K, V) the choices with which an output can become what it must be; None: all of them. As limits do, it
+             leaves choices out of a search and their probabilities as they are
     """
 
     logits: Tensor
     state: StepState
     looks: Mapping[str, Tensor]
+    allowed: Tensor | None = None
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
     trace        all of one prediction
     glimpses     several looks for one answer
     heads        the looks of several heads, layer by layer
+    pointed      which positions of an input an output points at
     structures   what was selected jointly: arcs, segments, hops
-    seen         what a figure draws of inputs that are no texts: pictures, films, sounds
+    seen         what a figure draws of inputs that are no texts: pictures, films, sounds, points
 
 A trace draws nothing itself: its methods hand it to `regard.inspect`, which is imported only then. Nothing here needs
 torch, and all of it is JSON both ways: what was written on one machine can be drawn on another.
@@ -13,7 +14,8 @@ torch, and all of it is JSON both ways: what was written on one machine can be d
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array
-from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenSeries
+from regard.trace.pointed import Pointed
+from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
 from regard.trace.structures import Arcs, Hops, Segments, TracedStructure
 from regard.trace.trace import Trace
 
@@ -23,9 +25,11 @@ __all__ = [
     "Glimpses",
     "HeadLooks",
     "Hops",
+    "Pointed",
     "Seen",
     "SeenFilm",
     "SeenPicture",
+    "SeenPoints",
     "SeenSeries",
     "Segments",
     "Trace",

@@ -73,7 +73,18 @@ class SeenSeries:
         return {"kind": self.kind, "values": _packed(self.values), "seconds": self.seconds}
 
 
-Seen = SeenPicture | SeenFilm | SeenSeries
+@dataclass(frozen=True, eq=False)
+class SeenPoints:
+    """points (S, 2) in the plane; each is a position that can be looked at."""
+
+    kind: ClassVar[str] = "points"
+    points: NDArray[np.float64]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "points": _packed(self.points)}
+
+
+Seen = SeenPicture | SeenFilm | SeenSeries | SeenPoints
 
 
 def seen_from_dict(values: Mapping[str, Any]) -> Seen:
@@ -87,4 +98,8 @@ def seen_from_dict(values: Mapping[str, Any]) -> Seen:
         return SeenFilm(_unpacked(values["frames"]))
     if kind == SeenSeries.kind:
         return SeenSeries(_unpacked(values["values"]), values["seconds"])
-    raise RegardError(f"{kind!r} is nothing a trace can have seen; known are picture, film and series.")
+    if kind == SeenPoints.kind:
+        return SeenPoints(_unpacked(values["points"]))
+    raise RegardError(
+        f"{kind!r} is nothing a trace can have seen; known are picture, film, series and points."
+    )

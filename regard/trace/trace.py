@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array, arrays, from_json, no_scores, to_json
+from regard.trace.pointed import Pointed
 from regard.trace.seen import Seen, seen_from_dict
 from regard.trace.structures import TracedStructure, structure_from_dict
 
@@ -46,6 +47,7 @@ class Trace:
                 answer for the whole input (one row): a "label", a "number"
     glimpses    the looks of an answer that looked at an input several times; `attention` is their mean then
     heads       the looks of each head of a layer, by the layer's name, where a part looks with several heads
+    pointed     the positions that the output points at, by the name of the input, where it is made of them
     overridden  the inputs whose attention was imposed: there `truth` is what was imposed
     """
 
@@ -63,6 +65,7 @@ class Trace:
     glimpses: Mapping[str, Glimpses] = field(default_factory=dict)
     heads: Mapping[str, HeadLooks] = field(default_factory=dict)
     overridden: Sequence[str] = ()
+    pointed: Mapping[str, Pointed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # frozen: this is the one place where the fields are settled
@@ -79,6 +82,7 @@ class Trace:
         put(self, "glimpses", dict(self.glimpses))
         put(self, "heads", dict(self.heads))
         put(self, "overridden", tuple(self.overridden))
+        put(self, "pointed", dict(self.pointed))
         self._check()
 
     def _check(self) -> None:
@@ -98,6 +102,9 @@ class Trace:
         for several_heads in self.heads.values():
             if several_heads.over:
                 self._know("heads", several_heads.over)
+        for name, pointed in self.pointed.items():
+            self._know("pointers", name)
+            pointed.check_against(name, len(self.input[name]))
         for name in self.seen:
             self._know("something seen", name)
         for name, structure in self.structures.items():
@@ -195,6 +202,7 @@ class Trace:
             "glimpses": {name: several.to_dict() for name, several in self.glimpses.items()},
             "heads": {name: several.to_dict() for name, several in self.heads.items()},
             "overridden": list(self.overridden),
+            "pointed": {name: one.to_dict() for name, one in self.pointed.items()},
         }
 
     @classmethod
@@ -227,6 +235,7 @@ class Trace:
             glimpses={name: Glimpses.from_dict(found) for name, found in values.get("glimpses", {}).items()},
             heads={name: HeadLooks.from_dict(found) for name, found in values.get("heads", {}).items()},
             overridden=values.get("overridden", ()),
+            pointed={name: Pointed.from_dict(found) for name, found in values.get("pointed", {}).items()},
         )
 
 

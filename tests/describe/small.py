@@ -17,6 +17,7 @@ from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
 from regard.model.counting import _fitted
 from regard.model.network import Network
+from regard.nn.decoders import PointerDecoder
 from regard.nn.memory import Memory
 from regard.spec import Spec
 
@@ -89,6 +90,10 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = Tokens(torch.randint(4, column.size, (1, count)), length, length)
         elif part.type == "tags":
             found[name] = Tokens(torch.randint(0, column.size, (1, count)), length, length)
+        elif part.type == "points":
+            found[name] = Series(torch.rand(1, count, 2).double(), length, length)
+        elif part.type == "pointers":
+            found[name] = Tokens(torch.randperm(count)[None, :-1] + 1, length - 1, length - 1)
         elif part.type == "tree":
             words = found[part.of].ids.shape[1]
             heads = torch.tensor([[2, 0, *[2] * (words - 2)]])
@@ -117,7 +122,7 @@ def true_looks(decoder: Any, memories: dict[str, Memory], target: Any) -> dict[s
     if hasattr(decoder, "story"):
         facts = torch.arange(decoder.hops)[None] % LENGTH
         return {decoder.story: Tokens(facts, torch.tensor([decoder.hops]))}
-    if isinstance(target, Span):
+    if isinstance(target, Span) or isinstance(decoder, PointerDecoder):
         return {}
     looks = decoder.looks if decoder.looks is not None else target.ids.shape[1] + 1 if decoder.reading else 1
     found = {}

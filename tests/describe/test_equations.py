@@ -17,6 +17,7 @@ from regard.nn.decoders import (
     CRFDecoder,
     DecomposableDecoder,
     MemoryNetworkDecoder,
+    PointerDecoder,
     RecurrentDecoder,
     TagsDecoder,
     TreeDecoder,
@@ -70,6 +71,9 @@ def check_decoder(
             same(board(f"p({y})", **{y: tags}), chain.log_prob(value)[0].exp(), f"p({tags})")
     elif isinstance(decoder, TreeDecoder):
         check_trees(board, decoder, memories[decoder.of])
+    elif isinstance(decoder, PointerDecoder):
+        found = torch.softmax(decoder.scores(memories, target)[0], -1)
+        same(board.all(f"p({y}_t{'′' * place})"), found, "p(y_t)")
     elif isinstance(decoder, TagsDecoder):
         (memory,) = read_by(spec, decoder_name(spec, place)).values()
         found = decoder.predict(memories).log_probabilities[0].exp()
@@ -191,6 +195,8 @@ def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
         ("nli-syntax", "/ √8 + v_h·b_p", "/ √8"),
         ("nli-syntax", "a_j = √12 g_j", "a_j = g_j"),
         ("nli-parent", "[p = τ_j]", "[p = j]"),
+        ("pointer-hull", "[j = y_{t−1}]", "[j = y_t]"),
+        ("pointer-hull", "(w_j − m_e) / d_e", "w_j"),
         ("translation-segments-char", "/ γ_t", ""),
         ("lm-word", "n_{t−1}, E_y[y_{t−1}]", "n_{t−1}, E_y[y_t]"),
         ("lm-window", "E_y[y_{t−3}]", "E_y[y_{t−2}]"),

@@ -42,6 +42,9 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "sound": {"type": "audio", "rate": 8000, "mels": 16},
     "series": {"type": "series"},
     "running": {"type": "stream"},
+    "points": {"type": "points"},
+    "others": {"type": "points"},
+    "corners": {"type": "pointers", "of": "points"},
 }
 """The fields of the rows as columns."""
 
@@ -74,6 +77,8 @@ SPECS: dict[str, Document] = {
     "series": {"inputs": ["series"], "outputs": ["topic"]},
     "measured": {"inputs": ["source", "question"], "outputs": ["value"], "look": "source"},
     "valued": {"inputs": ["image"], "outputs": ["value"], "truth": ["places", "elsewhere"], "look": "image"},
+    "pointing": {"inputs": ["points"], "outputs": ["corners"]},
+    "apart": {"inputs": ["points", "others"], "outputs": ["corners"]},
     "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
     "stream": {"inputs": [], "outputs": ["running"]},
 }
@@ -104,6 +109,8 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "recurrent": [{"layers": 2}],
     "language": [{"layers": 2}, {"layers": 2, "dropout": 0.3}, {"output": "adaptive", "cutoffs": [4, 9]}],
     "window": [{"output": "adaptive", "cutoffs": [4, 9]}],
+    "points": [{"layers": 2}, {"layers": 3}],
+    "pointer": [{"layers": 2}],
     "pyramidal": [{"layers": 1, "reductions": 0}],
     "series": [{"points": 3, "origin": 0}],
     "series.augment": [{"crop": 0.2}],

@@ -66,6 +66,15 @@ PLACES = (
     "",
     "0:0.6,0,1,0.4",
 )
+POINTS = (
+    "0.1 0.2; 0.9 0.1; 0.5 0.4; 0.6 0.9",
+    "0 0; 1 0; 1 1; 0 1; 0.4 0.6",
+    "3 1; 2 2; 0.5 0.25",
+    "0.3 0.3; 0.7 0.1; 0.2 0.8; 0.6 0.5; 0.6 0.5",
+    "0.1 0.9; 0.8 0.7; 0.3 0.2; 0.9 0.1",
+    "0.2 0.2; 0.8 0.4; 0.4 0.9",
+)
+CORNERS = ("1 2 4 3", "1 2 3 4", "1 2 3", "1 2 4", "1 3 4 2", "1 2 3")
 
 
 @cache
@@ -103,6 +112,9 @@ def _row(number: int) -> dict[str, str]:
         "film": array_uri(generator.integers(0, 256, (4 + number, 20, 28, 3), dtype=np.uint8)),
         "sound": data_uri(encode_wav(_sound(generator, 0.2 + 0.05 * number), 8000), "audio/wav"),
         "running": STORIES[number] + "\n",
+        "points": POINTS[number],
+        "others": POINTS[number - 1],
+        "corners": CORNERS[number],
         "series": array_uri(generator.normal(size=(7 + number, 6)).astype(np.float32)),
     }
 

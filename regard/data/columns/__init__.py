@@ -8,6 +8,8 @@ from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.number import NumberColumn
 from regard.data.columns.places import PlacesColumn
+from regard.data.columns.pointers import PointersColumn
+from regard.data.columns.points import PointsColumn
 from regard.data.columns.restore import column_from_state
 from regard.data.columns.series import SeriesColumn
 from regard.data.columns.spelled import SpelledTextColumn
@@ -29,6 +31,8 @@ __all__ = [
     "LabelColumn",
     "NumberColumn",
     "PlacesColumn",
+    "PointersColumn",
+    "PointsColumn",
     "SeriesColumn",
     "SoundVariation",
     "SpelledTextColumn",

@@ -36,16 +36,37 @@ def as_text(value: Any) -> str | None:
     return str(value) if isinstance(value, int | float) else None
 
 
+def listed_numbers(value: Any) -> str | None:
+    """[1, 4, 2] as "1 4 2", [[0.1, 0.2], [0.3, 0.4]] as "0.1 0.2; 0.3 0.4"; None for lists of anything else."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not len(value):
+        return None
+    if all(isinstance(one, Sequence) and not isinstance(one, str | bytes) for one in value):
+        rows = [listed_numbers(one) for one in value]
+        whole = [row for row in rows if row is not None and ";" not in row]
+        return "; ".join(whole) if len(whole) == len(rows) else None
+    words = [as_text(one) for one in value]
+    return " ".join(map(str, words)) if all(map(_is_number, words)) else None
+
+
+def _is_number(word: str | None) -> bool:
+    try:
+        return word is not None and float(word) == float(word)
+    except ValueError:
+        return False
+
+
 def row_of(
     record: Mapping[str, Any], fields: Sequence[str], *, file: str, line: int, source: str = ""
 ) -> Row:
-    """The fields of a record as text; null is missing; lists and objects make a bad row, and bytes but for pictures."""
+    """The fields of a record as text; null is missing. Lists but for those of numbers and objects make a bad row, and
+    bytes but for pictures."""
     values: dict[str, str] = {}
     for field in fields:
         value = dig(record, field)
         if value is None:
             continue
         text = as_text(value)
+        text = listed_numbers(value) if text is None else text
         text = stored_picture(value) if text is None else text
         problem = None
         if text is None:

@@ -26,7 +26,7 @@ from regard.inspect.content import (
     WeightedWords,
 )
 from regard.inspect.scene import Group, Image, Mark, Scene
-from regard.inspect.sights import FilmLooks, PictureLooks, SeriesLooks
+from regard.inspect.sights import FilmLooks, PictureLooks, PlaneLooks, SeriesLooks
 from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
 from regard.inspect.terminal.heads import draw_heads, head_notes
@@ -34,6 +34,7 @@ from regard.inspect.terminal.hops import draw_hops, hop_notes
 from regard.inspect.terminal.ink import Ink
 from regard.inspect.terminal.matrix import draw_matrix, legend
 from regard.inspect.terminal.picture import draw_picture
+from regard.inspect.terminal.plane import draw_plane
 from regard.inspect.terminal.segments import draw_segments, segment_notes
 from regard.inspect.terminal.sights import draw_looks, look_notes
 from regard.inspect.terminal.timeline import draw_film, draw_series, time_notes
@@ -118,3 +119,5 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_film(content, width, ink)
         case SeriesLooks():
             return draw_series(content, width, ink)
+        case PlaneLooks():
+            return draw_plane(content, width, ink)

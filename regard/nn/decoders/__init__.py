@@ -9,6 +9,7 @@ from regard.nn.decoders.language import LanguageDecoder
 from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
 from regard.nn.decoders.number import NumberDecoder, Numbers
 from regard.nn.decoders.objective import Distilled, TextObjective
+from regard.nn.decoders.pointer import PointerDecoder, PointerState
 from regard.nn.decoders.recurrent import RecurrentDecoder
 from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
@@ -32,6 +33,8 @@ __all__ = [
     "NumberDecoder",
     "Numbers",
     "ParsedTrees",
+    "PointerDecoder",
+    "PointerState",
     "RecurrentDecoder",
     "Source",
     "State",

@@ -4,6 +4,7 @@ from regard.nn.encoders.encoder import Encoder, build_encoder, owner_of
 from regard.nn.encoders.image import ImageEncoder
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.parented import ParentedEncoder
+from regard.nn.encoders.points import PointsEncoder
 from regard.nn.encoders.pyramidal import PyramidalEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.shared import SharedEncoder
@@ -18,6 +19,7 @@ __all__ = [
     "ImageEncoder",
     "MeanEncoder",
     "ParentedEncoder",
+    "PointsEncoder",
     "PyramidalEncoder",
     "RecurrentEncoder",
     "SharedEncoder",

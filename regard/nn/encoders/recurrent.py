@@ -85,6 +85,13 @@ class RecurrentEncoder(TextEncoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         super().check(options, name, plan, mistakes)
         refuse_unread(options, ["values"], plan, mistakes)
+        if options.layers == 1:
+            check_dropout(options, mistakes)
+        cls.check_layers(options, plan, mistakes)
+
+    @classmethod
+    def check_layers(cls, options: Any, plan: Plan, mistakes: Mistakes) -> None:
+        """The direction in which layers read, and what is added to their outputs, change something."""
         if options.direction != "forward" and options.bidirectional:
             mistakes.add(
                 "direction has no effect: both directions are read.",
@@ -93,8 +100,6 @@ class RecurrentEncoder(TextEncoder):
             )
         elif options.direction == "alternate" and options.layers == 1:
             mistakes.add("of one layer there is nothing to alternate.", "direction", fix="Add layers.")
-        if options.layers == 1:
-            check_dropout(options, mistakes)
         if options.residual and options.layers == 2 and not positions_read(plan, options):
             mistakes.add(
                 "residual has no effect: of two layers it changes the positions alone, which no decoder reads.",
@@ -114,10 +119,9 @@ class RecurrentEncoder(TextEncoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        states = _several_layers(options) if options.layers > 1 else _one_layer(options)
         both = " in each direction" if options.bidirectional else ""
         return [
-            *states,
+            *layer_lines(options, word_vector(options)),
             f"— {options.size} units{both}, {embedding_note(options)}",
             *parents_lines(options),
         ]
@@ -163,7 +167,7 @@ class RecurrentEncoder(TextEncoder):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tokens) -> Memory:
-        packing = Packing.of(tokens.lengths, tokens.ids.shape[1], tokens.counts)
+        packing = Packing.of(tokens.lengths, tokens.mask.shape[1], tokens.counts)
         values = embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)
@@ -180,7 +184,12 @@ def reads_backward(direction: Direction, layer: int) -> bool:
     return direction == "backward" or (direction == "alternate" and layer % 2 == 1)
 
 
-def _one_layer(options: Any) -> list[str]:
+def layer_lines(options: Any, vector: str) -> list[str]:
+    """From the vectors of the units, which are written so, to the memory and its summary."""
+    return _several_layers(options, vector) if options.layers > 1 else _one_layer(options, vector)
+
+
+def _one_layer(options: Any, vector: str) -> list[str]:
     keys, both = options.values == "embeddings", options.bidirectional
     memory, backward = "κ" if keys else "h", options.direction == "backward"
     layer = LayerSymbols(options.cell, both, letter="h" if both else memory, backward=backward)
@@ -188,7 +197,7 @@ def _one_layer(options: Any) -> list[str]:
     steps = layer.steps()
     return [
         "j = 1 … S" + (", d ∈ {→, ←}" if both else ""),
-        f"x_j = {word_vector(options)}",
+        f"x_j = {vector}",
         steps[0] + note,
         *steps[1:],
         *zeros,
@@ -199,7 +208,7 @@ def _one_layer(options: Any) -> list[str]:
     ]
 
 
-def _several_layers(options: Any) -> list[str]:
+def _several_layers(options: Any, vector: str) -> list[str]:
     keys, both, last = options.values == "embeddings", options.bidirectional, options.layers
     # where a layer adds its input, its output is not the state it goes on with
     apart = options.residual and not both
@@ -232,7 +241,7 @@ def _several_layers(options: Any) -> list[str]:
         summary = f"{letter}_{{{last},1}}"
     return [
         f"j = 1 … S, l = 1 … {last}" + (", d ∈ {→, ←}" if both else ""),
-        f"h_0j = {word_vector(options)}",
+        f"h_0j = {vector}",
         steps[0] + note,
         *steps[1:],
         *zeros,

@@ -67,7 +67,9 @@ class Beam:
             if not all_finite(normaliser):
                 check_scores(normaliser, (live > -torch.inf) & ~done.unsqueeze(1), t, active)
                 gained = _without_dead_ends(gained, step.logits, ~normaliser.isfinite())
-            best, words = top(bounds.apply(step.logits, t), min(2 * self.size, step.logits.shape[-1]))
+            best, words = top(
+                bounds.apply(step.logits, t, step.allowed), min(2 * self.size, step.logits.shape[-1])
+            )
             live, parents, words, pool, done = self.advance(best, words, gained, pool, done, bounds, t)
             ended = int(done.sum())
             paths.keep(active, words, parents, live, step.looks)

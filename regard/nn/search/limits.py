@@ -18,7 +18,8 @@ class Limits:
     """Lengths count tokens, END not among them.
 
     minimum     END is not written before that many tokens
-    maximum     END is written after that many tokens; None: twice the source's length and twenty more
+    maximum     END is written after that many tokens; None: the decoder's own limit, for most twice the source's
+                length and twenty more
     prefix      the tokens each output must begin with; a row of no tokens is free
     forbidden   ids never written; None: those the decoder names, PAD and BEGIN of a vocabulary
 
@@ -40,7 +41,7 @@ class Limits:
     def of(self, stepper: Stepper) -> Bounds:
         """The limits of these sources."""
         if self.maximum is None:
-            longest = 2 * stepper.lengths + 20
+            longest = stepper.longest
         else:
             longest = torch.full_like(stepper.lengths, self.maximum)
         longest, prefix = longest.clamp(min=self.minimum), None
@@ -95,9 +96,14 @@ class Bounds:
             logits[..., self.end] = end
         return logits
 
-    def apply(self, logits: Tensor, step: int) -> Tensor:
-        """Sets to −inf, in place, what may not be written at this step; logits (B, K, V)."""
+    def apply(self, logits: Tensor, step: int, allowed: Tensor | None = None) -> Tensor:
+        """Sets to −inf, in place, what may not be written at this step; logits (B, K, V).
+
+        allowed   (B, K, V) what the decoder allows besides
+        """
         minus_infinity = -torch.inf
+        if allowed is not None:
+            logits.masked_fill_(~allowed, minus_infinity)
         for token in self.forbidden:
             if 0 <= token < logits.shape[-1]:
                 logits[..., token] = minus_infinity

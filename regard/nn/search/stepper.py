@@ -19,14 +19,16 @@ from regard.nn.stepping import Step, StepState, Stepwise
 class Stepper:
     """What a search needs to know of a model: how to start, and how to go on.
 
-    lengths                 (B) the longest of the sources' lengths in each row, from which searches take their default
-                            limit
+    lengths                 (B) the longest of the sources' lengths in each row
+    longest                 (B) the default limit of a search, from the lengths
     begin, end, forbidden   the decoder's, see `Stepwise`
     """
 
     def __init__(self, decoder: Stepwise, memories: Mapping[str, Memory], *, truth: Any = None) -> None:
         self.decoder, self.memories, self.truth = decoder, memories, truth
         self.lengths = torch.stack([memory.mask.sum(1) for memory in memories.values()]).amax(0)
+        longest = getattr(decoder, "longest", None)
+        self.longest = 2 * self.lengths + 20 if longest is None else longest(self.lengths)
         self.begin: int = getattr(decoder, "begin", BEGIN)
         self.end: int = getattr(decoder, "end", END)
         self.forbidden: tuple[int, ...] = getattr(decoder, "forbidden", (PAD, BEGIN))
@@ -62,6 +64,7 @@ class Ensemble(Stepper):
             raise RegardError("An ensemble needs at least one model; received none.")
         self.members = tuple(members)
         self.lengths = torch.stack([member.lengths for member in members]).amax(0)
+        self.longest = torch.stack([member.longest for member in members]).amax(0)
         self.begin, self.end, self.forbidden = members[0].begin, members[0].end, members[0].forbidden
         if any((member.begin, member.end) != (self.begin, self.end) for member in members):
             raise RegardError(
@@ -82,7 +85,9 @@ class Ensemble(Stepper):
             if all(name in step.looks for step in steps)
         }
         members = EnsembleState(tuple(step.state for step in steps))
-        return Step(torch.logsumexp(logs, 0) - math.log(len(steps)), members, looks)
+        allowed = [step.allowed for step in steps if step.allowed is not None]
+        together = torch.stack(allowed).all(0) if allowed else None
+        return Step(torch.logsumexp(logs, 0) - math.log(len(steps)), members, looks, together)
 
     def select(self, rows: Tensor) -> Ensemble:
         return Ensemble([member.select(rows) for member in self.members])

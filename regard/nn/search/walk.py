@@ -55,7 +55,7 @@ def walk(
         state, logits = step.state, step.logits
         normaliser = normalisers(logits)
         if bounds is not None:
-            logits = bounds.apply(logits, t)
+            logits = bounds.apply(logits, t, step.allowed)
         given = choice.given(active, t, 1)
         words = choice.choose(logits, None if given is None else given[0])
         score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser

@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     LabelDecoder,
     LanguageDecoder,
     MemoryNetworkDecoder,
+    PointerDecoder,
     RecurrentDecoder,
     TagsDecoder,
     TreeDecoder,
@@ -45,6 +46,8 @@ def of_decoder(
     j = next(iter(symbols.values())).index
     if isinstance(decoder, RecurrentDecoder):
         return of_recurrent(decoder, options, symbols, target, truth)
+    if isinstance(decoder, PointerDecoder):
+        return of_pointer(decoder, options, target)
     if isinstance(decoder, TransformerDecoder):
         return of_words(decoder, options, target) | of_decoder_layers(decoder)
     if isinstance(decoder, TreeDecoder):
@@ -134,6 +137,21 @@ def of_recurrent(
             letter = "α" if oracle else "a"
             found[f"{letter}{primes}_t{symbols[name].index}"] = truth[name][0]
     return found
+
+
+def of_pointer(m: PointerDecoder, options: Any, target: Any) -> Binding:
+    ids = torch.tensor([0, *target.ids[0].tolist(), 0])
+    found: Binding = {"T": len(ids) - 1, "y": Family(ids, (0,)), "g_y": m.first, "k_y": m.stop}
+    layers, letters = len(m.stack.cells), "sn" if options.cell.part.carries else "s"
+    marks = [
+        f"{letter}{number if layers > 1 else ''}" for number in range(1, layers + 1) for letter in letters
+    ]
+    for number in range(layers):
+        found |= of_cell(m.stack.cell(number), "y" if layers == 1 else f"y,{number + 1}")
+    for number, mark in enumerate(marks):
+        found[f"W_{mark}"] = m.bridge.weight.chunk(len(marks))[number]
+        found[f"b_{mark}"] = m.bridge.bias.chunk(len(marks))[number]
+    return found | of_attention(m.pointing)
 
 
 def of_crf(m: CRFDecoder, target: Any) -> Binding:

@@ -14,6 +14,7 @@ from regard.nn.encoders import (
     ImageEncoder,
     MeanEncoder,
     ParentedEncoder,
+    PointsEncoder,
     PyramidalEncoder,
     RecurrentEncoder,
     StoryEncoder,
@@ -40,6 +41,11 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         return of_video(encoder, given)
     if isinstance(encoder, StoryEncoder):
         return of_story(encoder, options, given)
+    if isinstance(encoder, PointsEncoder):
+        vectors: Any = encoder.embedding
+        points: Binding = {"S": given.values.shape[1], "w_j": given.values[0], "m_e": vectors.mean}
+        points |= {"d_e": vectors.spread, "W_e": vectors.linear.weight, "b_e": vectors.linear.bias}
+        return points | of_recurrent(encoder)
     found: Binding = {"S": given.ids.shape[1], "w_j": given.ids[0] + 1, "E_x": encoder.embedding.weight}
     if isinstance(encoder, RecurrentEncoder):
         found |= of_recurrent(encoder)

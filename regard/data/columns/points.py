@@ -1,0 +1,178 @@
+"""Points: a list of places in the plane or in space, told by their coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from regard.data.columns.column import Column
+from regard.data.contents import Unreadable
+from regard.data.perceived import Series
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+from regard.parts import register
+from regard.trace import SeenPoints
+
+LEARNED_FROM = 2000
+"""Rows from which the mean and the spread of the coordinates are learned."""
+SHORT = 40
+
+
+@register("column", "points")
+class PointsColumn(Column):
+    """(n, k) float64 of `0.1 0.2; 0.3 0.4`: the coordinates of a point between spaces, points between semicolons.
+
+    The mean of each coordinate and the one spread of all are learned, for encoders: a figure keeps its shape.
+
+    repeats   whether two points of a row may be the same
+    """
+
+    class Options(Column.Options):
+        """A list of points: `0.1 0.2; 0.3 0.4`, in JSON lines `[[0.1, 0.2], [0.3, 0.4]]`."""
+
+        repeats: bool = False
+        """Take rows in which a point comes twice, though pointing at one of the two is ambiguous."""
+
+    type = "points"
+    roles: ClassVar[tuple[str, ...]] = ("inputs",)
+    encoder = "points"
+    dtype = np.float64
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: points, (x − mean) / spread"
+
+    def __init__(self, name: str, *, field: str | None = None, repeats: bool = False) -> None:
+        super().__init__(name, field=field)
+        self.repeats, self.mean, self.spread = repeats, np.zeros(0), 1.0
+
+    @property
+    def width(self) -> int:
+        """Coordinates of a point; 0 before they are learned."""
+        return len(self.mean)
+
+    @property
+    def size(self) -> int:
+        """As other columns call what they learn the number of."""
+        return self.width
+
+    def learn(self, values: Iterable[str]) -> None:
+        found: list[Array] = []
+        for value in islice(values, LEARNED_FROM):
+            try:
+                points = coordinates(value)
+            except Unreadable:
+                continue  # it is reported when the rows are encoded
+            if not found or points.shape[1] == found[0].shape[1]:
+                found.append(points)
+        if found:
+            together = np.concatenate(found)
+            self.mean = together.mean(0)
+            self.spread = float(np.sqrt(((together - self.mean) ** 2).mean())) or 1.0
+
+    def written(self, value: Any) -> str:
+        """A text as it is; an array (n, k), or lists, as a text."""
+        if isinstance(value, str):
+            return value
+        try:
+            points = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            points = np.zeros(())
+        if points.ndim != 2 or not points.size:
+            raise RegardError(
+                f"received a {type(value).__name__} that is no array (points, coordinates).",
+                where=self.name,
+                fix="Give numbers (n, k), or a text such as 0.1 0.2; 0.3 0.4.",
+            )
+        return "; ".join(" ".join(map(repr, point)) for point in points.tolist())
+
+    def encode(self, value: str) -> Array:
+        """(n, k) float64, as they are written"""
+        points = coordinates(value)
+        if self.width and points.shape[1] != self.width:
+            raise Unreadable(
+                f"has points of {points.shape[1]} coordinates, expected {self.width} as in training",
+                where=self.name,
+            )
+        return points
+
+    def check_encoded(self, encoded: Array) -> str | None:
+        if self.repeats:
+            return None
+        distinct, first = np.unique(encoded, axis=0, return_index=True)
+        if len(distinct) == len(encoded):
+            return None
+        again = next(number for number in range(len(encoded)) if number not in first)
+        before = int((encoded == encoded[again]).all(1).argmax())
+        return f"has the same point twice, as points {before + 1} and {again + 1}: to point at one of them is ambiguous"
+
+    def decode(self, ids: Sequence[int]) -> str:
+        raise RegardError("points are read, not written.", where=self.name)
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        count = len(coordinates(value)) if isinstance(value, str) else len(value) // max(self.width, 1)
+        return [str(number) for number in range(1, count + 1)]
+
+    def readable(self, collated: Any) -> list[list[str]]:
+        """The position of each point, from 1."""
+        return [[str(number) for number in range(1, count + 1)] for count in collated.lengths.tolist()]
+
+    def seen(self, collated: Any, row: int) -> SeenPoints | None:
+        """What a figure can draw: points in the plane."""
+        points = collated.values[row, : int(collated.lengths[row])].cpu().numpy()
+        return SeenPoints(points) if points.shape[1] == 2 else None
+
+    def cost(self, encoded: Array) -> int:
+        """As many as there are points."""
+        return int(np.size(encoded)) // max(self.width, 1)
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:
+        """values (B, n, k) float64, zero beyond the length"""
+        rows = Ragged.of(encoded)
+        values = torch.from_numpy(rows.padded().astype(np.float64, copy=False))
+        return Series(values.view(len(rows), -1, self.width), torch.from_numpy(rows.lengths // self.width))
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field, "repeats": self.repeats}
+
+    def learned(self) -> dict[str, Any]:
+        return {"means": self.mean.tolist(), "spread": self.spread}
+
+    def pretend(self, size: int) -> None:
+        self.relearn({"means": [0.5] * 2, "spread": 0.5})
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self.mean, self.spread = np.array(learned["means"], dtype=np.float64), float(learned["spread"])
+
+
+def coordinates(value: str) -> Array:
+    """(n, k) float64, finite; `Unreadable` says why not, and at which point."""
+    written = [point.split() for point in value.strip().rstrip(";").split(";")]
+    width = len(written[0])
+    for number, point in enumerate(written, 1):
+        if len(point) != width or not point:
+            expected = f"expected {width} as the first" if number > 1 and width else "expected numbers"
+            raise Unreadable(f"has {len(point)} coordinates in point {number}, {expected}")
+    try:
+        points = np.array(written, dtype=np.float64)
+    except ValueError:
+        number, wrong = _not_a_number(written)
+        raise Unreadable(f"has {wrong[:SHORT]!r} in point {number}, expected a number") from None
+    if not np.isfinite(points).all():
+        number = int((~np.isfinite(points)).any(1).argmax()) + 1
+        raise Unreadable(f"has a coordinate in point {number} that is not finite")
+    return points
+
+
+def _not_a_number(written: Sequence[Sequence[str]]) -> tuple[int, str]:
+    for number, point in enumerate(written, 1):
+        for cell in point:
+            try:
+                float(cell)
+            except ValueError:
+                return number, cell
+    return 1, " ".join(written[0])

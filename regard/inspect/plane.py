@@ -1,0 +1,134 @@
+"""Points in the plane and what an output makes of them: a polygon, a tour, triangles, or a way from point to point.
+
+The points are shaded by how much they were pointed at in all, and numbered; what was pointed at is drawn through them.
+The true figure, where it is known and another one, is dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from regard.inspect.layout import Block, colour_scale
+from regard.inspect.palette import Colour, Shade
+from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text
+from regard.inspect.sights import PlaneLooks
+from regard.inspect.writing import text_width
+
+SIDE, SMALL_SIDE = 360.0, 170.0
+MARGIN = 26.0
+"""Air around the points, for their numbers."""
+
+Place = tuple[float, float]
+
+
+def draw_plane(looks: PlaneLooks) -> Block:
+    """The plane, y upwards; its baseline is the upper edge."""
+    side = SMALL_SIDE if looks.small else SIDE
+    top = 24.0 if looks.title else 0.0
+    width, height, places = _laid(looks, side)
+    places = [(x, y + top) for x, y in places]
+    marks: list[Mark] = [Text(0, 12, looks.title, size=13, bold=True)] if looks.title else []
+    marks.append(Rect(0.5, top + 0.5, width - 1, height - 1, stroke="faint", radius=4))
+    if looks.true_places is not None and not looks.right:
+        marks += _figure(looks.true_places, looks.form, places, colour="truth", dashes=(5.0, 4.0))
+    marks += _figure(looks.places, looks.form, places, colour="accent", fill=True)
+    first = looks.places[0] if looks.places and looks.form != "triangles" else None
+    for number, (x, y) in enumerate(places):
+        share = looks.pointed_at(number)
+        tip = f"point {number + 1}  ({looks.points[number, 0]:g}, {looks.points[number, 1]:g})  {share:.2f}"
+        radius = 4.0 if looks.small else 5.5
+        marks.append(Circle(x, y, radius, fill=Shade(share), stroke="ink", stroke_width=1.0, tip=tip))
+        if number == first:
+            marks.append(Circle(x, y, radius + 3.5, fill=None, stroke="accent", stroke_width=1.5))
+        beyond = _outwards(places, number)
+        size = 9.5 if looks.small else 12.0
+        marks.append(
+            Text(
+                x + 13 * beyond[0], y + 13 * beyond[1] + size / 3, str(number + 1), size=size, anchor="middle"
+            )
+        )
+    group = Group(tuple(marks), kind="plane", content=looks)
+    return Block((group,), max(width, text_width(looks.title, 15)), top + height, baseline=top)
+
+
+def _laid(looks: PlaneLooks, side: float) -> tuple[float, float, list[Place]]:
+    """Width, height, and where each point lies: one scale for both directions."""
+    points = looks.points
+    low, high = points.min(0), points.max(0)
+    extent = np.maximum(high - low, 1e-12)
+    scale = (side - 2 * MARGIN) / float(extent.max())
+    width, height = (max(float(length) * scale + 2 * MARGIN, side / 2) for length in extent)
+    middle = (low + high) / 2
+    offsets = (points - middle) * scale
+    return width, height, [(width / 2 + float(x), height / 2 - float(y)) for x, y in offsets]
+
+
+def _outwards(places: Sequence[Place], number: int) -> Place:
+    """The direction away from the nearest other points, for a number beside its point."""
+    x, y = places[number]
+    pull = np.zeros(2)
+    for other, (a, b) in enumerate(places):
+        if other != number:
+            away = np.array([x - a, y - b])
+            pull += away / max(float((away**2).sum()), 1.0)
+    norm = float(np.hypot(*pull))
+    return (0.0, -1.0) if norm < 1e-9 else (float(pull[0] / norm), float(pull[1] / norm))
+
+
+def _figure(
+    chosen: Sequence[int],
+    form: str,
+    places: Sequence[Place],
+    *,
+    colour: Colour,
+    dashes: tuple[float, ...] = (),
+    fill: bool = False,
+) -> list[Mark]:
+    """A path for each piece of the figure."""
+    if form == "triangles":
+        pieces = [chosen[low : low + 3] for low in range(0, len(chosen), 3)]
+    else:
+        pieces = [chosen]
+    closed = form != "sequence"
+    marks: list[Mark] = []
+    for piece in pieces:
+        if len(piece) < 2:
+            continue
+        steps: list[Step] = [("L" if at else "M", places[point]) for at, point in enumerate(piece)]
+        if closed and len(piece) > 2:
+            steps.append(("Z", ()))
+            if fill and form != "tour":
+                marks.append(Path(tuple(steps), stroke=None, fill=colour, opacity=0.13))
+        marks.append(Path(tuple(steps), stroke=colour, width=1.75, dashes=dashes))
+    return marks
+
+
+def plane_legend(shown: Sequence[PlaneLooks]) -> Block:
+    """What shades and lines mean."""
+    scale = colour_scale(name="pointed at", limit=1.0)
+    marks, x = list(scale.marks), scale.width
+    lines: list[tuple[str, Colour, tuple[float, ...]]] = [("answer", "accent", ())]
+    if any(looks.true_places is not None and not looks.right for looks in shown):
+        lines.append(("truth", "truth", (5.0, 4.0)))
+    for name, colour, dashes in lines:
+        x += 20
+        marks.append(Path((("M", (x, 5)), ("L", (x + 22, 5))), stroke=colour, width=1.75, dashes=dashes))
+        marks.append(Text(x + 28, 9, name, size=11, colour="muted"))
+        x += 28 + text_width(name, 11)
+    return Block(tuple(marks), x, 11.0)
+
+
+def tell_plane(looks: PlaneLooks) -> str:
+    """What is seen, in words."""
+    count = len(looks.points)
+    if not looks.places:
+        return f"{count} points in the plane."
+    named = " ".join(str(place + 1) for place in looks.places)
+    known = ""
+    if looks.true_places is not None:
+        true = " ".join(str(place + 1) for place in looks.true_places)
+        known = ", which is the true one" if looks.right else f"; the true one is {true}"
+    what = {"sequence": "a way", "polygon": "a polygon", "tour": "a tour"}.get(looks.form, "triangles")
+    return f"{count} points in the plane, and {what} through points {named}{known}."

@@ -1,0 +1,30 @@
+"""What metrics of pointers at points share: the points behind the pointers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from regard.data.columns.points import coordinates
+from regard.data.ragged import Array
+from regard.metrics.inference import Inference, OutputInfo
+from regard.metrics.metric import Metric
+
+
+class PointsMetric(Metric):
+    """A metric of pointers whose input is a list of points."""
+
+    suits = ("pointers",)
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        reason = super().refuses(output)
+        if reason is None and output.columns[output.column.of[0]].type != "points":
+            reason = f"{self.name} is of points, and {output.name!r} points at {output.column.of[0]!r}"
+        return reason
+
+
+def pointed_points(inference: Inference, pointers: Sequence[Sequence[int]]) -> Iterator[tuple[Array, Array]]:
+    """Of each row all points (n, k), and those that its pointers name, in their order."""
+    (name,) = inference.output.column.of
+    for row, positions in enumerate(pointers):
+        points = coordinates(inference.raw(row)[name])
+        yield points, points[[position - 1 for position in positions]]

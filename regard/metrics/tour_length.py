@@ -1,0 +1,38 @@
+"""How long the tours are that pointers make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from regard.data.ragged import Array
+from regard.metrics.inference import Inference
+from regard.metrics.metric import Score
+from regard.metrics.pointed_points import PointsMetric, pointed_points
+from regard.parts import register
+
+
+@register("metric", "tour_length")
+class TourLength(PointsMetric):
+    """The mean length of the closed tours, beside that of the tours in the data."""
+
+    higher_is_better = False
+
+    def measure(self, inference: Inference) -> Score | None:
+        return self._mean(
+            inference, [answer.value for answer in inference.predictions], "mean length of the tours"
+        )
+
+    def baseline(self, inference: Inference) -> Score | None:
+        return self._mean(inference, [row[0] for row in inference.references], "the tours of the data")
+
+    def _mean(self, inference: Inference, tours: Sequence[Any], signature: str) -> Score:
+        lengths = [length(tour) for _, tour in pointed_points(inference, tours)]
+        return Score(self.name, float(np.mean(lengths)), len(lengths), signature)
+
+
+def length(tour: Array) -> float:
+    """Of the way from point to point (n, k) and back to the first."""
+    return float(np.linalg.norm(tour - np.roll(tour, -1, 0), axis=1).sum())

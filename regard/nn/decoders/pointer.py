@@ -1,0 +1,421 @@
+"""Pointer decoder: the output is the selection over the input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard import parts
+from regard.data.batch import Tokens
+from regard.kernels.availability import within_reach
+from regard.nn.attention import Attention
+from regard.nn.cells import AnyCell, Cell
+from regard.nn.cells.cell import carried_by
+from regard.nn.decoders.decoder import BatchView, Source, Truth
+from regard.nn.decoders.objective import Distilled
+from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.stack import Stack
+from regard.nn.decoders.stepwise import END_PIECE, StepwiseDecoder
+from regard.nn.encoders import owner_of
+from regard.nn.forms import FormState, begin_form
+from regard.nn.forms.triangles import TrianglesState
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.nn.recurrence import by_kernels, run_cells
+from regard.nn.scores import AnyScore, make_score
+from regard.nn.search import Hypotheses
+from regard.nn.selections import Given
+from regard.nn.stepping import Step
+from regard.nn.symbols import LookSymbols, MemorySymbols
+from regard.parts import Depth, Mistakes, Options, Plan, Size, names, part, register
+from regard.prediction import Alternative, Prediction
+from regard.trace import Pointed, Trace
+
+CARRIED = "n"
+"""The letter of what a cell carries beside the state s, on the board."""
+
+
+@dataclass(frozen=True)
+class PointerState:
+    """K hypotheses about each of B sources.
+
+    layers     one (B, K, state) for each layer
+    choices    what can be pointed at: to stop, and each position, (B, 1 + S)
+    keys       (B, 1 + S, A) of the choices, computed once
+    form       what the pointers make so far; None where they may make anything
+    position   how many steps there were
+    """
+
+    layers: tuple[Tensor, ...]
+    choices: Memory
+    keys: Tensor
+    form: FormState | None
+    position: int = 0
+
+    def reorder(self, parents: Tensor) -> PointerState:
+        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
+        rows = torch.arange(len(parents), device=parents.device)[:, None]
+        return replace(
+            self,
+            layers=tuple(layer[rows, parents] for layer in self.layers),
+            form=None if self.form is None else self.form.reorder(parents),
+        )
+
+    def select(self, rows: Tensor) -> PointerState:
+        """The state of some of the sources, (B') int64."""
+        return replace(
+            self,
+            layers=tuple(layer.index_select(0, rows) for layer in self.layers),
+            choices=self.choices.select(rows),
+            keys=self.keys.index_select(0, rows),
+            form=None if self.form is None else self.form.select(rows),
+        )
+
+
+class PointingOptions(parts.Settings):
+    """How a decoder points: a softmax over the positions of its input, and to stop."""
+
+    score: AnyScore = "additive"
+    """How well the state and a position agree."""
+
+
+@register("decoder", "pointer")
+class PointerDecoder(StepwiseDecoder):
+    """Positions of an input, one after another (Vinyals, Fortunato and Jaitly 2015).
+
+        s_t = cell(s_{t−1}, h_{y_{t−1}}),   u_tj = v · tanh(W_1 h_j + W_2 s_t),   p(y_t = j) = softmax_j(u_tj)
+
+    s_0 = tanh(W summary + b). Choice 0 stops: its key is learned, as the vector that is read first is. Nothing that is
+    read enters the recurrence but the position pointed at, so that in training all steps are taken at once.
+
+    Where the positions must make something together (`form`), a search chooses among those with which they still can.
+    Tokens are positions from 1, and 0 before the first and to stop.
+    """
+
+    class Options(StepwiseDecoder.Options):
+        """p(y_t = j) = softmax_j(v · tanh(W h_j + U s_t)): the output is the selection over the input, and a stop."""
+
+        cell: AnyCell = "lstm"
+        """The recurrent cell."""
+        size: Size = 256
+        """Units of a layer."""
+        layers: Depth = 1
+        """Recurrent layers on top of each other."""
+        residual: bool = False
+        """Each layer from the second on adds its input to its output."""
+        attention: PointingOptions = PointingOptions()
+        """How it points."""
+
+    writes = ("pointers",)
+    begin, end, forbidden = 0, 0, ()
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> PointerDecoder:
+        (name,) = column.of
+        source = sources[name]
+        key_size = getattr(source, "key_size", None) or source.value_size
+        return cls(
+            name,
+            source,
+            score=make_score(options.attention.score, options.size, key_size),
+            cell=options.cell,
+            size=options.size,
+            layers=options.layers,
+            residual=options.residual,
+            dropout=options.dropout,
+            form=column.form,
+        )
+
+    @classmethod
+    def attentions(cls, options: Any) -> tuple[Any, ...]:
+        """None that could be guided or read a truth: where it looks is its output."""
+        return ()
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.over is not None:
+            mistakes.add(
+                f"over has no effect: a pointer decoder reads the positions of {cls._source(name, plan)} alone.",
+                "over",
+                fix="Leave over out.",
+            )
+        if options.residual and options.layers == 1:
+            mistakes.add(
+                "residual adds a layer's input to its output from the second layer on, and there is one.",
+                "residual",
+                fix="Add layers, or leave residual out.",
+            )
+        score, here = options.attention.score, mistakes.at("attention")
+        if score.part.needs:
+            fitting = [one for one in names("score") if not part("score", one).needs]
+            here.add(
+                f"score: {score.type} needs to know where the step before looked, which a pointer decoder does not "
+                "keep.",
+                "score",
+                fix=f"Choose one of {', '.join(fitting)}.",
+            )
+        source = cls._source(name, plan)
+        if score.part.one_size and source in plan.encoder:
+            encoder = owner_of(plan, source)
+            width = encoder.part.width(encoder)
+            if width is not None and width != options.size:
+                here.add(
+                    f"a {score.type} score compares vectors of one width; the memory of {source} has {width}, the "
+                    f"decoder {options.size}.",
+                    "score",
+                    fix=f"Use score: general, or make the decoder's size {width}.",
+                )
+
+    @classmethod
+    def _source(cls, name: str, plan: Plan) -> str:
+        return str(plan.outputs[name].of or next(iter(plan.encoder)))
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (cls._source(name, plan),)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (cls._source(name, plan),)
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        memory = next(iter(memories.values()))
+        states, output = _steps(options)
+        look = LookSymbols(f"({output})" if " " in output else output, memory)
+        score, j = options.attention.score, memory.index
+        carried = ["s", CARRIED] if options.cell.part.carries else ["s"]
+        marks = [""] if options.layers == 1 else [str(layer) for layer in range(1, options.layers + 1)]
+        first = [
+            f"{carried_by(f's_{{{mark},0}}' if mark else 's_0', letter)} = "
+            f"tanh(W_{letter}{mark} {memory.summary} + b_{letter}{mark})"
+            for mark in marks
+            for letter in carried
+        ]
+        cells = [line for mark in marks for line in options.cell.part.equations(options.cell, f"y{mark}")]
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
+        return [
+            "t = 1 … T     — y_t: a position; y_0 = 0 before the first, y_T = 0 to stop",
+            *first,
+            f"r_t = [y_{{t−1}} = 0] g_y + Σ_{j} [{j} = y_{{t−1}}] {memory.values}     — g_y: learned",
+            *states,
+            *score.part.equations(score, look),
+            f"e_t0 = {score.part.equation(score, look.query, 'k_y', look.mark)}     — k_y: learned",
+            f"p(y_t) = softmax([e_t0; e_t1; …; e_t{memory.length}])     — to stop, and each position",
+            *cells,
+            f"— {options.size} units{dropout}",
+        ]
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return ["loss = −Σ_t log(p(y_t)[y_t + 1]) / T     — mean over the pointers and the stop"]
+
+    @classmethod
+    def board_algorithm(cls, options: Any) -> list[str]:
+        return ["teacher forcing, back-propagation through time"]
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        *,
+        score: Any = "additive",
+        cell: str | Options = "lstm",
+        size: int = 256,
+        layers: int = 1,
+        residual: bool = False,
+        dropout: float = 0.0,
+        form: str = "sequence",
+    ) -> None:
+        super().__init__()
+        self.name, self.form = name, form
+        key_size = getattr(source, "key_size", None) or source.value_size
+        self.reading = Reading({name: Attention(size, source.value_size, score=score, key_size=key_size)})
+        self.stack = Stack(
+            source.value_size, size, cell=cell, layers=layers, dropout=dropout, residual=residual
+        )
+        self.bridge = nn.Linear(source.summary_size, layers * self.stack.cell(0).state_size)
+        self.first = nn.Parameter(torch.randn(source.value_size) * source.value_size**-0.5)
+        self.stop = nn.Parameter(torch.randn(key_size) * key_size**-0.5)
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def pointing(self) -> Attention:
+        assert self.reading is not None
+        return self.reading.attention(self.name)
+
+    def longest(self, lengths: Tensor) -> Tensor:
+        """(B) pointers of the longest output, where a search sets no limit."""
+        return TrianglesState.longest(lengths) if self.form == "triangles" else 2 * lengths + 20
+
+    def choices(self, memory: Memory) -> Memory:
+        """What can be pointed at, (B, 1 + S): first to stop, whose value is what is read before the first pointer."""
+        keys = memory.values if memory.keys is None else memory.keys
+        rows = len(memory.mask)
+        override = memory.override
+        return Memory(
+            torch.cat([self.first.expand(rows, 1, -1).to(memory.values.dtype), memory.values], 1),
+            nn.functional.pad(memory.mask, (1, 0), value=True),
+            memory.summary,
+            keys=torch.cat([self.stop.expand(rows, 1, -1).to(keys.dtype), keys], 1),
+            override=None if override is None else nn.functional.pad(override, (1, 0)),
+        )
+
+    def _first_states(self, memory: Memory) -> tuple[Tensor, ...]:
+        """One (B, state) for each layer."""
+        return torch.tanh(self.bridge(memory.summary)).chunk(len(self.stack.cells), -1)
+
+    # One step, for every search.
+
+    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> PointerState:
+        memory = memories[self.name]
+        choices = self.choices(memory)
+        layers = tuple(state.unsqueeze(1) for state in self._first_states(memory))
+        return PointerState(layers, choices, self.pointing.keys(choices), begin_form(self.form, memory))
+
+    def step(self, tokens: Tensor, state: PointerState, memories: Mapping[str, Memory]) -> Step:
+        """The previous positions (B, K) of K hypotheses → logits of the next ones, (B, K, 1 + S)."""
+        read = _at(state.choices.values, tokens)
+        output, layers = self.stack(self.stack.cell(0).project(read), state.layers)
+        look = self.pointing(self.dropout(output), state.choices, state.keys, Given(step=state.position))
+        if state.choices.override is None:
+            logits = look.scores.masked_fill(~state.choices.mask.unsqueeze(1), -torch.inf)
+        else:
+            logits = look.weights.log()
+        form = state.form
+        if form is not None and state.position > 0:
+            form = form.advance(tokens)
+        after = replace(state, layers=layers, form=form, position=state.position + 1)
+        allowed = None if form is None else form.allowed()
+        return Step(logits, after, {self.name: look.weights[..., 1:]}, allowed)
+
+    # Whole outputs.
+
+    def scores(self, memories: Mapping[str, Memory], target: Tokens) -> tuple[Tensor, Tensor, Packing]:
+        """Teacher forcing: scores (N, 1 + S) of all choices at every step, −inf where there is no position, and the
+        true ones (N); both packed."""
+        memory = memories[self.name]
+        choices = self.choices(memory)
+        previous = nn.functional.pad(target.ids, (1, 0))
+        following = nn.functional.pad(target.ids, (0, 1))
+        counts = None if target.counts is None else target.counts + 1
+        packing = Packing.of(target.lengths + 1, following.shape[1], counts)
+        inputs = packing.pack(_at(choices.values, previous))  # (N, D)
+        for index, first in enumerate(self._first_states(memory)):
+            below = inputs if index == 0 else self.dropout(inputs)
+            inputs = self._run(self.stack.cell(index), below, first.index_select(0, packing.order), packing)
+            if index > 0 and self.stack.residual:
+                inputs = inputs + below
+        queries = packing.unpack(self.dropout(inputs))
+        look = self.pointing(queries, choices)
+        scores = look.scores.masked_fill(~choices.mask.unsqueeze(1), -torch.inf)
+        return packing.pack(scores), packing.pack(following), packing
+
+    def _run(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
+        """One layer over the packed inputs (N, I), from the states (B, state) of the longest row first."""
+        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.order)):
+            return by_kernels([cell], inputs, packing, first)[0]
+        if cell.torch_recurrence() is not None:
+            return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]
+        projected, state, reached = cell.project(inputs), first, []
+        for low, high in packing.steps:
+            state = cell.advance(projected[low:high], state[: high - low])
+            reached.append(cell.output(state))
+        return torch.cat(reached)
+
+    def count(self, target: Tokens) -> Tensor:
+        """Pointers, and the stops."""
+        return (target.lengths + 1).sum()
+
+    def loss(
+        self,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> Loss:
+        """−log p(target), by pointers."""
+        scores, true, _ = self.scores(memories, target)
+        logs = torch.log_softmax(scores, -1)
+        likelihood = total = -logs.gather(1, true.unsqueeze(1)).sum()
+        if distilled is not None:
+            possible = logs.masked_fill(scores == -torch.inf, 0.0)
+            cost = -(distilled.probabilities * possible).sum()
+            total = (1 - distilled.weight) * total + distilled.weight * cost
+        return Loss(total, self.count(target), {"likelihood": likelihood.detach()})
+
+    @torch.no_grad()
+    def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
+        return torch.softmax(self.scores(memories, target)[0], -1)
+
+    # Answers.
+
+    def predictions(self, found: Hypotheses, column: Any, view: BatchView) -> list[Prediction]:
+        scores = found.scores.tolist()
+        answers = []
+        for row, ranks in enumerate(found.lengths.tolist()):
+            pointed = [found.content(row, rank) for rank, length in enumerate(ranks) if length]
+            written = [
+                Alternative(column.decode(one), score)
+                for one, score in zip(pointed, scores[row], strict=False)
+            ]
+            trace = self._trace(found, pointed[0], view, row, written) if view.trace else None
+            others = written if len(written) > 1 else ()
+            answers.append(Prediction(pointed[0], written[0].text, written[0].score, trace, others))
+        return answers
+
+    def _trace(
+        self, found: Hypotheses, pointed: list[int], view: BatchView, row: int, written: list[Alternative]
+    ) -> Trace:
+        inputs, length = view.inputs(row), int(found.lengths[row, 0])
+        positions = len(inputs[self.name])
+        looks = found.attention[self.name][row, 0, :length, :positions].float().cpu().numpy()
+        true = None
+        if view.target is not None:
+            true = view.target.ids[row, : int(view.target.lengths[row])].tolist()
+        structure = Pointed(
+            [place - 1 for place in pointed], None if true is None else [one - 1 for one in true], self.form
+        )
+        imposed = {}
+        if self.name in view.truth:
+            table = torch.zeros(length, positions)
+            known = view.truth[self.name][row][:length, :positions]
+            table[: len(known), : known.shape[1]] = known
+            imposed = {self.name: table.numpy()}
+        return Trace(
+            input=inputs,
+            output=[*map(str, pointed), END_PIECE][:length],
+            attention={self.name: looks},
+            truth=imposed,
+            scores=found.token_scores[row, 0, :length].cpu().numpy(),
+            hypotheses=[(other.text, other.score) for other in written],
+            overridden=view.overridden,
+            pointed={self.name: structure},
+        )
+
+
+def _steps(options: Any) -> tuple[list[str], str]:
+    """The recurrence, and what the highest layer gives: with `residual` the sum of all."""
+    step = options.cell.part.written_step
+    if options.layers == 1:
+        return [step(options.cell, "y", "s_t", "s_{t−1}", "r_t", CARRIED)], "s_t"
+    found, below, output = [], "r_t", ""
+    for layer in range(1, options.layers + 1):
+        state, before = f"s_{layer}t", f"s_{{{layer},t−1}}"
+        found.append(step(options.cell, f"y{layer}", state, before, below, CARRIED))
+        output = f"{output} + {state}" if options.residual and layer > 1 else state
+        below = output
+    return found, output
+
+
+def _at(values: Tensor, positions: Tensor) -> Tensor:
+    """(B, P, D) at positions (B, K) → (B, K, D)."""
+    return values.gather(1, positions.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

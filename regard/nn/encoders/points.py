@@ -1,0 +1,112 @@
+"""Points encoder: a recurrent network that reads one point after another by its coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.cells import AnyCell
+from regard.nn.embedding import Arrange, as_it_stands
+from regard.nn.encoders.encoder import Encoder, refuse_unread
+from regard.nn.encoders.layer import First
+from regard.nn.encoders.recurrent import RecurrentEncoder, Values, layer_lines
+from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
+
+
+class Coordinates(nn.Module):
+    """A `Series` of points (B, S, k) → W (p − mean) / spread + b, (…, size)."""
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, mean: Any, spread: float, size: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.size = size
+        self.register_buffer("mean", torch.as_tensor(mean, dtype=torch.float64))
+        self.register_buffer("spread", torch.tensor(spread, dtype=torch.float64))
+        self.linear = nn.Linear(len(mean), size)
+        self.dropout = nn.Dropout(dropout)
+
+    def read(self, tokens: Any, arrange: Arrange = as_it_stands) -> Tensor:
+        normal = (arrange(tokens.values) - self.mean) / self.spread
+        vectors: Tensor = self.dropout(self.linear(normal.to(self.linear.weight.dtype)))
+        return vectors
+
+
+@register("encoder", "points")
+class PointsEncoder(RecurrentEncoder):
+    """As the recurrent encoder, with x_j = W (p_j − mean) / spread + b for the point p_j (Vinyals et al. 2015).
+
+    The order of the points is that of the row: an encoder in one direction knows at each point those before it.
+    """
+
+    class Options(Encoder.Options):
+        """h_j = cell(h_{j−1}, W p_j + b) over the points of a row, read once or from both ends."""
+
+        cell: AnyCell = "lstm"
+        """The recurrent cell."""
+        size: Size = 256
+        """Units of a layer, in each direction."""
+        layers: Depth = 1
+        """Recurrent layers on top of each other."""
+        bidirectional: bool = True
+        """Read from both ends."""
+        residual: bool = False
+        """Each layer from the second on adds its input to its output."""
+        first: First = "learned"
+        """The state before the first point."""
+        values: Values = "states"
+        """What a look reads: the states, or the vectors of the points, with the states as keys that say where they
+        are."""
+        embedding: Size = 64
+        """Features of the vector of a point."""
+        dropout: Dropout = 0.0
+        """Probability that a feature of these vectors, and between layers, is set to zero in training."""
+
+    reads = ("points",)
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> PointsEncoder:
+        return cls(
+            Coordinates(column.mean, column.spread, options.embedding, dropout=options.dropout),
+            cell=options.cell,
+            size=options.size,
+            layers=options.layers,
+            bidirectional=options.bidirectional,
+            dropout=options.dropout,
+            residual=options.residual,
+            first=options.first,
+            values=options.values,
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        refuse_unread(options, ["values"], plan, mistakes)
+        cls.check_residual(options, plan, mistakes)
+
+    @classmethod
+    def column_needs(cls, options: Any) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        return MemorySymbols() if options.values == "states" else MemorySymbols(keys="κ_j")
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        both = " in each direction" if options.bidirectional else ""
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
+        return [
+            *layer_lines(options, "W_e (w_j − m_e) / d_e + b_e"),
+            "— w_j: the coordinates of point j; m_e, d_e: their mean and spread in training",
+            f"— {options.size} units{both}, vectors of {options.embedding}{dropout}",
+        ]
+
+    def forward(self, tokens: Any) -> Memory:
+        memory = super().forward(tokens)
+        return replace(memory, layout="points", points=tokens.values)

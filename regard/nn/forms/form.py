@@ -1,0 +1,107 @@
+"""A form that is being written: which positions may come next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.nn.memory import Memory
+
+
+@dataclass(frozen=True)
+class FormState:
+    """What K hypotheses about each of B sources have made so far.
+
+    by_source   names of the fields that belong to the source, (B, …); all other tensors are (B, K, …)
+    """
+
+    by_source: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def begin(cls, memory: Memory) -> Self:
+        """Nothing written yet, of one hypothesis for each source."""
+        raise NotImplementedError
+
+    @classmethod
+    def longest(cls, lengths: Tensor) -> Tensor:
+        """(B) pointers of the longest form of so many positions."""
+        return lengths
+
+    def advance(self, tokens: Tensor) -> Self:
+        """After the tokens (B, K): positions from 1, or 0 where a hypothesis has ended."""
+        raise NotImplementedError
+
+    def allowed(self) -> Tensor:
+        """(B, K, 1 + S) bool: whether to stop, and which positions may come next; never none of them."""
+        raise NotImplementedError
+
+    def reorder(self, parents: Tensor) -> Self:
+        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
+        rows = torch.arange(len(parents), device=parents.device)[:, None]
+        return self._changed(lambda name, tensor: tensor if name in self.by_source else tensor[rows, parents])
+
+    def select(self, rows: Tensor) -> Self:
+        """The state of some of the sources, (B') int64."""
+        return self._changed(lambda name, tensor: tensor.index_select(0, rows))
+
+    def _changed(self, change: object) -> Self:
+        assert callable(change)
+        tensors = {
+            one.name: change(one.name, value)
+            for one in fields(self)
+            if isinstance(value := getattr(self, one.name), Tensor)
+        }
+        return replace(self, **tensors)
+
+
+def with_stop(positions: Tensor, stop: Tensor) -> Tensor:
+    """(B, K, S) positions and (B, K) whether to stop → (B, K, 1 + S); to stop, where nothing else may come."""
+    stop = stop | ~positions.any(-1)
+    return torch.cat([stop.unsqueeze(-1), positions], -1)
+
+
+def turns(points: Tensor) -> Tensor:
+    """(B, S, 2) → (B, S, S, S) int8: 1 where the third point lies to the left of the way from the first to the second,
+    −1 where to the right, 0 where on one line."""
+    ways = points.unsqueeze(1) - points.unsqueeze(2)  # (B, from, to, 2)
+    across = ways[:, :, :, None, 0] * ways[:, :, None, :, 1] - ways[:, :, :, None, 1] * ways[:, :, None, :, 0]
+    return across.sign().to(torch.int8)
+
+
+def points_in_plane(memory: Memory, form: str) -> Tensor:
+    """(B, S, 2) of a memory of points, in double precision; refused where no polygon can be made of them."""
+    if memory.points is None or memory.points.shape[-1] != 2:
+        raise RegardError(f"a form of {form} needs points in the plane.", where="search")
+    points, mask = memory.points.double(), memory.mask
+    origin = points[:, :1]
+    offsets = torch.where(mask.unsqueeze(-1), points - origin, 0.0)
+    farthest = offsets.square().sum(-1).argmax(1)
+    far = offsets[torch.arange(len(offsets), device=offsets.device), farthest].unsqueeze(1)
+    across = far[..., 0] * offsets[..., 1] - far[..., 1] * offsets[..., 0]
+    flat = ~((across != 0) & mask).any(1)
+    if bool(flat.any()):
+        row = int(flat.nonzero()[0])
+        raise RegardError(
+            f"the {int(mask[row].sum())} points lie on one line, so that no {form} can be made of them.",
+            where=f"search, row {row + 1} of the batch",
+            fix="Leave the row out.",
+        )
+    return points
+
+
+def begin_form(form: str, memory: Memory) -> FormState | None:
+    """The state before the first pointer; None for a sequence, which may be anything."""
+    from regard.nn.forms.polygon import PolygonState
+    from regard.nn.forms.tour import TourState
+    from regard.nn.forms.triangles import TrianglesState
+
+    states: dict[str, type[FormState]] = {
+        "polygon": PolygonState,
+        "tour": TourState,
+        "triangles": TrianglesState,
+    }
+    return states[form].begin(memory) if form in states else None

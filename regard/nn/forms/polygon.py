@@ -1,0 +1,77 @@
+"""A convex polygon, counter-clockwise.
+
+The corners so far are those of a convex polygon. A further one must lie beyond the edge from the last corner to the
+first, and between the edges beside that one, prolonged: then all turns are to the left again, and from the third corner
+on the polygon may be closed at any time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from regard.nn.forms.form import FormState, points_in_plane, with_stop
+from regard.nn.memory import Memory
+
+
+@dataclass(frozen=True)
+class PolygonState(FormState):
+    """
+    points    (B, S, 2), of which those of the mask (B, S) exist
+    corners   (B, K, 4) the first two and the last two corners, from 0
+    count     how many corners there are
+    """
+
+    by_source: ClassVar[frozenset[str]] = frozenset({"points", "mask"})
+
+    points: Tensor
+    mask: Tensor
+    corners: Tensor
+    count: int = 0
+
+    @classmethod
+    def begin(cls, memory: Memory) -> Self:
+        points = points_in_plane(memory, "polygon")
+        corners = torch.zeros(len(points), 1, 4, dtype=torch.int64, device=points.device)
+        return cls(points, memory.mask, corners)
+
+    def advance(self, tokens: Tensor) -> Self:
+        corner = (tokens - 1).clamp(min=0)
+        first, second, _, last = self.corners.unbind(-1)
+        if self.count == 0:
+            first = corner
+        if self.count == 1:
+            second = corner
+        return replace(self, corners=torch.stack([first, second, last, corner], -1), count=self.count + 1)
+
+    def allowed(self) -> Tensor:
+        rows = torch.arange(len(self.points), device=self.points.device)[:, None, None]
+        first, second, before, last = (
+            corner.unsqueeze(2) for corner in self.points[rows, self.corners].unbind(2)
+        )  # (B, K, 1, 2)
+        here = self.points.unsqueeze(1)  # (B, 1, S, 2)
+        closed = self.corners.new_zeros(self.corners.shape[:2], dtype=torch.bool)
+        if self.count == 0:
+            positions = self.mask.unsqueeze(1).expand(-1, self.corners.shape[1], -1)
+        elif self.count == 1:  # some point must lie to the left of the first edge
+            turn = _turn(first.unsqueeze(3), here.unsqueeze(3), here.unsqueeze(2))  # (B, K, S, S)
+            positions = ((turn > 0) & self.mask[:, None, None]).any(-1)
+        elif self.count == 2:
+            positions = _turn(first, second, here) > 0
+        else:
+            positions = (
+                (_turn(before, last, here) > 0)
+                & (_turn(last, here, first) > 0)
+                & (_turn(here, first, second) > 0)
+            )
+            closed = ~closed
+        return with_stop(positions & self.mask.unsqueeze(1), closed)
+
+
+def _turn(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
+    """Above 0 where the third point (…, 2) lies to the left of the way from the first to the second."""
+    way, other = second - first, third - first
+    return way[..., 0] * other[..., 1] - way[..., 1] * other[..., 0]

@@ -1,0 +1,40 @@
+"""The positions of an input that an output points at, and what they make together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regard.errors import RegardError
+
+
+@dataclass(frozen=True)
+class Pointed:
+    """
+    places   the positions, from 0, in their order
+    truth    the true ones; None where they are not known
+    form     what they make: a "sequence", a closed "polygon" or "tour", or "triangles" of three positions each
+    """
+
+    places: Sequence[int]
+    truth: Sequence[int] | None = None
+    form: str = "sequence"
+
+    def check_against(self, name: str, positions: int) -> None:
+        """Refuse places that the input `name` does not have."""
+        wrong = [place for place in (*self.places, *(self.truth or ())) if not 0 <= place < positions]
+        if wrong:
+            raise RegardError(
+                f"the trace points at position {wrong[0]} of {name!r}, which has {positions} (from 0)."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        truth = None if self.truth is None else list(self.truth)
+        return {"places": list(self.places), "truth": truth, "form": self.form}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Pointed:
+        """The inverse of `to_dict`."""
+        return cls(values["places"], values.get("truth"), values.get("form", "sequence"))
