@@ -143,7 +143,10 @@ def _legends(shown: Sequence[Drawing]) -> list[Block]:
 
 
 def headline(trace: Trace) -> str:
-    """A text is named by what it was made from, a label by what was asked besides; a tree needs no name."""
+    """A text is named by what it was made from, pointers by themselves, a label by what was asked besides; a tree needs
+    no name."""
+    if trace.pointed:
+        return str(next(iter(trace.pointed.values())))
     if trace.kind == "text":
         return reading(trace)
     drawn = (*trace.structures, *trace.attention, *trace.seen)

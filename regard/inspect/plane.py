@@ -15,6 +15,7 @@ from regard.inspect.palette import Colour, Shade
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text
 from regard.inspect.sights import PlaneLooks
 from regard.inspect.writing import text_width
+from regard.trace import written
 
 SIDE, SMALL_SIDE = 360.0, 170.0
 MARGIN = 26.0
@@ -125,10 +126,10 @@ def tell_plane(looks: PlaneLooks) -> str:
     count = len(looks.points)
     if not looks.places:
         return f"{count} points in the plane."
-    named = " ".join(str(place + 1) for place in looks.places)
+    named = written(looks.places, looks.form)
     known = ""
     if looks.true_places is not None:
-        true = " ".join(str(place + 1) for place in looks.true_places)
-        known = ", which is the true one" if looks.right else f"; the true one is {true}"
+        right, true = looks.right, written(looks.true_places, looks.form)
+        known = ", as in truth" if right else f"; in truth, {true}"
     what = {"sequence": "a way", "polygon": "a polygon", "tour": "a tour"}.get(looks.form, "triangles")
     return f"{count} points in the plane, and {what} through points {named}{known}."

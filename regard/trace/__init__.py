@@ -14,7 +14,7 @@ torch, and all of it is JSON both ways: what was written on one machine can be d
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array
-from regard.trace.pointed import Pointed
+from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
 from regard.trace.structures import Arcs, Hops, Segments, TracedStructure
 from regard.trace.trace import Trace
@@ -34,4 +34,5 @@ __all__ = [
     "Segments",
     "Trace",
     "TracedStructure",
+    "written",
 ]

@@ -9,6 +9,14 @@ from typing import Any
 from regard.errors import RegardError
 
 
+def written(places: Sequence[int], form: str) -> str:
+    """Places from 0 as data write them: positions from 1, a semicolon between triangles."""
+    words = [str(place + 1) for place in places]
+    if form != "triangles":
+        return " ".join(words)
+    return "; ".join(" ".join(words[low : low + 3]) for low in range(0, len(words), 3))
+
+
 @dataclass(frozen=True)
 class Pointed:
     """
@@ -20,6 +28,10 @@ class Pointed:
     places: Sequence[int]
     truth: Sequence[int] | None = None
     form: str = "sequence"
+
+    def __str__(self) -> str:
+        """As data write them: positions from 1, a semicolon between triangles."""
+        return written(self.places, self.form)
 
     def check_against(self, name: str, positions: int) -> None:
         """Refuse places that the input `name` does not have."""

@@ -12,13 +12,12 @@ import torch
 
 from regard.data.batch import Tokens
 from regard.data.columns.column import Column
+from regard.data.columns.points import FLAT
 from regard.data.ragged import Array, Ragged
 from regard.parts import Mistakes, Plan, nearest, register
 
 Form = Literal["sequence", "polygon", "tour", "triangles"]
 """What pointers make together: anything, a convex polygon, a closed way past each position once, a triangulation."""
-FLAT = ("polygon", "triangles")
-"""The forms that are made of points in the plane."""
 
 _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
@@ -110,8 +109,6 @@ class PointersColumn(Column):
             )
         if self.form == "tour" and len(encoded) != len(points):
             return f"has {len(encoded)} positions, and a tour of {self.of[0]} has all {len(points)}"
-        if self.form in FLAT:
-            return flat_fault(points, self.of[0])
         return None
 
     def written(self, value: Any) -> str:
@@ -145,15 +142,6 @@ class PointersColumn(Column):
 
     def options(self) -> dict[str, Any]:
         return {"field": self.field, "of": self.of[0], "form": self.form}
-
-
-def flat_fault(points: Array, name: str) -> str | None:
-    """Why nothing flat can be made of points (n, k), to be read after the name of a field; None where it can."""
-    if np.ndim(points) != 2 or points.shape[1] != 2:
-        return f"is of points in the plane, and those of {name} have {np.shape(points)[-1]} coordinates"
-    if np.linalg.matrix_rank(points[1:] - points[0]) < 2:
-        return f"is impossible: the {len(points)} points of {name} lie on one line"
-    return None
 
 
 def _triangle_fault(numbers: Sequence[int]) -> str | None:

@@ -14,12 +14,14 @@ from regard.data.contents import Unreadable
 from regard.data.perceived import Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
-from regard.parts import register
+from regard.parts import Plan, register
 from regard.trace import SeenPoints
 
 LEARNED_FROM = 2000
 """Rows from which the mean and the spread of the coordinates are learned."""
 SHORT = 40
+FLAT = ("polygon", "triangles")
+"""The forms of pointers that are made of points in the plane."""
 
 
 @register("column", "points")
@@ -29,6 +31,7 @@ class PointsColumn(Column):
     The mean of each coordinate and the one spread of all are learned, for encoders: a figure keeps its shape.
 
     repeats   whether two points of a row may be the same
+    flat      whether a polygon or triangles are made of them: then they are in the plane, and not all on one line
     """
 
     class Options(Column.Options):
@@ -46,9 +49,17 @@ class PointsColumn(Column):
     def describe(cls, options: Any, name: str) -> str:
         return f"{name}: points, (x − mean) / spread"
 
-    def __init__(self, name: str, *, field: str | None = None, repeats: bool = False) -> None:
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        made = [one for one in plan.outputs.values() if getattr(one, "form", None) in FLAT]
+        flat = any((one.of or next(iter(plan.encoder))) == name for one in made)
+        return cls(name, field=options.field, repeats=options.repeats, flat=flat)
+
+    def __init__(
+        self, name: str, *, field: str | None = None, repeats: bool = False, flat: bool = False
+    ) -> None:
         super().__init__(name, field=field)
-        self.repeats, self.mean, self.spread = repeats, np.zeros(0), 1.0
+        self.repeats, self.flat, self.mean, self.spread = repeats, flat, np.zeros(0), 1.0
 
     @property
     def width(self) -> int:
@@ -101,6 +112,12 @@ class PointsColumn(Column):
         return points
 
     def check_encoded(self, encoded: Array) -> str | None:
+        if self.flat and encoded.shape[1] != 2:
+            return (
+                f"has points of {encoded.shape[1]} coordinates, and the output is made of points in the plane"
+            )
+        if self.flat and np.linalg.matrix_rank(encoded[1:] - encoded[0]) < 2:
+            return f"has {len(encoded)} points that lie on one line: nothing flat can be made of them"
         if self.repeats:
             return None
         distinct, first = np.unique(encoded, axis=0, return_index=True)
@@ -137,7 +154,7 @@ class PointsColumn(Column):
         return Series(values.view(len(rows), -1, self.width), torch.from_numpy(rows.lengths // self.width))
 
     def options(self) -> dict[str, Any]:
-        return {"field": self.field, "repeats": self.repeats}
+        return {"field": self.field, "repeats": self.repeats, "flat": self.flat}
 
     def learned(self) -> dict[str, Any]:
         return {"means": self.mean.tolist(), "spread": self.spread}
@@ -154,9 +171,12 @@ def coordinates(value: str) -> Array:
     written = [point.split() for point in value.strip().rstrip(";").split(";")]
     width = len(written[0])
     for number, point in enumerate(written, 1):
-        if len(point) != width or not point:
-            expected = f"expected {width} as the first" if number > 1 and width else "expected numbers"
-            raise Unreadable(f"has {len(point)} coordinates in point {number}, {expected}")
+        if not point:
+            raise Unreadable(f"has no coordinates in point {number}")
+        if len(point) != width:
+            raise Unreadable(
+                f"has {' '.join(point)[:SHORT]!r} as point {number}, expected {width} coordinates as before"
+            )
     try:
         points = np.array(written, dtype=np.float64)
     except ValueError:

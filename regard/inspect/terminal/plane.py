@@ -1,4 +1,5 @@
-"""Points of the plane in a terminal: their numbers where they lie, those of the answer shaded; then what they make."""
+"""Points of the plane in a terminal: their numbers where they lie, those of the answer shaded, or in brackets where
+there is no color; then what they make."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from regard.inspect.sights import PlaneLooks
 from regard.inspect.terminal.ink import Ink
+from regard.trace import written
 
 WIDEST, HIGHEST = 48, 20
 
@@ -20,7 +22,7 @@ def draw_plane(looks: PlaneLooks, width: int, ink: Ink) -> Iterator[Text]:
     columns, lines = max(8, min(width, WIDEST)), HIGHEST
     low, high = looks.points.min(0), looks.points.max(0)
     extent = np.maximum(high - low, 1e-12)
-    room = columns - len(str(len(looks.points)))
+    room = columns - len(str(len(looks.points))) - 2
     scale = min(room / extent[0], 2 * (lines - 1) / extent[1])
     rows: dict[int, dict[int, int]] = {}
     for number, (x, y) in enumerate(looks.points):
@@ -28,23 +30,18 @@ def draw_plane(looks: PlaneLooks, width: int, ink: Ink) -> Iterator[Text]:
         rows.setdefault(int(line), {})[round(float((x - low[0]) * scale))] = number
     chosen = set(looks.places)
     for line in range(max(rows) + 1):
-        written, at = Text(no_wrap=True, overflow="crop"), 0
+        drawn, at = Text(no_wrap=True, overflow="crop"), 0
         for column, number in sorted(rows.get(line, {}).items()):
             name = str(number + 1)
-            written.append(" " * max(0, column - at))
+            if number in chosen and not ink.colour:
+                name = f"({name})"
+            drawn.append(" " * max(0, column - at))
             at = max(at, column) + len(name)
-            written.append(name, style=ink.on(1.0) if number in chosen else ink.style("muted"))
-        yield written
+            drawn.append(name, style=ink.on(1.0) if number in chosen else ink.style("muted"))
+        yield drawn
     yield Text()
-    yield Text(f"{looks.form}: {_written(looks.places, looks.form)}", overflow="fold")
+    yield Text(f"{looks.form}: {written(looks.places, looks.form)}", overflow="fold")
     if looks.true_places is not None and not looks.right:
         yield Text(
-            f"truth: {_written(looks.true_places, looks.form)}", style=ink.style("truth"), overflow="fold"
+            f"truth: {written(looks.true_places, looks.form)}", style=ink.style("truth"), overflow="fold"
         )
-
-
-def _written(places: tuple[int, ...], form: str) -> str:
-    names = [str(place + 1) for place in places]
-    if form != "triangles":
-        return " ".join(names)
-    return "; ".join(" ".join(names[low : low + 3]) for low in range(0, len(names), 3))
