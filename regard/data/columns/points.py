@@ -20,6 +20,8 @@ from regard.trace import SeenPoints
 LEARNED_FROM = 2000
 """Rows from which the mean and the spread of the coordinates are learned."""
 SHORT = 40
+ROUNDING = 1e-14
+"""Twice the area of a triangle, as a share of its longest side squared, that is none but for rounding."""
 FLAT = ("polygon", "triangles")
 """The forms of pointers that are made of points in the plane."""
 
@@ -116,15 +118,15 @@ class PointsColumn(Column):
             return (
                 f"has points of {encoded.shape[1]} coordinates, and the output is made of points in the plane"
             )
-        if self.flat and np.linalg.matrix_rank(encoded[1:] - encoded[0]) < 2:
+        if self.flat and on_one_line(encoded):
             return f"has {len(encoded)} points that lie on one line: nothing flat can be made of them"
         if self.repeats:
             return None
-        distinct, first = np.unique(encoded, axis=0, return_index=True)
-        if len(distinct) == len(encoded):
+        points = list(map(tuple, encoded.tolist()))
+        if len(set(points)) == len(points):
             return None
-        again = next(number for number in range(len(encoded)) if number not in first)
-        before = int((encoded == encoded[again]).all(1).argmax())
+        again = next(number for number, point in enumerate(points) if point in points[:number])
+        before = points.index(points[again])
         return f"has the same point twice, as points {before + 1} and {again + 1}: to point at one of them is ambiguous"
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -164,6 +166,14 @@ class PointsColumn(Column):
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self.mean, self.spread = np.array(learned["means"], dtype=np.float64), float(learned["spread"])
+
+
+def on_one_line(points: Array) -> bool:
+    """Whether no three of the points (n, 2) are a triangle, but for rounding."""
+    x, y = (points - points[0]).T
+    lengths = x * x + y * y
+    far = int(lengths.argmax())
+    return bool((np.abs(x[far] * y - y[far] * x) <= ROUNDING * lengths[far]).all())
 
 
 def coordinates(value: str) -> Array:

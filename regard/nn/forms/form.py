@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
+from regard.data.columns.points import ROUNDING
 from regard.errors import RegardError
 from regard.nn.memory import Memory
 
@@ -64,12 +65,18 @@ def with_stop(positions: Tensor, stop: Tensor) -> Tensor:
     return torch.cat([stop.unsqueeze(-1), positions], -1)
 
 
+def turn(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
+    """(…) int8 of points (…, 2): 1 where the third lies to the left of the way from the first to the second, −1 where
+    to the right, 0 where on one line, but for rounding."""
+    way, other = second - first, third - first
+    across = way[..., 0] * other[..., 1] - way[..., 1] * other[..., 0]
+    least = ROUNDING * torch.maximum(way.square().sum(-1), other.square().sum(-1))
+    return torch.where(across.abs() > least, across.sign(), 0.0).to(torch.int8)
+
+
 def turns(points: Tensor) -> Tensor:
-    """(B, S, 2) → (B, S, S, S) int8: 1 where the third point lies to the left of the way from the first to the second,
-    −1 where to the right, 0 where on one line."""
-    ways = points.unsqueeze(1) - points.unsqueeze(2)  # (B, from, to, 2)
-    across = ways[:, :, :, None, 0] * ways[:, :, None, :, 1] - ways[:, :, :, None, 1] * ways[:, :, None, :, 0]
-    return across.sign().to(torch.int8)
+    """(B, S, 2) → (B, S, S, S) int8: the turn of every three points."""
+    return turn(points[:, :, None, None], points[:, None, :, None], points[:, None, None])
 
 
 def points_in_plane(memory: Memory, form: str) -> Tensor:
@@ -77,12 +84,10 @@ def points_in_plane(memory: Memory, form: str) -> Tensor:
     if memory.points is None or memory.points.shape[-1] != 2:
         raise RegardError(f"a form of {form} needs points in the plane.", where="search")
     points, mask = memory.points.double(), memory.mask
-    origin = points[:, :1]
-    offsets = torch.where(mask.unsqueeze(-1), points - origin, 0.0)
-    farthest = offsets.square().sum(-1).argmax(1)
-    far = offsets[torch.arange(len(offsets), device=offsets.device), farthest].unsqueeze(1)
-    across = far[..., 0] * offsets[..., 1] - far[..., 1] * offsets[..., 0]
-    flat = ~((across != 0) & mask).any(1)
+    first = points[:, :1]
+    lengths = torch.where(mask, (points - first).square().sum(-1), 0.0)
+    far = points[torch.arange(len(points), device=points.device), lengths.argmax(1)].unsqueeze(1)
+    flat = ~((turn(first, far, points) != 0) & mask).any(1)
     if bool(flat.any()):
         row = int(flat.nonzero()[0])
         raise RegardError(

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from regard.nn.forms.form import FormState, points_in_plane, with_stop
+from regard.nn.forms.form import FormState, points_in_plane, turn, with_stop
 from regard.nn.memory import Memory
 
 
@@ -57,21 +57,15 @@ class PolygonState(FormState):
         if self.count == 0:
             positions = self.mask.unsqueeze(1).expand(-1, self.corners.shape[1], -1)
         elif self.count == 1:  # some point must lie to the left of the first edge
-            turn = _turn(first.unsqueeze(3), here.unsqueeze(3), here.unsqueeze(2))  # (B, K, S, S)
-            positions = ((turn > 0) & self.mask[:, None, None]).any(-1)
+            left = turn(first.unsqueeze(3), here.unsqueeze(3), here.unsqueeze(2))  # (B, K, S, S)
+            positions = ((left > 0) & self.mask[:, None, None]).any(-1)
         elif self.count == 2:
-            positions = _turn(first, second, here) > 0
+            positions = turn(first, second, here) > 0
         else:
             positions = (
-                (_turn(before, last, here) > 0)
-                & (_turn(last, here, first) > 0)
-                & (_turn(here, first, second) > 0)
+                (turn(before, last, here) > 0)
+                & (turn(last, here, first) > 0)
+                & (turn(here, first, second) > 0)
             )
             closed = ~closed
         return with_stop(positions & self.mask.unsqueeze(1), closed)
-
-
-def _turn(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-    """Above 0 where the third point (…, 2) lies to the left of the way from the first to the second."""
-    way, other = second - first, third - first
-    return way[..., 0] * other[..., 1] - way[..., 1] * other[..., 0]
