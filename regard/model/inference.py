@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.data import Batch, Tokens
-from regard.data.batch import UNKNOWN
+from regard.data.batch import BEGIN, UNKNOWN
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
@@ -157,9 +157,14 @@ class BatchInference:
     def _forced(self, prefix: str) -> Tokens:
         """How every output of the batch must begin."""
         column = self.column
+        reason = column.check_value(prefix)
+        if reason is not None:
+            raise RegardError(f"the prefix {reason}.", where="prefix")
         ids, device = column.encode(prefix), next(self.network.parameters()).device
+        self.decoder.check_prefix(ids.tolist(), self.memories)
+        words = getattr(self.decoder, "begin", BEGIN) == BEGIN  # else it does not choose among a vocabulary
         for piece, number in zip(column.tokens(prefix), ids.tolist(), strict=True):
-            if number == UNKNOWN:
+            if words and number == UNKNOWN:
                 raise RegardError(
                     f"the model cannot write {piece!r}: it is not in its vocabulary.", where="prefix"
                 )

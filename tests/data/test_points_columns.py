@@ -135,3 +135,8 @@ def test_pointers_into_a_text_are_learned_too() -> None:
     model = regard.fit(rows, spec=made, dev=rows, quiet=True)
     assert sorted(model.predict("a c b d").value) == [1, 2, 3, 4]
     assert model.predict("b a").trace is not None
+    assert model.predict("a c b d", prefix="3 1").value[:2] == [3, 1]
+    with pytest.raises(RegardError, match="source has 2 positions; 3 is none of them"):
+        model.predict("b a", prefix="3")
+    with pytest.raises(RegardError, match="prefix has 'x', expected positions"):
+        model.predict("b a", prefix="x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.data.batch import Tokens
+from regard.errors import RegardError
 from regard.kernels.availability import within_reach
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell, Cell
@@ -250,6 +251,13 @@ class PointerDecoder(StepwiseDecoder):
     def pointing(self) -> Attention:
         assert self.reading is not None
         return self.reading.attention(self.name)
+
+    def check_prefix(self, ids: Sequence[int], memories: Mapping[str, Memory]) -> None:
+        count = int(memories[self.name].mask.sum(1).min())
+        if max(ids, default=0) > count:
+            raise RegardError(
+                f"{self.name} has {count} positions; {max(ids)} is none of them.", where="prefix"
+            )
 
     def longest(self, lengths: Tensor) -> Tensor:
         """(B) pointers of the longest output, where a search sets no limit."""

@@ -47,6 +47,9 @@ class StepwiseDecoder(Decoder):
         """The previous tokens (B, K) of K hypotheses → logits of the next ones."""
         raise NotImplementedError
 
+    def check_prefix(self, ids: Sequence[int], memories: Mapping[str, Memory]) -> None:
+        """Refuse tokens with which no output can begin; most decoders know none."""
+
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
         """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it teaches others."""
         raise NotImplementedError
