@@ -79,6 +79,7 @@ lm-word decoder.layers=3 decoder.cell=gru decoder.tie=none decoder.output=adapti
 lm-word decoder.cell=rnn decoder.embedding=12
 lm-window decoder.order=2 decoder.tie=none decoder.output=adaptive decoder.cutoffs=[3]
 pointer-hull encoder.values=embeddings encoder.bidirectional=false decoder.cell=gru attention.score=general
+pointer-tsp encoder.layers=2 encoder.bidirectional=false encoder.direction=alternate decoder.cell=mrnn
 pointer-tsp encoder.layers=2 encoder.residual=true encoder.cell=gru decoder.layers=3 decoder.residual=true
 pointer-delaunay encoder.first=zero decoder.layers=2 decoder.size=12 attention.score=dot
 """

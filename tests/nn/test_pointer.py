@@ -13,7 +13,7 @@ from regard.nn.memory import Memory
 from regard.nn.search import Greedy, Sample, Stepper, score
 
 
-@pytest.fixture(params=[("lstm", 1, "states"), ("gru", 2, "embeddings"), ("rnn", 1, "states")], ids=str)
+@pytest.fixture(params=[("lstm", 1, "states"), ("gru", 2, "embeddings"), ("mrnn", 1, "states")], ids=str)
 def parts(request: pytest.FixtureRequest) -> tuple[PointerDecoder, PointsEncoder]:
     torch.manual_seed(0)
     cell, layers, values = request.param

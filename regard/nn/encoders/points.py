@@ -12,7 +12,7 @@ from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, as_it_stands
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.layer import First
-from regard.nn.encoders.recurrent import RecurrentEncoder, Values, layer_lines
+from regard.nn.encoders.recurrent import Direction, RecurrentEncoder, Values, layer_lines
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
@@ -56,6 +56,8 @@ class PointsEncoder(RecurrentEncoder):
         """Recurrent layers on top of each other."""
         bidirectional: bool = True
         """Read from both ends."""
+        direction: Direction = "forward"
+        """Which way one direction reads: from the beginning, from the end, or the layers by turns."""
         residual: bool = False
         """Each layer from the second on adds its input to its output."""
         first: First = "learned"
@@ -78,6 +80,7 @@ class PointsEncoder(RecurrentEncoder):
             size=options.size,
             layers=options.layers,
             bidirectional=options.bidirectional,
+            direction=options.direction,
             dropout=options.dropout,
             residual=options.residual,
             first=options.first,
@@ -87,7 +90,7 @@ class PointsEncoder(RecurrentEncoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         refuse_unread(options, ["values"], plan, mistakes)
-        cls.check_residual(options, plan, mistakes)
+        cls.check_layers(options, plan, mistakes)
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
