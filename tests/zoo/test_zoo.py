@@ -59,14 +59,9 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
     if getattr(provider, "most", 5) < 4:
         sizes.pop("crowded", None)  # crowded scenes hold four things or more
     overrides = [f"data.{provider.kind}.{key}={value}" for key, value in sizes.items()]
-    overrides += ["training.steps=3", "training.batch_rows=16", "search.max_length=8"]
+    overrides += ["training.steps=3", "training.batch_rows=16"]
     if spec.inputs:
         overrides.append("training.batch_tokens=null")
-    overrides += [
-        "training.steps=3",
-        "training.batch_rows=16",
-        "training.batch_tokens=null",
-    ]
     if source != "world points":  # a tour cannot be cut short
         overrides.append("search.max_length=8")
     overrides += SIZES.get(source, TEXT_SIZES)
