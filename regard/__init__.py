@@ -38,6 +38,7 @@ _ROOMS = (
     "evaluation",
     "inspect",
     "kernels",
+    "lab",
     "metrics",
     "model",
     "nn",

@@ -13,6 +13,7 @@ from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
 from regard.cli.generate import generate
+from regard.cli.lab import lab
 from regard.cli.predict import predict
 from regard.cli.push import push
 from regard.cli.score import score
@@ -41,6 +42,7 @@ app.command()(score)
 app.command()(show)
 app.command()(compare)
 app.command()(describe)
+app.command()(lab)
 app.command()(push)
 app.command("list")(list_systems)
 app.command()(init)

@@ -114,9 +114,10 @@ class WeightedWords:
 class Chart:
     """Values of several series over the same places: categories, or numbers along an axis.
 
-    series   name → values, NaN where there is none
+    series      name → values, NaN where there is none
     counts      how many things each category stands for, or empty
     intervals   name → (places, 2), the bounds of each value; or empty
+    log         whether the vertical axis is logarithmic
     """
 
     style: Literal["bars", "lines"]
@@ -128,6 +129,7 @@ class Chart:
     y_name: str = ""
     digits: str = "{:.1f}"
     intervals: Mapping[str, Array] = field(default_factory=dict)
+    log: bool = False
 
 
 @dataclass(frozen=True, eq=False)

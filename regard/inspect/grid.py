@@ -150,14 +150,15 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
     number = matrix.digits.format(value)
     tip = matrix.tip(row, column) if matrix.values.size <= TIPS_UP_TO else ""
     tags = (("column", str(column)), ("value", f"{value:.6g}"))
-    if matrix.is_zero(row, column):
+    if matrix.is_zero(row, column) or math.isnan(value):
         return [_empty(x, y, sizes, tip, tags)]
     marks: list[Mark] = [
         Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags)
     ]
     wanted = matrix.numbers if matrix.numbers is not None else shade.value >= NUMBERS_FROM
     if wanted and sizes.cell >= 24:
-        short = number.lstrip("0") if number.startswith("0.") else number
+        short = number.lstrip("0") if number.startswith("0.") and float(number) else number
+        short = "0" if set(short) <= set("0.") else short
         size = min(sizes.cell / 2.9, 0.9 * sizes.cell / max(1.0, text_width(short, 1.0)))
         marks.append(
             Text(x + sizes.cell / 2, y + sizes.cell / 2 + size * 0.36, short, size=round(size, 1), anchor="middle",

@@ -44,12 +44,14 @@ class Section:
     """A part of a page. What is empty is left out; the order is that of the fields.
 
     facts   numbers to be seen first, by name: {"PER": "8.9 %"}
+    steps   one figure as it fills: a slider chooses which is shown, without scripts all of them are
     table   the head and the rows
     """
 
     heading: str = ""
     text: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    steps: Sequence[Card] = ()
     figures: Sequence[Scene | Trace | Card] = ()
     table: tuple[Sequence[str], Sequence[Sequence[object]]] | None = None
     code: str = ""
@@ -61,7 +63,10 @@ def page(title: str, sections: Sequence[Section], *, subtitle: str = "", heading
     heading   whether the title stands at the top of the page; a lone figure carries its own
     """
     cards = [[_card(one) for one in section.figures] for section in sections]
-    scenes = [card.figure for shown in cards for card in shown if isinstance(card.figure, Scene)]
+    drawn = [
+        card for section, shown in zip(sections, cards, strict=True) for card in (*section.steps, *shown)
+    ]
+    scenes = [card.figure for card in drawn if isinstance(card.figure, Scene)]
     top = f"<header><h1>{_text(title)}</h1>{_paragraph(subtitle, 'subtitle')}</header>" if heading else ""
     body = "\n".join(_section(section, shown) for section, shown in zip(sections, cards, strict=True))
     return f"""<!doctype html>
@@ -190,6 +195,8 @@ def _section(section: Section, cards: Sequence[Card]) -> str:
             for name, value in section.facts.items()
         )
         parts.append(f'<dl class="facts">{tiles}</dl>')
+    if section.steps:
+        parts.append(_stepper(section.steps))
     if cards:
         kind = "cards" if len(cards) > 1 else "cards single"
         parts.append(f'<div class="{kind}">{"".join(map(_figure, cards))}</div>')
@@ -198,6 +205,16 @@ def _section(section: Section, cards: Sequence[Card]) -> str:
     if section.code:
         parts.append(f"<pre><code>{_text(section.code)}</code></pre>")
     return f"<section>{''.join(parts)}</section>"
+
+
+def _stepper(cards: Sequence[Card]) -> str:
+    """The figures one at a time, chosen by a slider; the last is shown first."""
+    count = len(cards)
+    slider = (
+        f'<label class="slider">step <input type="range" min="1" max="{count}" value="{count}">'
+        f"<output>{count} of {count}</output></label>"
+    )
+    return f'<div class="steps">{slider}{"".join(map(_figure, cards))}</div>'
 
 
 def _figure(card: Card) -> str:

@@ -37,6 +37,10 @@ padding:1.125rem 1.25rem;min-width:0;break-inside:avoid}}
 .drawing svg{{display:block;max-width:100%;height:auto;margin:-.25rem -.75rem}}
 figcaption{{font-size:.875rem;margin-top:.5rem}}
 .scroll{{overflow-x:auto}}
+.steps figure+figure{{margin-top:1rem}}.steps.live figure+figure{{margin-top:0}}.steps [hidden]{{display:none}}
+.slider{{display:none;align-items:center;gap:.75rem;margin:1rem 0;color:var(--muted);font-size:.9375rem}}
+.live .slider{{display:flex}}.slider input{{flex:1;max-width:24rem;accent-color:var(--accent)}}
+.slider output{{font-variant-numeric:tabular-nums}}
 table{{border-collapse:collapse;font-size:.9375rem;margin:1rem 0;font-variant-numeric:tabular-nums}}
 th,td{{text-align:left;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--faint)}}
 th{{color:var(--muted);font-weight:500;font-size:.8125rem}}
@@ -65,5 +69,16 @@ for (const matrix of document.querySelectorAll('svg .matrix, svg .segments')) {
       for (const label of labels) label.style.opacity = label.style.fontWeight = '';
     });
   }
+}
+for (const steps of document.querySelectorAll('.steps')) {
+  const slider = steps.querySelector('input'), told = steps.querySelector('output');
+  const figures = [...steps.querySelectorAll('figure')];
+  const show = () => {
+    figures.forEach((figure, place) => { figure.hidden = place + 1 !== +slider.value; });
+    told.textContent = slider.value + ' of ' + figures.length;
+  };
+  steps.classList.add('live');
+  slider.addEventListener('input', show);
+  show();
 }
 """

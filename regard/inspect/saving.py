@@ -18,6 +18,17 @@ def save(figure: Scene | str, path: str | PathLike[str]) -> Path:
     The file is written atomically.
     """
     target = Path(path)
+    ending = check_target(target)
+    if isinstance(figure, str) and ending != ".html":
+        raise RegardError(
+            "a page can only be written as .html.", where=str(target), fix="Save one of its figures instead."
+        )
+    write_bytes(target, _content(figure, ending))
+    return target
+
+
+def check_target(target: Path) -> str:
+    """The kind of file a name asks for, by its ending; a RegardError where there is none such, or no such folder."""
     ending = ".html" if target.suffix.lower() == ".htm" else target.suffix.lower()
     if ending not in ENDINGS:
         known = ", ".join(ENDINGS)
@@ -26,16 +37,11 @@ def save(figure: Scene | str, path: str | PathLike[str]) -> Path:
             where=str(target),
             fix="Change the ending of the name.",
         )
-    if isinstance(figure, str) and ending != ".html":
-        raise RegardError(
-            "a page can only be written as .html.", where=str(target), fix="Save one of its figures instead."
-        )
     if not target.parent.is_dir():
         raise RegardError(
             "the folder to write to does not exist.", where=str(target.parent), fix="Make it first."
         )
-    write_bytes(target, _content(figure, ending))
-    return target
+    return ending
 
 
 def _content(figure: Scene | str, ending: str) -> bytes:

@@ -34,6 +34,7 @@ KINDS = {
     "metric": "regard.metrics",
     "schedule": "regard.training.schedules",
     "logger": "regard.training.loggers",
+    "lab": "regard.lab",
 }
 """Each kind of part and the folder whose files hold ours."""
 GROUP = "regard.parts"

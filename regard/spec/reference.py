@@ -47,7 +47,7 @@ def page() -> str:
     for kind, title in TITLES.items():
         lines += ["", f"## {title}", *_kind(kind)]
     for title, settings in SETTINGS.items():
-        lines += ["", f"## {title}", "", *_table(settings), *_nested(settings, title)]
+        lines += ["", f"## {title}", "", *options_table(settings), *_nested(settings, title)]
         for kind in AFTER.get(title, ()):
             if kind in KINDS and any(
                 isinstance(mark, OneOf) and mark.kind == kind for mark in _marks(settings)
@@ -63,7 +63,7 @@ def _kind(kind: str, level: str = "###") -> list[str]:
         options = found if isinstance(found, type) and issubclass(found, Options) else found.Options
         if kind == "column" and not found.roles:
             continue
-        lines += ["", f"{level} type: {name}", "", *_words(options, found), *_table(options)]
+        lines += ["", f"{level} type: {name}", "", *_words(options, found), *options_table(options)]
         lines += _nested(options, name, level)
     return lines
 
@@ -81,7 +81,7 @@ def _nested(settings: type[BaseModel], title: str, level: str = "###") -> list[s
     for name, field in settings.model_fields.items():
         for model in _models(field.annotation):
             words = (model.__doc__ or "").strip().split("\n\n")[0]
-            lines += ["", f"{level}# {title}: {name}", "", " ".join(words.split()), "", *_table(model)]
+            lines += ["", f"{level}# {title}: {name}", "", " ".join(words.split()), "", *options_table(model)]
             lines += _nested(model, f"{title}: {name}", level)
     return lines
 
@@ -125,7 +125,7 @@ def field_words(settings: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def _table(settings: type[BaseModel]) -> list[str]:
+def options_table(settings: type[BaseModel]) -> list[str]:
     if not settings.model_fields:
         return ["No options."]
     lines = ["| key | value | default | |", "|---|---|---|---|"]

@@ -105,7 +105,7 @@ class Spec(Settings):
     def parse(cls, source: Document | dict[str, Any], overrides: Sequence[str] = ()) -> Spec:
         """Validate what a person wrote, with `key.path=value` overrides applied to it first."""
         document = source if isinstance(source, Document) else Document(source)
-        document = _override(document, overrides)
+        document = apply_overrides(document, overrides)
         full, written = expand(document)
         try:
             spec = cls._validated(full)
@@ -148,7 +148,7 @@ def read_data(document: dict[str, Any], overrides: Sequence[str]) -> DataSpec:
     """The `data` of a document, with overrides, before the rest of it is known; what is wrong is left to `parse`."""
     wanted = [override for override in overrides if override.strip().startswith("data.")]
     try:
-        return DataSpec.model_validate(_override(Document(document), wanted).data.get("data"))
+        return DataSpec.model_validate(apply_overrides(Document(document), wanted).data.get("data"))
     except ValidationError:
         return DataSpec.model_validate(document.get("data"))
 
@@ -160,7 +160,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _override(document: Document, overrides: Sequence[str]) -> Document:
+def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
     """`encoder.size=512`: the value is read as YAML; mappings on the way are made, short forms become mappings."""
     if not overrides:
         return document

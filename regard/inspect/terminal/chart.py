@@ -16,6 +16,8 @@ from regard.inspect.writing import shorten
 from regard.trace import Array
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
+DECADES = 12
+"""Powers of ten that a logarithmic axis shows at most."""
 
 
 def draw_chart(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
@@ -56,6 +58,7 @@ def _bars(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
 
 def _curves(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
     name_width = min(max(map(cell_len, chart.series), default=1), max(1, width // 4))
+    together = _log_range(chart) if chart.log else None
     for order, (name, values) in enumerate(chart.series.items()):
         finite = values[np.isfinite(values)]
         line = Text(
@@ -63,10 +66,29 @@ def _curves(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
         )
         if len(finite):
             ends = f" {chart.digits.format(finite[0])} → {chart.digits.format(finite[-1])}"
-            line.append(_sparkline(finite, max(1, width - name_width - 1 - len(ends))))
+            room = max(1, width - name_width - 1 - len(ends))
+            line.append(_sparkline(finite, room) if together is None else _log_line(finite, room, together))
             line.append(ends, style=ink.style("muted"))
         line.truncate(width)
         yield line
+
+
+def _log_range(chart: Chart) -> tuple[float, float]:
+    """The exponents that a logarithmic axis reaches, shared by its curves so that they can be compared."""
+    values = np.concatenate([*chart.series.values(), np.zeros(0)])
+    exponents = np.log10(values[np.isfinite(values) & (values > 0)])
+    lowest = float(exponents.max(initial=0.0)) - DECADES
+    return max(float(exponents.min(initial=0.0)), lowest), float(exponents.max(initial=0.0))
+
+
+def _log_line(values: Array, width: int, ends: tuple[float, float]) -> str:
+    low, high = ends
+    parts = np.array_split(values, min(width, len(values)))
+    with np.errstate(divide="ignore"):
+        shares = [float((np.log10(part).mean() - low) / ((high - low) or 1.0)) for part in parts]
+    return "".join(
+        _BLOCKS[min(7, max(0, int(8 * share)))] if share > -1e9 else _BLOCKS[0] for share in shares
+    )
 
 
 def _sparkline(values: Array, width: int) -> str:

@@ -167,6 +167,8 @@ def _row(matrix: Matrix, row: int, band: Sequence[int], plan: _Plan, ink: Ink, l
 
 def _cell_text(matrix: Matrix, row: int, column: int, plan: _Plan, ink: Ink) -> str:
     share = matrix.share(row, column)
+    if math.isnan(float(matrix.values[row, column])):
+        return ""
     if share < FAINT and not matrix.numbers:
         return small_sign(matrix, row, column, ink)
     if plan.numbers:
@@ -183,4 +185,6 @@ def small_sign(matrix: Matrix, row: int, column: int, ink: Ink) -> str:
 
 def _number(matrix: Matrix, row: int, column: int) -> str:
     number = matrix.digits.format(float(matrix.values[row, column]))
+    if set(number) <= set("0."):
+        return "0"
     return number[1:] if number.startswith("0.") else number

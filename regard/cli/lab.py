@@ -1,0 +1,45 @@
+"""`regard lab`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+
+def lab(
+    name: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[NAME]", help="A lab; default: list them all.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the figure here (.svg .png .pdf), or a page (.html).",
+        ),
+    ] = None,
+    json_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--json", metavar="FILE", help="Write the numbers here as JSON; -: standard output."),
+    ] = None,
+    settings: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a setting of the lab; may be given many times."
+        ),
+    ] = None,
+) -> None:
+    """See what gradients, gates and dynamic programs do: small experiments with a figure and a sentence each.
+
+    regard lab · regard lab jacobian -o jacobian.svg --set steps=100 · regard lab inside-outside -o tables.html
+    """
+    from regard.cli.experimenting import list_labs, run_lab
+
+    if name is None:
+        list_labs(output=output, json_file=json_file, settings=settings or [])
+    else:
+        run_lab(name, output=output, json_file=json_file, settings=settings or [])

@@ -1,0 +1,67 @@
+"""What the labs of dynamic programs share: words, tables of logarithms, and how they are drawn while they fill."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.content import Matrix
+from regard.inspect.grid import draw_matrix
+from regard.inspect.layout import Block
+from regard.trace import Array
+
+MOST_WORDS = 12
+
+
+def words_of(sentence: str, *, least: int = 1) -> tuple[str, ...]:
+    """The words of a sentence, at most so many that their table fits on a page."""
+    words = tuple(sentence.split())
+    if not least <= len(words) <= MOST_WORDS:
+        raise RegardError(
+            f"the sentence has {len(words)} words, expected {least} to {MOST_WORDS}.",
+            where="--set sentence",
+            fix="For example  --set 'sentence=the dog saw the cat'",
+        )
+    return words
+
+
+def log_sum(values: Array) -> float:
+    """log Σ exp, −inf for nothing."""
+    top = float(np.max(values, initial=-np.inf))
+    return top if not np.isfinite(top) else top + float(np.log(np.exp(np.asarray(values) - top).sum()))
+
+
+def draw_log_table(
+    title: str,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    values: Array,
+    shades: Array,
+    *,
+    outlined: Array | None = None,
+    digits: str = "{:.1f}",
+) -> Block:
+    """A table whose cells hold `values`, NaN where nothing has been filled in yet, shaded by `shades`."""
+    return draw_matrix(
+        Matrix(
+            rows,
+            columns,
+            values,
+            title=title,
+            truth=outlined,
+            shades=np.nan_to_num(np.clip(shades, 0, 1)),
+            numbers=True,
+            digits=digits,
+            outlined="filled last",
+            outline="accent",
+        )
+    )
+
+
+def checked_step(step: int | None, most: int) -> int:
+    """How many steps to show; all where none is asked for."""
+    if step is not None and step > most:
+        raise RegardError(
+            f"there are {most} steps here, received {step}.", where="--set step", fix=f"Give 0 to {most}."
+        )
+    return most if step is None else step

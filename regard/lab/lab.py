@@ -1,0 +1,113 @@
+"""A lab: a small computation of what a lecture claims, drawn as a figure, with one sentence that says what to see."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from regard import parts
+from regard.inspect.layout import Block, below, frame
+from regard.inspect.page import Card, Section, page
+from regard.inspect.plot import caption
+from regard.inspect.scene import Scene
+
+Table = tuple[Sequence[str], Sequence[Sequence[object]]]
+"""A head and rows: the key numbers of a lab."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabResult:
+    """What a lab found.
+
+    see       one sentence: what to see in the figure
+    blocks    the drawings, from top to bottom
+    table     the key numbers, printed under the figure
+    numbers   everything that was computed, as plain data for --json
+    worked    equations with their numbers, a line each, where the lab writes them out
+    steps     the figure as it fills, for a page with a slider; empty where nothing fills
+    """
+
+    title: str
+    see: str
+    blocks: Sequence[Block]
+    table: Table
+    numbers: Mapping[str, Any]
+    worked: Sequence[str] = ()
+    steps: Sequence[Card] = ()
+    notes: Sequence[str] = field(default=())
+
+    @property
+    def figure(self) -> Scene:
+        """The whole figure, with its sentence under it; its description is read to those who cannot see it."""
+        head, rows = self.table
+        facts = "; ".join(
+            ", ".join(f"{name} {written(cell)}" for name, cell in zip(head, row, strict=True) if str(cell))
+            for row in rows
+        )
+        width = max([350.0, *(block.width for block in self.blocks)])
+        return frame(
+            below([*self.blocks, caption(self.see, width, colour="ink")], gap=18),
+            title=self.title,
+            description=f"{self.see} {facts}." if facts else self.see,
+        )
+
+    def page(self) -> str:
+        """The figure, or its steps with a slider, the equations and the key numbers as one page."""
+        head, rows = self.table
+        shown = [[written(cell) for cell in row] for row in rows]
+        sections = [
+            Section(steps=self.steps) if self.steps else Section(figures=[self.figure]),
+            Section("Numbers", table=(head, shown)) if rows else Section(),
+            Section("Worked out", code="\n".join(self.worked)) if self.worked else Section(),
+        ]
+        return page(self.title, sections, subtitle=self.see)
+
+
+class Lab:
+    """A lab derives from this class, has options with a default each, and writes `run`.
+
+    summary   what it shows, in one line
+    """
+
+    class Options(parts.Options):
+        """A lab has the options its own file names."""
+
+    summary: ClassVar[str] = ""
+
+    @classmethod
+    def run(cls, options: Any) -> LabResult:
+        """Compute, and draw what was found."""
+        raise NotImplementedError
+
+
+def written(value: object) -> str:
+    """A number as people write it: 20,752, 117.4, 0.00515, 3.2e-16."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}".replace("-", "−")
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else f"{value}".replace("inf", "∞").replace("-", "−")
+    size = abs(float(value))
+    if 1000 <= size < 1e7:
+        return f"{value:,.0f}".replace("-", "−")
+    return f"{value:.4g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+
+
+def plain(value: Any) -> Any:
+    """Arrays and numbers as JSON has them; what is not finite is null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

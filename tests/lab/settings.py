@@ -1,0 +1,25 @@
+"""Settings with which every lab runs in a fraction of a second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SMALL: dict[str, dict[str, Any]] = {
+    "attractors": {"grid": 24},
+    "cells": {"updates": 2, "size": 6, "lines": 2, "characters": 200},
+    "clipping": {"steps": 3, "size": 4},
+    "convolution": {"window": 3},
+    "depth": {"leaves": 8, "size": 4},
+    "error-surface": {"grid": 20, "steps": 20},
+    "gradient-flow": {"steps": 6, "size": 4},
+    "ladder": {"updates": 3, "steps": 6, "size": 4, "rates": [0.01]},
+    "lossy": {"lengths": [1, 2, 3], "sizes": [2, 4, 8], "rows": 20},
+    "residual": {"layers": 5, "size": 4},
+    "spectrum": {"size": 6, "steps": 12},
+    "timing": {"longest": 32, "repetitions": 1, "size": 8},
+}
+"""Labs that are not named here are quick as they are."""
+
+
+def as_arguments(name: str) -> list[str]:
+    return [part for key, value in SMALL.get(name, {}).items() for part in ("--set", f"{key}={value}")]
