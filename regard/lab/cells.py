@@ -52,7 +52,7 @@ WORDS = (
     "to",
 )
 CALLS = ("go", "stop", "now", "here", "yes", "no", "look", "come")
-BATCH, SPAN = 16, 48
+BATCH, SPAN, RATE = 16, 48, 0.02
 CHARACTER, LINE, FONT = 8.2, 17.0, 11.5
 """Width and height of a character's field, and the size of its letter."""
 BLANK = "␣"
@@ -196,22 +196,36 @@ def train_and_read(text: str, characters: int, options: Any) -> tuple[Array, flo
         with torch.no_grad():
             dict(network.named_parameters())["bias_ih_l0"][options.size : 2 * options.size] = 1.0
     parameters = [*embedding.parameters(), *network.parameters(), *output.parameters()]
-    optimizer = torch.optim.Adam(parameters, lr=0.02)
+    moments = [(torch.zeros_like(one), torch.zeros_like(one)) for one in parameters]
     generator = torch.Generator().manual_seed(options.seed)
     losses = []
-    for _ in range(options.updates):
+    for update in range(1, options.updates + 1):
         starts = torch.randint(0, len(ids) - SPAN - 1, (BATCH,), generator=generator)
         rows = ids[starts[:, None] + torch.arange(SPAN + 1)]  # (B, T + 1)
         scores = output(network(embedding(rows[:, :-1]))[0])
         loss = nn.functional.cross_entropy(scores.flatten(0, 1), rows[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
+        _step(parameters, torch.autograd.grad(loss, parameters), moments, update)
         losses.append(float(loss.detach()))
     with torch.no_grad():
         memories = _memories(network, embedding(ids[:characters]))
     return memories.numpy().astype(np.float64), float(np.mean(losses[-10:]))
+
+
+def _step(
+    parameters: list[nn.Parameter],
+    gradients: tuple[Tensor, ...],
+    moments: list[tuple[Tensor, Tensor]],
+    update: int,
+) -> None:
+    """One update by Adam, clipped. torch.optim has it too, and takes seconds to load, as long as the whole training."""
+    norm = float(torch.stack([gradient.norm() for gradient in gradients]).norm())
+    with torch.no_grad():
+        for parameter, gradient, (mean, square) in zip(parameters, gradients, moments, strict=True):
+            gradient = gradient / max(1.0, norm)
+            mean.lerp_(gradient, 0.1)
+            square.lerp_(gradient**2, 0.001)
+            unbiased = (square / (1 - 0.999**update)).sqrt() + 1e-8
+            parameter.sub_(RATE * mean / (1 - 0.9**update) / unbiased)
 
 
 def _memories(network: nn.LSTM, inputs: Tensor) -> Tensor:

@@ -85,7 +85,7 @@ class ClippingLab(Lab):
         farthest = float(np.abs(np.diff(paths["not clipped"], axis=0)).max())
         return LabResult(
             title="Clipping the gradient",
-            see=f"On the cliff the unclipped step leaps {written(farthest)} away, the clipped one stays near. "
+            see=f"On the cliff one unclipped step leaps {written(farthest)} away, the clipped one stays near. "
             "In training, the RNN "
             f"at rate {options.rate:g} reaches a loss of {written(round(rows[0][1], 2))} with clipping and "
             f"{written(round(rows[1][1], 2))} "

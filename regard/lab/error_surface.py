@@ -106,8 +106,8 @@ class ErrorSurfaceLab(Lab):
         return LabResult(
             title="An error surface with a cliff",
             see=f"The loss is nearly flat on both sides and falls at once between them: at w = {fine[edge]:.2f} "
-            "the slope is "
-            f"{written(float(round(ratio)))} times the median slope, and one step from there goes far too far.",
+            f"the slope is {written(float(round(ratio)))} times the median slope, and one "
+            "gradient step from there leaps away.",
             blocks=blocks,
             table=(("", "value"), rows),
             numbers={

@@ -70,8 +70,8 @@ class JacobianLab(Lab):
         )
         return LabResult(
             title="One weight, many steps",
-            see=f"On this logarithmic axis each linear curve is a straight line: after {T} steps the gradient has been "
-            f"multiplied by {' and '.join(told)}. tanh only ever makes it smaller.",
+            see=f"On this logarithmic axis the linear recurrence is a straight line: over the {T - 1} steps from h_1 "
+            f"to h_{T} the gradient is multiplied by {' and '.join(told)}. With tanh it only becomes smaller.",
             blocks=[plot, draw_table(table[0], [[written(cell) for cell in row] for row in rows])],
             table=table,
             numbers={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from regard import parts
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.page import Card, Section, page
-from regard.inspect.plot import caption
+from regard.inspect.plot import WIDTH, caption
 from regard.inspect.scene import Scene
 
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]
@@ -38,29 +38,33 @@ class LabResult:
     numbers: Mapping[str, Any]
     worked: Sequence[str] = ()
     steps: Sequence[Card] = ()
-    notes: Sequence[str] = field(default=())
 
     @property
-    def figure(self) -> Scene:
-        """The whole figure, with its sentence under it; its description is read to those who cannot see it."""
+    def description(self) -> str:
+        """What is read to those who cannot see the figure: the sentence and the key numbers."""
         head, rows = self.table
         facts = "; ".join(
             ", ".join(f"{name} {written(cell)}" for name, cell in zip(head, row, strict=True) if str(cell))
             for row in rows
         )
-        width = max([350.0, *(block.width for block in self.blocks)])
-        return frame(
-            below([*self.blocks, caption(self.see, width, colour="ink")], gap=18),
-            title=self.title,
-            description=f"{self.see} {facts}." if facts else self.see,
-        )
+        return f"{self.see} {facts}." if facts else self.see
+
+    @property
+    def figure(self) -> Scene:
+        """The whole figure, with its title above and its sentence under it."""
+        width = max([WIDTH, *(block.width for block in self.blocks)])
+        whole = below([*self.blocks, caption(self.see, width, colour="ink")], gap=18)
+        return frame(whole, title=self.title, description=self.description)
 
     def page(self) -> str:
         """The figure, or its steps with a slider, the equations and the key numbers as one page."""
         head, rows = self.table
         shown = [[written(cell) for cell in row] for row in rows]
+        drawing = frame(
+            below(self.blocks, gap=18), description=self.description
+        )  # title and sentence are the page's
         sections = [
-            Section(steps=self.steps) if self.steps else Section(figures=[self.figure]),
+            Section(steps=self.steps) if self.steps else Section(figures=[drawing]),
             Section("Numbers", table=(head, shown)) if rows else Section(),
             Section("Worked out", code="\n".join(self.worked)) if self.worked else Section(),
         ]

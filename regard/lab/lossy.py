@@ -20,7 +20,7 @@ from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import colour_scale
 from regard.inspect.plot import Curve, draw_plot
-from regard.lab.lab import Lab, LabResult, written
+from regard.lab.lab import Lab, LabResult
 from regard.parts import register
 
 Length = Annotated[int, Field(ge=1, le=64)]
@@ -89,11 +89,10 @@ class LossyLab(Lab):
         last = max((n for n in options.lengths if n * (V - 1) <= D), default=0)
         return LabResult(
             title="One vector is a lossy summary",
-            see=f"A state of D = {D} numbers copies {f'up to {last} symbols' if last else 'no length here'} out "
-            f"of {V} without "
-            f"error and loses more with every further one: at n = {at[-1]} it returns "
-            f"{written(float(accuracy[-1, middle]))} of "
-            "them. In the outlined cells D ≥ n (V − 1), and nothing is lost.",
+            see=f"With {V} kinds of symbols, a state of D = {D} numbers copies "
+            f"{f'sequences of up to {last}' if last else 'none of these lengths'} without error; of sequences "
+            f"of {at[-1]} it returns {100 * accuracy[-1, middle]:.0f} % of the symbols. Where D ≥ n (V − 1), outlined, "
+            "nothing is lost.",
             blocks=[
                 draw_matrix(matrix),
                 colour_scale(name="accuracy", truth=True, outlined="D ≥ n (V − 1)"),
