@@ -44,7 +44,7 @@ class TimingLab(Lab):
     @classmethod
     def run(cls, options: Any) -> LabResult:
         lengths = [2**k for k in range(4, int(np.log2(options.longest)) + 1)]
-        layers = Layers(options.size)
+        layers = TimedLayers(options.size)
         times = {name: np.array([_fastest(layers, name, t, options) for t in lengths]) for name in NAMES}
         at = np.array(lengths)
         slopes = {
@@ -89,7 +89,7 @@ class TimingLab(Lab):
         )
 
 
-class Layers:
+class TimedLayers:
     """The three layers, of the same width; `steps` counts those that had to wait for the one before."""
 
     def __init__(self, size: int) -> None:
@@ -132,7 +132,7 @@ class Layers:
         return torch.mm(scores.masked_fill(later, float("-inf")).softmax(-1), x @ self.value)
 
 
-def _fastest(layers: Layers, name: str, length: int, options: Any) -> float:
+def _fastest(layers: TimedLayers, name: str, length: int, options: Any) -> float:
     """Milliseconds, after one run that does not count."""
     x = torch.randn(length, options.size, generator=torch.Generator().manual_seed(1))
     found = []

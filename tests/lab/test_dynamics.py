@@ -17,7 +17,7 @@ from regard.lab.convolution import convolve, pool
 from regard.lab.ladder import Rungs, sequences
 from regard.lab.surface import surface
 from regard.lab.texts import read_text
-from regard.lab.timing import Layers
+from regard.lab.timing import TimedLayers
 
 
 def test_the_surface_and_its_gradient_are_autograds() -> None:
@@ -136,7 +136,7 @@ def test_copying_keeps_what_its_rank_allows() -> None:
 
 
 def test_timing_counts_steps_that_wait() -> None:
-    layers = Layers(6)
+    layers = TimedLayers(6)
     x = torch.randn(40, 6)
     waited = {}
     for name in ("recurrence", "convolution", "attention"):
