@@ -56,7 +56,7 @@ class LadderLab(Lab):
         steps: Annotated[int, Field(ge=2, le=400)] = 100
         """Steps between the symbol and the question."""
         symbols: Annotated[int, Field(ge=2, le=16)] = 4
-        """Symbols that may have to be recalled; chance is 1 of them."""
+        """How many symbols there are to recall."""
         size: Annotated[int, Field(ge=1, le=128)] = 16
         """Units of every rung."""
         updates: Annotated[int, Field(ge=1, le=5000)] = 100

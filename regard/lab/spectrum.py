@@ -31,7 +31,7 @@ class SpectrumLab(Lab):
         size: Annotated[int, Field(ge=2, le=200)] = 24
         """Units of the recurrence."""
         radii: Annotated[tuple[Radius, ...], Field(min_length=1, max_length=4)] = (0.9, 1.0, 1.1)
-        """Spectral radii |λ| to which W is scaled, a curve each."""
+        """Largest absolute eigenvalues to which W is scaled, a curve each."""
         steps: Annotated[int, Field(ge=2, le=1000)] = 60
         """Steps of the recurrence."""
         symmetric: bool = True
