@@ -118,7 +118,7 @@ def draw_bars(
     mark_name: str = "",
 ) -> Block:
     """A horizontal bar and a number for each name; `mark` is a value to compare with, drawn as a dashed line."""
-    room = max(text_width(name, 12) for name in values) + 10
+    room = 1.1 * max(text_width(name, 12) for name in values) + 10
     number = max(text_width(digits.format(value), 12) for value in values.values()) + 6
     full = width - room - number
     marks: list[Mark] = [Text(0, 12, title, size=13, bold=True)] if title else []
@@ -199,6 +199,11 @@ def _ticks(low: float, high: float, *, log: bool, count: int, inside: bool) -> l
 def _ends(values: tuple[float, float], found: Sequence[float]) -> tuple[float, ...]:
     """The first and the last value of an axis: those of the ticks, unless the values reach beyond them."""
     return (min(values[0], found[0]), max(values[1], found[-1]))
+
+
+def power_of_ten(exponent: float) -> str:
+    """10⁻⁸, 0.1, 1, 100."""
+    return _written(round(exponent), True)
 
 
 def _written(tick: float, log: bool) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from regard.inspect.layout import Block, below, beside
 from regard.inspect.palette import LIGHT, series_colour
-from regard.inspect.plot import Curve, draw_plot, draw_raster
+from regard.inspect.plot import Curve, draw_plot, draw_raster, power_of_ten
 from regard.lab.lab import Lab, LabResult, written
 from regard.parts import register
 from regard.trace import Array
@@ -82,7 +82,7 @@ class AttractorsLab(Lab):
                 (logs - low) / ((high - low) or 1.0),
                 title=f"‖∂h_T/∂h_1‖ from there, T = {options.steps}",
                 name="",
-                ends=(f"10^{low:.0f}".replace("-", "−"), f"{10**high:.3g}"),
+                ends=(power_of_ten(low), written(10**high)),
                 x_name="h₁",
                 y_name="h₂",
                 x_range=(-REACH, REACH),

@@ -80,7 +80,7 @@ class ClippingLab(Lab):
         over = {
             "not clipped": _path(_inside(paths["not clipped"]), "truth"),
             "clipped": _path(paths["clipped"], "series-5"),
-            "_start": Curve(np.array([START[0]]), np.array([START[1]]), "dots", "paper"),
+            "_start": Curve(np.array([START[0]]), np.array([START[1]]), "dots", "series-5"),
         }
         farthest = float(np.abs(np.diff(paths["not clipped"], axis=0)).max())
         return LabResult(
