@@ -13,6 +13,8 @@ PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 """The first four ids of every vocabulary of a text column, in this order."""
 UNSEEN = -1
 """The number of a class (of a label, a tag, a relation) that training did not have: no answer of a model equals it."""
+UNLABELLED, ADDED = -2, -3
+"""Instead of the number of a label: of a node without one, and of a node that binarizing put in."""
 
 
 def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
@@ -139,12 +141,44 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Forest:
+    """A batch of trees in brackets: the nodes of each in post-order, children before parents, padded on the right.
+
+    ids      (B, N) int64, the word of a leaf; PAD for a node with children
+    parents  (B, N) int64, the place of the parent in its row; −1 for the root and for padding
+    labels   (B, N) int64; UNSEEN where training had no such label, UNLABELLED where there is none, ADDED for a node
+             that stands in no text: it was put in so that no node has more than two children
+    heights  (B, N) int64, 0 for a leaf, else one more than that of the highest child
+    lengths  (B,)   int64
+    host     the same on the CPU, where it is known there: how to compute a tree is planned there
+    """
+
+    ids: Tensor
+    parents: Tensor
+    labels: Tensor
+    heights: Tensor
+    lengths: Tensor
+    host: Forest | None = None
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, N) bool, True where there is a node."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> Forest:
+        host = self if self.lengths.device.type == "cpu" else self.host
+        parts = (self.ids, self.parents, self.labels, self.heights, self.lengths)
+        ids, parents, labels, heights, lengths = (moved(part, device) for part in parts)
+        return Forest(ids, parents, labels, heights, lengths, host)
+
+
+@dataclass(frozen=True)
 class Batch:
     """Rows put side by side: one collated value per column, by the column's name.
 
-    A text or tags column gives `Tokens`, a stream a `Span`, a story `Sentences`, a tree `Trees`, a label column a (B,)
-    int64 tensor, an alignment a (B, T, S) float tensor whose rows sum to one, or to zero where a target word is
-    unaligned.
+    A text or tags column gives `Tokens`, a stream a `Span`, a story `Sentences`, a tree `Trees`, brackets a `Forest`, a
+    label column a (B,) int64 tensor, an alignment a (B, T, S) float tensor whose rows sum to one, or to zero where a
+    target word is unaligned.
 
     rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)

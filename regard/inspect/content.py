@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from regard.inspect.sights import Sight
 from regard.inspect.writing import runs_right_to_left, visible
-from regard.trace import Arcs, Array, Hops, Segments
+from regard.trace import Arcs, Array, Hops, Nodes, Segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +227,75 @@ class Lines:
     bold: int = 1
 
 
+@dataclass(frozen=True, eq=False)
+class NodeDiagram:
+    """A tree over words: `phrases` names each of its nodes, the word itself of a leaf."""
+
+    phrases: tuple[str, ...]
+    nodes: Nodes
+    title: str = ""
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.phrases]
+        for place, parent in enumerate(self.nodes.parents.tolist()):
+            if parent >= 0:
+                found[parent].append(place)
+        return found
+
+    @cached_property
+    def depths(self) -> list[int]:
+        """Steps from the root."""
+        found = [0] * len(self.phrases)
+        for place in reversed(range(len(found))):
+            parent = int(self.nodes.parents[place])
+            found[place] = found[parent] + 1 if parent >= 0 else 0
+        return found
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.phrases
+
+    @property
+    def leaves(self) -> list[int]:
+        """The places of the words, from left to right."""
+        return [place for place, below in enumerate(self.children) if not below]
+
+    @property
+    def sentence(self) -> list[str]:
+        return [self.phrases[place] for place in self.leaves]
+
+    @property
+    def limit(self) -> float:
+        """The weight that gets the full shade."""
+        weights = self.nodes.weights
+        return 1.0 if weights is None or not len(weights) else float(weights.max()) or 1.0
+
+    def share(self, place: int) -> float:
+        weights = self.nodes.weights
+        return 0.0 if weights is None else min(1.0, max(0.0, float(weights[place]) / self.limit))
+
+    def wrong(self, place: int) -> bool:
+        """Whether another label was found than the true one."""
+        known = self.nodes.true_labels[place] if self.nodes.true_labels else ""
+        return bool(known and self.nodes.labels and known != self.nodes.labels[place])
+
+    def note(self, place: int) -> str:
+        """What stands in a node: its label, `2≠3` where it is wrong, or its weight."""
+        if self.nodes.labels:
+            found = visible(self.nodes.labels[place])
+            return f"{found}≠{visible(self.nodes.true_labels[place])}" if self.wrong(place) else found
+        weights = self.nodes.weights
+        return "" if weights is None else f"{float(weights[place]):.2f}".removeprefix("0")
+
+    def told(self, place: int) -> str:
+        """A node in words."""
+        found = [f"label {self.nodes.labels[place]}"] if self.nodes.labels else []
+        found += [f"true label {self.nodes.true_labels[place]}"] if self.wrong(place) else []
+        found += [] if self.nodes.weights is None else [f"weight {float(self.nodes.weights[place]):.3f}"]
+        return ", ".join(found)
+
+
 Content = (
     Matrix
     | HeadPanels
@@ -236,6 +306,7 @@ Content = (
     | ArcDiagram
     | SegmentBands
     | HopTable
+    | NodeDiagram
     | Sight
     | Lines
 )

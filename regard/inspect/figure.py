@@ -10,19 +10,20 @@ from rich.console import Console
 from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram, HopTable, SegmentBands
+from regard.inspect.content import ArcDiagram, HopTable, NodeDiagram, SegmentBands
 from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
 from regard.inspect.layout import PADDING, WIDEST, Block, below, flowing, frame
+from regard.inspect.nodes import draw_nodes, node_legend, tell_nodes
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.sights import Style
 from regard.inspect.writing import linked
-from regard.trace import Arcs, SeenFilm, SeenPicture, SeenSeries, Segments, Trace
+from regard.trace import Arcs, Nodes, SeenFilm, SeenPicture, SeenSeries, Segments, Trace
 
-Drawing = ArcDiagram | SegmentBands | HopTable
+Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
@@ -79,14 +80,23 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
     drawn = [_drawn(content) for content in shown]
     told = [words for _, words in drawn]
     blocks = [below([*(block for block, _ in drawn), *_legends(shown)], gap=18)]
-    rest = {n: w for n, w in trace.attention.items() if isinstance(trace.structures.get(n), Arcs | None)}
-    if rest or trace.kind == "tags":
+    rest = {n: w for n, w in trace.attention.items() if not _shows_looks(trace, n)}
+    labelled = any(isinstance(found, Nodes) and found.labels for found in trace.structures.values())
+    if rest or (trace.kind == "tags" and not labelled):
         other = _looks(replace(trace, structures={}, attention=rest), title="")
         blocks.append(unframed(other))
         told.append(other.description)
     return frame(
         below(blocks, gap=26), title=headline(trace) if title is None else title, description=" ".join(told)
     )
+
+
+def _shows_looks(trace: Trace, name: str) -> bool:
+    """Whether the drawing of the structure over an input says where was looked."""
+    found = trace.structures.get(name)
+    if isinstance(found, Nodes):
+        return found.weights is not None
+    return not isinstance(found, Arcs | None)
 
 
 def before_and_after(before: Trace, after: Trace, *, style: Style = "smooth") -> list[Scene]:
@@ -115,6 +125,8 @@ def _content(trace: Trace, name: str, title: str) -> Drawing:
     found = trace.structures[name]
     if isinstance(found, Arcs):
         return ArcDiagram(tuple(trace.input[name]), found, title=title)
+    if isinstance(found, Nodes):
+        return NodeDiagram(tuple(trace.input[name]), found, title=title)
     return (
         bands_of(trace, name, title=title)
         if isinstance(found, Segments)
@@ -128,6 +140,8 @@ def _drawn(content: Drawing) -> tuple[Block, str]:
         return draw_arcs(content), tell_arcs(content)
     if isinstance(content, SegmentBands):
         return draw_segments(content), tell_segments(content)
+    if isinstance(content, NodeDiagram):
+        return draw_nodes(content), tell_nodes(content)
     return draw_hops(content), tell_hops(content)
 
 
@@ -139,6 +153,7 @@ def _legends(shown: Sequence[Drawing]) -> list[Block]:
         *arc_legend([content for content in shown if isinstance(content, ArcDiagram)]),
         *([segment_legend(bands)] if bands else []),
         *([hop_legend(tables)] if tables else []),
+        *node_legend([content for content in shown if isinstance(content, NodeDiagram)]),
     ]
 
 
@@ -151,7 +166,8 @@ def headline(trace: Trace) -> str:
         return reading(trace)
     drawn = (*trace.structures, *trace.attention, *trace.seen)
     asked = [join(pieces) for name, pieces in trace.input.items() if name not in drawn]
-    found = "" if trace.kind == "tree" else answer(trace)
+    labelled = any(isinstance(one, Nodes) and one.labels for one in trace.structures.values())
+    found = "" if trace.kind == "tree" or labelled else answer(trace)
     return linked(filter(None, (linked(asked, "+"), found)), "→")
 
 

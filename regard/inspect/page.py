@@ -26,7 +26,7 @@ from regard.inspect.scene import Scene
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.prediction import Prediction
 from regard.terminal import printable
-from regard.trace import Arcs, SeenPicture, Trace
+from regard.trace import Arcs, Nodes, SeenPicture, Trace
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
     looks = [
         name
         for name in trace.attention
-        if isinstance(trace.structures.get(name), Arcs | None) and name not in trace.seen
+        if isinstance(trace.structures.get(name), Arcs | Nodes | None) and name not in trace.seen
     ]
     if looks and trace.kind == "text" and trace.output and longest <= 40:
         ties = [

@@ -60,6 +60,7 @@ def _alone(structure: TracedStructure, sample: np.ndarray) -> TracedStructure:
         return Arcs(sample, true_heads=structure.true_heads)
     if isinstance(structure, Segments):
         return Segments(sample, truth=structure.truth)
+    assert isinstance(structure, Hops)  # nodes have no samples
     weights = np.zeros(structure.weights.shape)
     for hop, position in enumerate(sample.tolist()):
         if position >= 0:

@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.data.batch import Batch
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
-from regard.trace import Arcs, HeadLooks
+from regard.trace import Arcs, HeadLooks, Nodes
 
 
 def with_heads(
@@ -41,6 +41,25 @@ def with_heads(
             # A decoder's own structure over an input is shown before its encoder's.
             structures = {name: rows[row] for name, rows in drawn.items()} | dict(answer.trace.structures)
             answer = replace(answer, trace=replace(answer.trace, structures=structures))
+        shown.append(answer)
+    return shown
+
+
+def with_nodes(answers: Sequence[Prediction], memories: Mapping[str, Memory]) -> list[Prediction]:
+    """The answers, their traces holding the tree of each input whose positions are its nodes, and how much was read of
+    each of them."""
+    trees = {name: memory.above.cpu() for name, memory in memories.items() if memory.above is not None}
+    shown = []
+    for row, answer in enumerate(answers):
+        trace = answer.trace
+        if trace is not None and trees:
+            structures = dict(trace.structures)
+            for name, above in trees.items():
+                looks = trace.attention.get(name) if trace.single else None
+                weights = None if looks is None else looks.mean(0)
+                parents = above[row, : len(trace.input[name])].numpy()
+                structures.setdefault(name, Nodes(parents, weights=weights))
+            answer = replace(answer, trace=replace(trace, structures=structures))
         shown.append(answer)
     return shown
 

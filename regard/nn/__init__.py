@@ -2,6 +2,7 @@
 
 from regard.nn.attention import Attention, Look, check_attention
 from regard.nn.cells import AnyCell, Cell, GRUCell, LSTMCell, RNNCell, make_cell
+from regard.nn.composers import AnyComposer, Composer, make_composer
 from regard.nn.decoders import (
     BatchView,
     CRFDecoder,
@@ -29,6 +30,7 @@ from regard.nn.encoders import (
     RecurrentEncoder,
     StoryEncoder,
     TextEncoder,
+    TreeEncoder,
     VideoEncoder,
     build_word_embedding,
     word_vector,
@@ -45,12 +47,14 @@ from regard.nn.symbols import LookSymbols, MemorySymbols
 
 __all__ = [
     "AnyCell",
+    "AnyComposer",
     "Attention",
     "AttentionScore",
     "BagEncoder",
     "BatchView",
     "CRFDecoder",
     "Cell",
+    "Composer",
     "ConvolutionalEncoder",
     "ConvolutionalSpelling",
     "Decoder",
@@ -88,10 +92,12 @@ __all__ = [
     "TextEncoder",
     "TextObjective",
     "TreeDecoder",
+    "TreeEncoder",
     "VideoEncoder",
     "build_word_embedding",
     "check_attention",
     "make_cell",
+    "make_composer",
     "masked_softmax",
     "word_vector",
 ]

@@ -23,6 +23,7 @@ class Memory:
     keys      (B, S, D'') what is compared with the query, where that is not the values themselves
     layout    how the positions lie; `shape` gives rows and columns of a grid
     parent    the coarser memory these positions belong to (words → sentences), and `parent_index` (B, S) where in it
+    above     (B, S) of positions that are the nodes of a tree in post-order, the place of the parent; −1 for the root
     heads     which position is whose head, where the encoder gave its positions parents
     points    (B, S, k) float64, the coordinates of positions that are points
     override  (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
@@ -36,6 +37,7 @@ class Memory:
     shape: tuple[int, ...] | None = None
     parent: Memory | None = None
     parent_index: Tensor | None = None
+    above: Tensor | None = None
     heads: HeadMarginals | None = None
     override: Tensor | None = None
     points: Tensor | None = None
@@ -54,6 +56,7 @@ class Memory:
             keys=pick(self.keys),
             parent=None if self.parent is None else self.parent.select(rows),
             parent_index=pick(self.parent_index),
+            above=pick(self.above),
             heads=None if self.heads is None else self.heads.select(rows),
             override=pick(self.override),
             points=pick(self.points),

@@ -26,6 +26,7 @@ KINDS = {
     "world": "regard.worlds",
     "package": "regard.data.packages",
     "cell": "regard.nn.cells",
+    "composer": "regard.nn.composers",
     "score": "regard.nn.scores",
     "selection": "regard.nn.selections",
     "network": "regard.nn.encoders.image",

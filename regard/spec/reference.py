@@ -26,6 +26,7 @@ TITLES = {
     "encoder": "encoder",
     "network": "network of an image or video encoder",
     "cell": "cell",
+    "composer": "encoder.compose",
     "score": "attention: score",
     "selection": "attention: select",
     "decoder": "decoder",

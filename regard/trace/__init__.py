@@ -4,7 +4,7 @@
     glimpses     several looks for one answer
     heads        the looks of several heads, layer by layer
     pointed      which positions of an input an output points at
-    structures   what was selected jointly: arcs, segments, hops
+    structures   what was selected jointly: arcs, segments, hops, nodes of a tree
     seen         what a figure draws of inputs that are no texts: pictures, films, sounds, points
 
 A trace draws nothing itself: its methods hand it to `regard.inspect`, which is imported only then. Nothing here needs
@@ -16,7 +16,7 @@ from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array
 from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
-from regard.trace.structures import Arcs, Hops, Segments, TracedStructure
+from regard.trace.structures import Arcs, Hops, Nodes, Segments, TracedStructure
 from regard.trace.trace import Trace
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Glimpses",
     "HeadLooks",
     "Hops",
+    "Nodes",
     "Pointed",
     "Seen",
     "SeenFilm",

@@ -3,6 +3,7 @@
     Arcs       a head for each token of an input: a dependency tree, or the soft parents of self-attention
     Segments   for each output piece, which positions of an input are inside the segments it looked at
     Hops       which positions of an input were read, one after another: the supporting facts of an answer
+    Nodes      the tree whose nodes the positions of an input are, with how much was read of each, and their labels
 
 Every kind can hold four things: marginals p(part is in z), the best structure, samples, and the true structure where
 it is known; what is not known is None or empty. Arrays are numpy's (lists, and tensors on a CPU, are turned into them).
@@ -213,9 +214,46 @@ class Hops(_Structure):
             self._refuse(name, self.weights.shape[1], "positions", positions, "that input has")
 
 
-TracedStructure = Arcs | Segments | Hops
-_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops]] = {
-    one.kind: one for one in (Arcs, Segments, Hops)
+@dataclass(frozen=True, eq=False)
+class Nodes(_Structure):
+    """A tree over words whose N nodes, in post-order, are the positions of an input.
+
+    parents      (N,) the place of each node's parent, from 0; −1 for the root
+    labels       N names that were found, or none
+    true_labels  N names; empty for a node whose label is not known
+    weights      (N,) how much was read of each node
+    """
+
+    kind: ClassVar[str] = "nodes"
+    _arrays: ClassVar[Mapping[str, type]] = {"parents": np.int64, "weights": np.float64}
+    samples: ClassVar[None] = None
+
+    parents: Places
+    labels: Sequence[str] = ()
+    true_labels: Sequence[str] = ()
+    weights: Numbers | None = None
+
+    def _check(self) -> None:
+        self._expect("parents", (None,), "a parent for each node")
+        count = len(self.parents)
+        self._expect("weights", (count,), "a weight for each node")
+        self._within("parents", -1, count - 1, f"one of {count} nodes, −1 for the root")
+        if count and ((self.parents[:-1] <= np.arange(count - 1)).any() or self.parents[-1] != -1):
+            raise RegardError(f"nodes: {self.parents.tolist()} are no parents of a tree in post-order.")
+        for name in ("labels", "true_labels"):
+            found = len(getattr(self, name))
+            if found not in (0, count):
+                raise RegardError(
+                    f"nodes: {found} {name.replace('_', ' ')} for {count} nodes, expected one for each."
+                )
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        self._refuse(name, len(self.parents), "nodes", positions, "that input has")
+
+
+TracedStructure = Arcs | Segments | Hops | Nodes
+_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops] | type[Nodes]] = {
+    one.kind: one for one in (Arcs, Segments, Hops, Nodes)
 }
 
 

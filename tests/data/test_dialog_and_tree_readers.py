@@ -52,16 +52,21 @@ def test_trees(tmp_path: Path) -> None:
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     rows = list(read_rows(path, fields=["text", "label"], format="sst").with_problems())
-    assert dict(rows[0]) == {"text": "It 's lovely/fine (film)", "label": "3"}
+    assert dict(rows[0]) == {
+        "text": "It 's lovely/fine (film)",
+        "label": "3",
+        "tree": "(3 (2 It) (4 (2 's) (4 (3 lovely/fine) (2 -LRB-film-RRB-))))",
+        "parse": "(3 XX (4 XX (4 XX XX )4 )4 )3",
+    }
     assert [(row.line, row.problem) for row in rows[1:]] == [
-        (3, "has a bracket that is not closed"),
-        (4, "has more than one tree"),
-        (5, "has a bracket that closes nothing"),
-        (6, "has 'bad' outside of all brackets"),
-        (7, "has brackets with no word in them"),
+        (3, "has a bracket that is not closed (character 1)"),
+        (4, "has more than one tree (character 9)"),
+        (5, "has a bracket that closes nothing (character 8)"),
+        (6, "has 'bad' outside of all brackets (character 1)"),
+        (7, "has brackets with no word in them (character 4)"),
     ]
     phrases = read_rows(path, fields=["text", "label"], format=TreesReader(phrases=True), bad_rows="skip")
-    assert [tuple(row.values()) for row in phrases] == [
+    assert [(row["text"], row["label"]) for row in phrases] == [
         ("It 's lovely/fine (film)", "3"),
         ("'s lovely/fine (film)", "4"),
         ("lovely/fine (film)", "4"),

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from regard import zoo
-from regard.data.batch import BEGIN, Batch, Sentences, Span, Tokens, Trees
+from regard.data.batch import BEGIN, Batch, Forest, Sentences, Span, Tokens, Trees
 from regard.data.columns.stream import span as as_span
 from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
@@ -99,6 +99,8 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             heads = torch.tensor([[2, 0, *[2] * (words - 2)]])
             relations = torch.arange(words)[None] % max(column.size, 1)
             found[name] = Trees(heads, relations, torch.tensor([words]))
+        elif part.type == "brackets":
+            found[name] = small_forest(column)
         elif part.type == "label":
             found[name] = torch.tensor([2])
         elif part.type == "image":
@@ -115,6 +117,15 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             ids[0, 1, 3:] = 0
             found[name] = Sentences(ids, torch.tensor([LENGTH]))
     return Batch(found, (0,))
+
+
+def small_forest(column: Any) -> Forest:
+    """(w ((w w) w)): a tree of four words."""
+    ids = torch.zeros(1, 7, dtype=torch.int64)
+    ids[0, [0, 1, 2, 4]] = torch.randint(4, column.words.size, (4,))
+    labels = torch.randint(0, max(len(column.classes), 1), (1, 7))
+    parents, heights = torch.tensor([[6, 3, 3, 5, 5, 6, -1]]), torch.tensor([[0, 0, 0, 1, 0, 2, 3]])
+    return Forest(ids, parents, labels, heights, torch.tensor([7]))
 
 
 def true_looks(decoder: Any, memories: dict[str, Memory], target: Any) -> dict[str, Any]:

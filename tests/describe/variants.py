@@ -71,6 +71,14 @@ facts encoder.story.sentence=recurrent encoder.question={"type":"recurrent","siz
 facts-structured attention.guide=2 encoder.story.tie=adjacent encoder.story.hops=3 encoder.story.ages=2
 facts-structured decoder={"type":"memory-network","read":"sum","reach":1}
 facts-structured decoder.read=all
+tree-lstm encoder.structure=chain
+tree-lstm encoder.structure=balanced encoder.compose=child-sum
+tree-lstm encoder.compose=child-sum
+tree-lstm encoder.structure=latent
+tree-lstm encoder.structure=latent encoder.compose=child-sum
+tree-rnn encoder.structure=latent decoder.attention={"score":"additive"}
+tree-tensor outputs.value={"type":"brackets","field":"values"} decoder={"type":"nodes"} metrics=["node_accuracy"]
+    training.metric=node_accuracy
 tagger-crf decoder.decode=marginal encoder.cell=gru
 parser-crf decoder.structure=spanning
 lm-word decoder.layers=2 decoder.tie=none

@@ -28,6 +28,9 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "links": {"type": "alignment", "of": ["source", "target"]},
     "hints": {"type": "facts"},
     "elsewhere": {"type": "places"},
+    "brackets": {"type": "brackets"},
+    "bush": {"type": "brackets", "labels": False},
+    "labels": {"type": "brackets", "field": "brackets", "of": "brackets"},
     "story": {"type": "story"},
     "tale": {"type": "story"},
     "question": {"type": "text"},
@@ -65,6 +68,9 @@ SPECS: dict[str, Document] = {
     "tags": {"inputs": ["source", "other"], "outputs": ["tags", "topic"]},
     "spans": {"inputs": ["source"], "outputs": ["spans"]},
     "tree": {"inputs": ["source", "other"], "outputs": ["tree", "topic"]},
+    "nodes": {"inputs": ["brackets", "bush"], "outputs": ["labels", "topic"]},
+    "root": {"inputs": ["brackets", "bush"], "outputs": ["topic"], "look": "bush"},
+    "bush": {"inputs": ["bush"], "outputs": ["topic"]},
     "story": {"inputs": ["story", "asking"], "outputs": ["topic"], "truth": ["facts", "hints"]},
     "tales": {"inputs": ["story", "tale", "asking", "wanting"], "outputs": ["topic"], "truth": ["facts"]},
     "parsed": {"inputs": ["question", "parse"], "outputs": ["topic"]},
@@ -252,12 +258,12 @@ def _candidates(kind: str, name: str) -> Iterator[Context]:
         elif kind == "decoder":
             if COLUMNS[first_output]["type"] in part(kind, name).writes:
                 yield Context(spec, document(spec, decoder=name), ("decoder", first_output))
-        elif kind in ("cell", "network"):
-            made = document(spec)
+        elif kind in ("cell", "network", "composer"):
+            made, field = document(spec), "compose" if kind == "composer" else kind
             owner = made["encoder"][first_input]
-            if kind in options_of("encoder", owner["type"]).model_fields:
-                owner[kind] = small(kind, name)
-                yield Context(spec, made, ("encoder", first_input, kind))
+            if field in options_of("encoder", owner["type"]).model_fields:
+                owner[field] = small(kind, name)
+                yield Context(spec, made, ("encoder", first_input, field))
         elif kind in ("score", "selection"):
             field = "select" if kind == "selection" else "score"
             made = document(spec)

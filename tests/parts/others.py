@@ -24,6 +24,8 @@ GIVEN: dict[str, list[Any]] = {
     "tags.of": ["other"],
     "tree.of": ["other"],
     "pointers.of": ["others"],
+    "brackets.of": ["bush"],
+    "nodes.over": [["brackets"]],
     "story.mark": ["!"],
     "series.unit": [[0, 1]],
     "shared.of": ["other"],

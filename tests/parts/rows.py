@@ -38,6 +38,14 @@ TREES = (
     "2:det 3:x 0:root 5:det 3:x",
     "2:det 0:root 2:x 2:x 6:det 4:x",
 )
+BRACKETS = (
+    "(x (y The) (x (y cat) saw (y Ann)))",
+    "(y (x a dog) (y (y saw) (x (z the) (x cafe\u0301 cat))))",
+    "(x (y ﬁne dogs) (x saw (y the) (z é)))",
+    "(z (x Ann) (y (y (y saw))))",
+    "(x (y the) (x Cat saw) the)",
+    "(y (x the dog) (z a saw the cat))",
+)
 TARGETS = ("b A", "a, ﬁ B", "é a", "cafe\u0301, b a", "a A", "c C b a")
 LINKS = ("0-0 1-1", "0-0 1-1", "1-0", "3-1", "0-0 0-1", "2-1 3-2")
 STORIES = (
@@ -102,6 +110,8 @@ def _row(number: int) -> dict[str, str]:
         "links": "1-0",
         "hints": "0",
         "elsewhere": "0:0.4,0.4,0.6,0.9",
+        "brackets": BRACKETS[number],
+        "bush": BRACKETS[number],
         "story": STORIES[number],
         "question": QUESTIONS[number],
         "parse": TREES_OF_QUESTIONS[number],

@@ -31,7 +31,7 @@ from tests.parts.trying import Bench, Tried
 
 PARTS = [(kind, name) for kind in KINDS for name in names(kind)]
 OURS = [(kind, name) for kind, name in PARTS if part(kind, name).__module__.startswith("regard.")]
-IN_SPECS = ("column", "cell", "score", "selection", "network", "encoder", "decoder")
+IN_SPECS = ("column", "cell", "composer", "score", "selection", "network", "encoder", "decoder")
 PROVIDERS = ("world", "package")
 
 

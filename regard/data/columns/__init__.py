@@ -2,6 +2,7 @@
 
 from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.audio import AudioColumn, SoundVariation
+from regard.data.columns.brackets import BracketsColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
@@ -25,6 +26,7 @@ __all__ = [
     "SPECIAL",
     "AlignmentColumn",
     "AudioColumn",
+    "BracketsColumn",
     "Column",
     "FactsColumn",
     "ImageColumn",

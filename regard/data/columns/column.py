@@ -11,14 +11,14 @@ from numpy.typing import DTypeLike
 from torch import Tensor
 
 from regard import parts
-from regard.data.batch import Sentences, Span, Tokens, Trees
+from regard.data.batch import Forest, Sentences, Span, Tokens, Trees
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan
 from regard.trace import Seen
 
-Collated = Tensor | Tokens | Span | Sentences | Trees | Pictures | Films | Series | Places
+Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Pictures | Films | Series | Places
 
 
 class RegisteredName:

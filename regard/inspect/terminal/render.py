@@ -21,6 +21,7 @@ from regard.inspect.content import (
     Lines,
     Links,
     Matrix,
+    NodeDiagram,
     Ranking,
     SegmentBands,
     WeightedWords,
@@ -33,6 +34,7 @@ from regard.inspect.terminal.heads import draw_heads, head_notes
 from regard.inspect.terminal.hops import draw_hops, hop_notes
 from regard.inspect.terminal.ink import Ink
 from regard.inspect.terminal.matrix import draw_matrix, legend
+from regard.inspect.terminal.nodes import draw_nodes, node_notes
 from regard.inspect.terminal.picture import draw_picture
 from regard.inspect.terminal.plane import draw_plane
 from regard.inspect.terminal.segments import draw_segments, segment_notes
@@ -77,6 +79,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
         yield list(legend(matrices, width, ink))
     bands = [part for part in parts if isinstance(part, SegmentBands) and part.targets and part.sources]
     tables = [part for part in parts if isinstance(part, HopTable) and part.positions]
+    nodes = [part for part in parts if isinstance(part, NodeDiagram)]
     pictures = [part for part in parts if isinstance(part, PictureLooks)]
     timed = [part for part in parts if isinstance(part, FilmLooks | SeriesLooks)]
     layers = [part for part in parts if isinstance(part, HeadPanels)]
@@ -84,6 +87,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
         list(head_notes(layers, width, ink)),
         list(segment_notes(bands, width, ink)),
         list(hop_notes(tables, width, ink)),
+        list(node_notes(nodes, width, ink)),
         list(look_notes(pictures, width, ink)),
         list(time_notes(timed, width, ink)),
     ):
@@ -111,6 +115,8 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_segments(content, width, ink)
         case HopTable():
             return draw_hops(content, width, ink)
+        case NodeDiagram():
+            return draw_nodes(content, width, ink)
         case Lines():
             return draw_lines(content, width, ink)
         case PictureLooks():

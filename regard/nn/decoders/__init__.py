@@ -7,6 +7,7 @@ from regard.nn.decoders.decomposable import DecomposableDecoder
 from regard.nn.decoders.label import LabelDecoder, Labels
 from regard.nn.decoders.language import LanguageDecoder
 from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
+from regard.nn.decoders.nodes import NodesDecoder
 from regard.nn.decoders.number import NumberDecoder, Numbers
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.pointer import PointerDecoder, PointerState
@@ -30,6 +31,7 @@ __all__ = [
     "Labels",
     "LanguageDecoder",
     "MemoryNetworkDecoder",
+    "NodesDecoder",
     "NumberDecoder",
     "Numbers",
     "ParsedTrees",

@@ -10,6 +10,7 @@ from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.shared import SharedEncoder
 from regard.nn.encoders.story import StoryEncoder
 from regard.nn.encoders.text import TextEncoder, build_word_embedding, word_vector
+from regard.nn.encoders.tree import TreeEncoder
 from regard.nn.encoders.video import VideoEncoder
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "SharedEncoder",
     "StoryEncoder",
     "TextEncoder",
+    "TreeEncoder",
     "VideoEncoder",
     "build_encoder",
     "build_word_embedding",

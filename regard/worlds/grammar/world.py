@@ -8,10 +8,12 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
+from regard.data.brackets import read_brackets
 from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.grammar.grammar import Grammar
+from regard.worlds.grammar.phrases import brackets
 from regard.worlds.world import World
 
 SHORTEST = 6
@@ -19,7 +21,11 @@ SHORTEST = 6
 
 @register("world", "grammar")
 class GrammarWorld(World):
-    """English sentences with the tag and the head of each word (`grammar.py` says what is ambiguous about them)."""
+    """English sentences with the tag and the head of each word (`grammar.py` says what is ambiguous about them).
+
+    `phrases` is the sentence in brackets (`phrases.py` has the rules), `parse` the same as a text to write, each word
+    replaced by XX: `(S (NP XX XX )NP (VP XX )VP XX )S`.
+    """
 
     train: RowCount = 5_000
     """Number of sentences; none occurs twice, in one split or in two."""
@@ -32,7 +38,7 @@ class GrammarWorld(World):
     crossing: float = 0.0
     """Share of the sentences whose tree may be non-projective."""
 
-    fields: ClassVar[tuple[str, ...]] = ("words", "tags", "tree")
+    fields: ClassVar[tuple[str, ...]] = ("words", "tags", "tree", "phrases", "parse")
 
     @model_validator(mode="after")
     def _within_bounds(self) -> Self:
@@ -59,4 +65,11 @@ class GrammarWorld(World):
                 continue
             seen.add(sentence.text)
             size -= 1
-            yield {"words": sentence.text, "tags": " ".join(sentence.tags), "tree": sentence.tree}
+            phrases = brackets(sentence)
+            yield {
+                "words": sentence.text,
+                "tags": " ".join(sentence.tags),
+                "tree": sentence.tree,
+                "phrases": phrases,
+                "parse": read_brackets(phrases).linear(),
+            }

@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     LabelDecoder,
     LanguageDecoder,
     MemoryNetworkDecoder,
+    NodesDecoder,
     PointerDecoder,
     RecurrentDecoder,
     TagsDecoder,
@@ -53,6 +54,8 @@ def of_decoder(
     if isinstance(decoder, TreeDecoder):
         return of_tree(decoder, target, j)
     found: Binding = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
+    if isinstance(decoder, NodesDecoder):
+        return found | {f"y_{j}": target.labels[0] + 1}
     if isinstance(decoder, TagsDecoder):
         return found | {f"y_{j}": target.ids[0] + 1}
     if isinstance(decoder, CRFDecoder):

@@ -18,6 +18,7 @@ from regard.nn.encoders import (
     PyramidalEncoder,
     RecurrentEncoder,
     StoryEncoder,
+    TreeEncoder,
     VideoEncoder,
 )
 from regard.nn.encoders.transformer import TransformerEncoder
@@ -46,6 +47,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         points: Binding = {"S": given.values.shape[1], "w_j": given.values[0], "m_e": vectors.mean}
         points |= {"d_e": vectors.spread, "W_e": vectors.linear.weight, "b_e": vectors.linear.bias}
         return points | of_recurrent(encoder)
+    if isinstance(encoder, TreeEncoder):
+        return of_tree(encoder, options, given)
     found: Binding = {"S": given.ids.shape[1], "w_j": given.ids[0] + 1, "E_x": encoder.embedding.weight}
     if isinstance(encoder, RecurrentEncoder):
         found |= of_recurrent(encoder)
@@ -140,4 +143,49 @@ def of_video(encoder: VideoEncoder, given: Any) -> Binding:
     if encoder.layer is not None:
         alone = len(encoder.layer.cells) == 1 and encoder.values == "frames"
         found |= of_layer(encoder.layer, letter="κ" if alone else "h")
+    return found
+
+
+def of_tree(encoder: TreeEncoder, options: Any, given: Any) -> Binding:
+    """Children are found from the parents of the memory; a composer's gates lie one below the other in its weights."""
+    above = encoder(given).above[0].tolist()  # type: ignore[index]
+    children = [
+        [child + 1 for child, parent in enumerate(above) if parent == place] for place in range(len(above))
+    ]
+    words = iter(given.ids[0][given.ids[0] > 0].tolist())
+    ids = [0 if one else next(words) for one in children]
+    found: Binding = {"S": len(above), "E_x": encoder.embedding.weight}
+    if encoder.structure == "latent":
+        spans: list[tuple[int, int]] = []
+        for place, one in enumerate(children):
+            count = sum(not below for below in children[:place])
+            spans.append((spans[one[0] - 1][0], spans[one[1] - 1][1]) if one else (count + 1, count + 1))
+        first, last = (torch.tensor(side) for side in zip(*spans, strict=True))
+        found |= {"N": sum(not one for one in children), "λ_j": first, "ρ_j": last}
+        found["w_ι"] = torch.tensor([number for number in ids if number]) + 1
+        a, b = encoder.span.weight.chunk(2, 1)  # type: ignore[union-attr]
+        found |= {"A_s": a, "B_s": b, "b_s": encoder.span.bias, "v_s": encoder.span_score}  # type: ignore[union-attr]
+    else:
+        found |= {
+            "w_j": torch.tensor(ids) + 1,
+            "λ_j": torch.tensor([one[0] if one else 0 for one in children]),
+        }
+        if options.compose.part.any_number:
+            found["π_c"] = torch.tensor(above) + 1
+        else:
+            found["ρ_j"] = torch.tensor([one[-1] if one else 0 for one in children])
+    composer: Any = encoder.composer
+    gates = {"rnn": ("", ""), "tensor": ("", ""), "lstm": ("iuo", "ifgou"), "child-sum": ("iuo", "iuo")}
+    for mark, layer, names in zip(
+        "xp", (composer.word, composer.node), gates[options.compose.type], strict=True
+    ):
+        parts = zip(
+            names or [""], layer.weight.chunk(len(names) or 1), layer.bias.chunk(len(names) or 1), strict=True
+        )
+        for gate, weight, bias in parts:
+            found |= {f"W_{gate}{mark}": weight, f"b_{gate}{mark}": bias}
+    if hasattr(composer, "forget"):
+        found |= {"W_fp": composer.forget.weight, "b_fp": composer.forget.bias}
+    if hasattr(composer, "tensor"):
+        found["V_δ"] = composer.tensor
     return found

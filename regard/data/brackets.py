@@ -1,0 +1,202 @@
+"""Trees in brackets: `(3 (2 It) (4 (4 works) (2 well)))`, labelled or not, read without recursion.
+
+With labels, the first token inside a bracket is the label of its node, as in the Penn Treebank; what follows are words
+and nodes. A bracket around one bare word is that word with a label. Without labels, every token is a word: `((a b) c)`.
+An outermost bracket without a label around one tree, as the Penn Treebank has it, is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*"}
+"""How the Penn Treebank writes what its brackets would hide."""
+NO_LABEL = "_"
+"""Written where a node has no label, or none that is known."""
+WORD = "XX"
+"""What stands for a word in a tree that is written as a text (Vinyals et al. 2015)."""
+
+_SIGN = re.compile(r"\(|\)|[^\s()]+")
+
+
+class BracketError(ValueError):
+    """Why a text is no tree, to be read after its name: "has a bracket that closes nothing (character 7)"."""
+
+    def __init__(self, what: str, place: int | None = None) -> None:
+        super().__init__(what if place is None else f"{what} (character {place + 1})")
+
+
+@dataclass(frozen=True)
+class BracketTree:
+    """The nodes of a tree, children before their parents and from left to right (post-order); the root is the last.
+
+    words     of each node; None for a node that has children
+    labels    of each node; empty where it has none
+    parents   of each node its parent's place; −1 for the root
+    """
+
+    words: Sequence[str | None]
+    labels: Sequence[str]
+    parents: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @property
+    def leaves(self) -> list[str]:
+        """The words, from left to right."""
+        return [word for word in self.words if word is not None]
+
+    @property
+    def children(self) -> list[list[int]]:
+        """The places of the children of each node, from left to right."""
+        found: list[list[int]] = [[] for _ in self.parents]
+        for place, parent in enumerate(self.parents):
+            if parent >= 0:
+                found[parent].append(place)
+        return found
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Of each node its first word and the one after its last, counted from 0."""
+        found: list[tuple[int, int]] = []
+        first, count = [len(self.words)] * len(self.words), 0
+        for place, word in enumerate(self.words):
+            if word is not None:
+                first[place] = count
+                count += 1
+            found.append((first[place], count))
+            parent = self.parents[place]
+            if parent >= 0:
+                first[parent] = min(first[parent], first[place])
+        return found
+
+    def written(self, labels: Sequence[str] | None = None) -> str:
+        """The tree in brackets, with other labels than its own where they are given.
+
+        Where no node has a label, none is written, and every token is a word; else an inner node without one has `_`.
+        """
+        labels = self.labels if labels is None else labels
+        some, out = any(labels), list[str]()
+        opening = self._openings([f"({label or NO_LABEL} " if some else "(" for label in labels])
+        for place, word in enumerate(self.words):
+            if word is None:
+                out[-1] += ")"
+                continue
+            shown = _escaped(word)
+            shown = f"({labels[place]} {shown})" if labels[place] else shown
+            out.append("".join(opening[len(out)]) + shown)
+        return " ".join(out)
+
+    def linear(self) -> str:
+        """The tree as a text to write: `(S (NP XX XX )NP XX )S`. A word is XX, whatever its own label."""
+        opening, out, words = self._openings([f"({label or NO_LABEL}" for label in self.labels]), [], 0
+        for place, word in enumerate(self.words):
+            if word is None:
+                out.append(f"){self.labels[place] or NO_LABEL}")
+                continue
+            out += [*opening[words], WORD]
+            words += 1
+        return " ".join(out)
+
+    def subtree(self, place: int) -> BracketTree:
+        """The tree below a node."""
+        start, first = place, self.spans
+        while start and first[start - 1][0] >= first[place][0]:
+            start -= 1
+        parents = [parent - start for parent in self.parents[start:place]]
+        return BracketTree(self.words[start : place + 1], self.labels[start : place + 1], [*parents, -1])
+
+    def _openings(self, signs: Sequence[str]) -> list[list[str]]:
+        """What stands before each word: the signs of the nodes that begin there, the outermost first."""
+        found: list[list[str]] = [[] for _ in self.leaves]
+        spans = self.spans
+        for place in reversed(range(len(self))):
+            if self.words[place] is None:
+                found[spans[place][0]].append(signs[place])
+        return found
+
+
+@dataclass
+class _Open:
+    """A bracket that is not closed yet."""
+
+    place: int
+    label: str = ""
+    children: list[int] = field(default_factory=list)
+    fresh: bool = True
+
+
+def read_brackets(text: str, *, labels: bool = True) -> BracketTree:
+    """The tree of a text; a BracketError says what is wrong with it, and where."""
+    words: list[str | None] = []
+    names: list[str] = []
+    parents: list[int] = []
+    opened: list[_Open] = []
+    done = False
+
+    def add(word: str | None, label: str) -> None:
+        words.append(word)
+        names.append(label)
+        parents.append(-1)
+        if opened:
+            opened[-1].children.append(len(words) - 1)
+
+    for match in _SIGN.finditer(text):
+        sign, place = match[0], match.start()
+        if done:
+            what = "has a bracket that closes nothing" if sign == ")" else "has more than one tree"
+            raise BracketError(what, place)
+        if sign == "(":
+            if opened:
+                opened[-1].fresh = False
+            opened.append(_Open(place))
+        elif sign == ")":
+            if not opened:
+                raise BracketError("has a bracket that closes nothing", place)
+            last = opened.pop()
+            if not last.children:
+                raise BracketError("has brackets with no word in them", last.place)
+            single = len(last.children) == 1
+            bare = single and words[last.children[0]] is not None and not names[last.children[0]]
+            if single and not last.label and (not labels or (not opened and not bare)):
+                if opened:  # (a) is a
+                    opened[-1].children.append(last.children[0])
+            elif labels and not last.label:
+                raise BracketError("has a node without a label", last.place)
+            elif bare and labels:
+                names[last.children[0]] = last.label
+                if opened:
+                    opened[-1].children.append(last.children[0])
+            else:
+                add(None, last.label)
+                for child in last.children:
+                    parents[child] = len(words) - 1
+            done = not opened
+        elif opened and opened[-1].fresh and labels:
+            opened[-1].label, opened[-1].fresh = sign, False
+        else:
+            if not opened and labels:
+                raise BracketError(f"has {sign!r} outside of all brackets", place)
+            if opened:
+                opened[-1].fresh = False
+            add(_unescaped(sign), "")
+            done = not opened
+    if opened:
+        raise BracketError("has a bracket that is not closed", opened[-1].place)
+    if not words:
+        raise BracketError("is no tree in brackets")
+    names = ["" if name == NO_LABEL else name for name in names]
+    return BracketTree(words, names, parents)
+
+
+def _unescaped(word: str) -> str:
+    for written, meant in ESCAPES.items():
+        word = word.replace(written, meant)
+    return word
+
+
+def _escaped(word: str) -> str:
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")

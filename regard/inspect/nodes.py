@@ -1,0 +1,143 @@
+"""A tree over words: every node with its label or with how much was read of it, the words at the leaves.
+
+It stands upright, the words below, where there is room; a wide one lies on its side, a word a line.
+"""
+
+from __future__ import annotations
+
+from regard.inspect.content import NodeDiagram
+from regard.inspect.layout import WIDEST, Block, colour_scale
+from regard.inspect.palette import Colour, Over, Shade
+from regard.inspect.scene import Group, Mark, Rect, Text, line
+from regard.inspect.writing import text_width, visible
+
+SIZE = 14.0
+HIGH = 22.0
+"""Of a node."""
+STEP = 46.0
+"""From a node to its children, upright; sideways `ASIDE`."""
+ASIDE = 24.0
+LINE = 26.0
+"""From a word to the next, sideways."""
+
+
+def draw_nodes(diagram: NodeDiagram) -> Block:
+    """The tree as a block."""
+    words = diagram.leaves
+    pitch = [
+        max(text_width(visible(diagram.words[place]), SIZE), _wide(diagram, place)) + 14 for place in words
+    ]
+    if not words:
+        return Block((Text(0, 14, "nothing to show", size=13, colour="muted", italic=True),), 110, 20)
+    return _upright(diagram, pitch) if sum(pitch) <= WIDEST * 0.75 else _sideways(diagram)
+
+
+def _upright(diagram: NodeDiagram, pitch: list[float]) -> Block:
+    top = 24.0 if diagram.title else 0.0
+    x, at = {}, 0.0
+    for place, wide in zip(diagram.leaves, pitch, strict=True):
+        x[place] = at + wide / 2
+        at += wide
+    deepest = max(diagram.depths)
+    y = {place: top + HIGH / 2 + diagram.depths[place] * STEP for place in range(len(diagram.words))}
+    for place in diagram.leaves:
+        y[place] = top + HIGH / 2 + deepest * STEP
+    for place, below in enumerate(diagram.children):
+        if below:
+            x[place] = sum(x[child] for child in below) / len(below)
+    marks: list[Mark] = [Text(0, 12, diagram.title, size=13, bold=True)] if diagram.title else []
+    for place, below in enumerate(diagram.children):
+        marks += [line(x[place], y[place], x[child], y[child], colour="muted") for child in below]
+    for place, word in enumerate(diagram.words):
+        marks += _node(diagram, place, x[place], y[place])
+        if not diagram.children[place]:
+            under = y[place] + (HIGH / 2 + 16 if _said(diagram, place) else 5)
+            marks.append(Text(x[place], under, visible(word), size=SIZE, anchor="middle"))
+    height = top + deepest * STEP + HIGH + 24
+    return Block((Group(tuple(marks), kind="nodes", content=diagram),), at, height, baseline=top)
+
+
+def _sideways(diagram: NodeDiagram) -> Block:
+    """Parents left of their children, whose lines turn at right angles."""
+    top = 24.0 if diagram.title else 0.0
+    wide = max(_wide(diagram, place) for place in range(len(diagram.words)))
+    step = wide + ASIDE
+    x = [depth * step + wide / 2 for depth in diagram.depths]
+    y = [0.0] * len(diagram.words)
+    for row, place in enumerate(diagram.leaves):
+        y[place] = top + HIGH / 2 + row * LINE
+    marks: list[Mark] = [Text(0, 12, diagram.title, size=13, bold=True)] if diagram.title else []
+    for place, below in enumerate(diagram.children):
+        if below:
+            y[place] = (y[below[0]] + y[below[-1]]) / 2
+            turn = x[place] + wide / 2 + ASIDE / 2
+            marks.append(line(x[place], y[place], turn, y[place], colour="muted"))
+            marks.append(line(turn, y[below[0]], turn, y[below[-1]], colour="muted"))
+            marks += [line(turn, y[child], x[child], y[child], colour="muted") for child in below]
+    widest = 0.0
+    for place, word in enumerate(diagram.words):
+        marks += _node(diagram, place, x[place], y[place])
+        if not diagram.children[place]:
+            start = x[place] + (wide / 2 + 6 if _said(diagram, place) else -wide / 2)
+            marks.append(Text(start, y[place] + SIZE * 0.35, visible(word), size=SIZE))
+            widest = max(widest, start + text_width(visible(word), SIZE))
+    height = top + (len(diagram.leaves) - 1) * LINE + HIGH
+    return Block((Group(tuple(marks), kind="nodes", content=diagram),), widest + 4, height, baseline=top)
+
+
+def _said(diagram: NodeDiagram, place: int) -> str:
+    return diagram.note(place)
+
+
+def _wide(diagram: NodeDiagram, place: int) -> float:
+    return max(HIGH, text_width(_said(diagram, place), 12) + 12)
+
+
+def _node(diagram: NodeDiagram, place: int, x: float, y: float) -> list[Mark]:
+    said, wide = _said(diagram, place), _wide(diagram, place)
+    tip = " · ".join(filter(None, (visible(diagram.phrases[place]), diagram.told(place))))
+    tags = (("node", str(place)),)
+    if not said:
+        leaf = not diagram.children[place]
+        return [] if leaf else [Rect(x - 4, y - 4, 8, 8, fill="muted", radius=4, tip=tip, tags=tags)]
+    shade = None if diagram.nodes.weights is None else Shade(diagram.share(place))
+    wrong = diagram.wrong(place)
+    ink: Colour = "ink" if shade is None else Over(shade)
+    return [
+        Rect(
+            x - wide / 2, y - HIGH / 2, wide, HIGH, fill="paper" if shade is None else shade,
+            stroke="truth" if wrong else "muted", stroke_width=2.25 if wrong else 1.0, radius=6, tip=tip, tags=tags,
+        ),
+        Text(x, y + 4.5, said, size=12, anchor="middle", colour=ink, bold=shade is None),
+    ]  # fmt: skip
+
+
+def node_legend(shown: list[NodeDiagram]) -> list[Block]:
+    """What shades and outlines mean; nothing where there are none."""
+    limit = max((diagram.limit for diagram in shown if diagram.nodes.weights is not None), default=0.0)
+    wrong = any(diagram.wrong(place) for diagram in shown for place in range(len(diagram.words)))
+    blocks = [colour_scale(name="weight", limit=round(limit, 3))] if limit else []
+    if wrong:
+        text = "another label than the true one, which stands behind ≠"
+        marks: tuple[Mark, ...] = (
+            Rect(1, 0, 10, 10, stroke="truth", stroke_width=1.75, radius=2),
+            Text(17, 9, text, size=11, colour="muted"),
+        )
+        blocks.append(Block(marks, 17 + text_width(text, 11), 11))
+    return blocks
+
+
+def tell_nodes(diagram: NodeDiagram) -> str:
+    """The tree in words, for those who cannot see it."""
+    count = len(diagram.leaves)
+    told = f"A tree of {len(diagram.words)} nodes over {count} words: {' '.join(map(visible, diagram.sentence))}."
+    if diagram.nodes.labels:
+        told += f" The root is labelled {diagram.nodes.labels[-1]}."
+        known = [place for place, label in enumerate(diagram.nodes.true_labels) if label]
+        if known:
+            right = sum(not diagram.wrong(place) for place in known)
+            told += f" {right} of {len(known)} labels are right."
+    if diagram.nodes.weights is not None and len(diagram.words):
+        most = int(diagram.nodes.weights.argmax())
+        told += f" Most was read of “{visible(diagram.phrases[most])}”: {diagram.nodes.weights[most]:.2f}."
+    return told

@@ -1,0 +1,68 @@
+"""A tree in character cells: a word a line, parents left of their children.
+
+3 ┬ 2 It
+  └ 4 ┬ 4 works
+      └ 2 well
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from regard.inspect.content import NodeDiagram
+from regard.inspect.terminal.ink import Ink
+from regard.inspect.writing import shorten, visible
+
+
+def draw_nodes(diagram: NodeDiagram, width: int, ink: Ink) -> Iterator[Text]:
+    """The tree in lines of at most `width` cells."""
+    if diagram.title:
+        yield Text(shorten(diagram.title, width), style=ink.style("ink", bold=True))
+    if not diagram.words:
+        yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
+        return
+    waiting: list[tuple[int, Text, str]] = [(len(diagram.words) - 1, Text(), "")]
+    while waiting:  # a node, what stands left of it on its first line, and on those below
+        place, first, rest = waiting.pop()
+        cell = _cell(diagram, place, ink)
+        below = diagram.children[place]
+        if not below:
+            first.append(cell)
+            first.append(" " if len(cell) else "").append(
+                visible(diagram.words[place]), style=ink.style("ink")
+            )
+            first.no_wrap, first.overflow = True, "ellipsis"
+            first.truncate(width, overflow="ellipsis")
+            yield first
+            continue
+        cell = cell if len(cell) else Text("·", style=ink.style("muted"))
+        pad = " " * (cell_len(cell.plain) + 1)
+        for number, child in reversed(list(enumerate(below))):
+            last = number == len(below) - 1
+            sign = ("─ " if last else "┬ ") if not number else "└ " if last else "├ "
+            before = first.copy().append(cell).append(" ") if not number else Text(rest + pad)
+            before.append(sign, style=ink.style("muted"))
+            waiting.append((child, before, rest + pad + ("  " if last else "│ ")))
+
+
+def _cell(diagram: NodeDiagram, place: int, ink: Ink) -> Text:
+    said = diagram.note(place)
+    if not said:
+        return Text()
+    if diagram.nodes.weights is not None:
+        return Text(said, style=ink.on(diagram.share(place)))
+    return Text(said, style=ink.style("truth" if diagram.wrong(place) else "accent", bold=True))
+
+
+def node_notes(shown: Sequence[NodeDiagram], width: int, ink: Ink) -> Iterator[Text]:
+    """What the signs mean."""
+    parts = []
+    if any(diagram.nodes.weights is not None for diagram in shown):
+        parts.append("numbers: how much was read of each node")
+    if any(diagram.wrong(place) for diagram in shown for place in range(len(diagram.words))):
+        parts.append("2≠3: found 2, true 3")
+    if parts:
+        yield Text(shorten("   ".join(parts), width), style=ink.style("muted"))

@@ -1,0 +1,57 @@
+"""The binary Tree-LSTM: a forget gate for each child."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.composers.composer import Composer
+from regard.parts import register
+
+
+@register("composer", "lstm")
+class LSTMComposer(Composer):
+    """The binary Tree-LSTM of Tai, Socher, Manning (2015), equations 9 to 14 with N = 2, words at the leaves alone:
+
+        i, f_l, f_r, o = σ(…),  u = tanh(…)  of [l; r]
+        m = i ⊙ u + f_l ⊙ m_l + f_r ⊙ m_r,   h = o ⊙ tanh(m)
+
+    A leaf has no children: m = i ⊙ u of its word. The forget gates have a bias each, and begin with 1.
+    """
+
+    carries = True
+
+    @classmethod
+    def equations(cls, options: Any, size: int) -> list[str]:
+        return [
+            "leaf_x(x) = (o ⊙ tanh(v), v)",
+            "    v = σ(W_ix x + b_ix) ⊙ tanh(W_ux x + b_ux)",
+            "    o = σ(W_ox x + b_ox)",
+            "node_x(l, m, r, n) = (o ⊙ tanh(v), v)",
+            "    i = σ(W_ip [l; r] + b_ip)",
+            "    f = σ(W_fp [l; r] + b_fp)     — how much of the left child is kept",
+            "    g = σ(W_gp [l; r] + b_gp)     — and of the right one",
+            "    o = σ(W_op [l; r] + b_op)",
+            "    v = i ⊙ tanh(W_up [l; r] + b_up) + f ⊙ m + g ⊙ n",
+        ]
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__(input_size, size)
+        self.word = nn.Linear(input_size, 3 * size)  # i, u, o
+        self.node = nn.Linear(2 * size, 5 * size)  # i, f, g, o, u
+        with torch.no_grad():
+            self.node.bias[size : 3 * size] = 1.0
+
+    def leaf(self, vectors: Tensor) -> Tensor:
+        i, u, o = self.word(vectors).chunk(3, -1)
+        memory = torch.sigmoid(i) * torch.tanh(u)
+        return torch.cat([torch.sigmoid(o) * torch.tanh(memory), memory], -1)
+
+    def pair(self, left: Tensor, right: Tensor) -> Tensor:
+        (h, m), (k, n) = left.chunk(2, -1), right.chunk(2, -1)
+        projected = self.node(torch.cat([h, k], -1))
+        i, f, g, o = torch.sigmoid(projected[..., : 4 * self.size]).chunk(4, -1)
+        memory = i * torch.tanh(projected[..., 4 * self.size :]) + f * m + g * n
+        return torch.cat([o * torch.tanh(memory), memory], -1)

@@ -1,0 +1,132 @@
+"""Growing: the nodes of many trees computed height by height, all of one height with one product.
+
+A node is used once, by its parent. So the nodes of a height are kept in the order of their parents' heights: what a
+height needs then lies in one piece of each height below it, and nothing is copied twice. The work is that of all nodes
+together, whatever the shape of the trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.nn.composers import Composer
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Height:
+    """What one height is made of.
+
+    taken    for each height below, how many of its nodes are children here, in order
+    left     (count) places among these children of the first child of each node, and `right` (count) of the last
+    single   (U) the nodes here that have one child: they are what it is
+    children (E) places of all of them and `owner` (E) whose they are, for composers of any number of children
+    count    nodes of this height
+    """
+
+    taken: list[int]
+    left: Tensor
+    right: Tensor
+    single: Tensor
+    children: Tensor
+    owner: Tensor
+    count: int
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the trees of a batch are computed.
+
+    leaves   (L) flat places (row · N + node) of the words, in the order they are needed
+    heights  1, 2, …
+    where    (B, N) the place of each node among all that are computed; 0 where there is none
+    """
+
+    leaves: Tensor
+    heights: list[Height]
+    where: Tensor
+
+    @classmethod
+    def of(cls, parents: Places, high: Places, lengths: Places, device: torch.device) -> Growth:
+        """parents (B, N) in post-order, high (B, N) the heights of the nodes."""
+        rows, width = parents.shape
+        flat = np.flatnonzero(np.arange(width) < lengths[:, None])  # of the nodes that exist
+        h = high.reshape(-1)[flat]
+        above = parents.reshape(-1)[flat]
+        number = np.full(rows * width, -1)  # flat → place in the list
+        number[flat] = np.arange(len(flat))
+        parent = np.where(above >= 0, number[(flat // width) * width + above], -1)
+        parent_height = np.where(parent >= 0, h[parent], h.max(initial=0) + 1)
+        counts = np.bincount(parent[parent >= 0], minlength=len(flat))
+        order = np.lexsort((parent_height, h))  # by height, then by the parent's
+        rank = np.empty(len(flat), dtype=np.int64)
+        rank[order] = np.arange(len(flat))
+        first, last = np.zeros(len(flat), dtype=np.int64), np.zeros(len(flat), dtype=np.int64)
+        inner = np.flatnonzero(parent >= 0)
+        last[parent[inner]] = inner
+        first[parent[inner[::-1]]] = inner[::-1]
+        top = int(h.max(initial=0))
+        table = np.zeros((top + 1, top + 2), dtype=np.int64)  # (height, parent's height) → nodes
+        np.add.at(table, (h, parent_height), 1)
+        # the place of a node among the children of its parent's height, which come sorted by their own height
+        by_parent = np.lexsort((rank, parent_height))
+        start = np.concatenate([[0], np.cumsum(table.sum(0))])
+        pooled = np.empty(len(flat), dtype=np.int64)
+        pooled[by_parent] = np.arange(len(flat)) - start[parent_height[by_parent]]
+
+        def moved(values: Places) -> Tensor:
+            return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(
+                device, non_blocking=True
+            )
+
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(h, minlength=top + 1))])
+        heights = []
+        for level in range(1, top + 1):
+            nodes = order[bounds[level] : bounds[level + 1]]
+            here = by_parent[start[level] : start[level + 1]]
+            heights.append(
+                Height(
+                    table[:level, level].tolist(),
+                    moved(pooled[first[nodes]]),
+                    moved(pooled[last[nodes]]),
+                    moved(np.flatnonzero(counts[nodes] == 1)),
+                    moved(pooled[here]),
+                    moved(rank[parent[here]] - bounds[level]),
+                    len(nodes),
+                )
+            )
+        where = np.zeros(rows * width, dtype=np.int64)
+        where[flat] = rank
+        return cls(moved(flat[order[: bounds[1]]]), heights, moved(where.reshape(rows, width)))
+
+
+def grow(composer: Composer, vectors: Tensor, growth: Growth) -> Tensor:
+    """The states of all nodes, in the order of `Growth.where`: vectors (L, input_size) of the leaves → (M, state)."""
+    made = [composer.leaf(vectors)]
+    pieces = [_split(made[0], growth, 0)]
+    for level, height in enumerate(growth.heights, start=1):
+        used = [pieces[below].pop(0) for below, taken in enumerate(height.taken) if taken]
+        pool = used[0] if len(used) == 1 else torch.cat(used)
+        if composer.any_number:
+            state = composer.several(pool.index_select(0, height.children), height.owner, height.count)
+        else:
+            left = pool.index_select(0, height.left)
+            state = composer.pair(left, pool.index_select(0, height.right))
+            if len(height.single):
+                state = state.index_copy(0, height.single, left.index_select(0, height.single))
+        made.append(state)
+        pieces.append(_split(state, growth, level))
+    return torch.cat(made)
+
+
+def _split(states: Tensor, growth: Growth, level: int) -> list[Tensor]:
+    """The nodes of a height by the height of their parents; the roots, which come last, are left out."""
+    sizes = [height.taken[level] for height in growth.heights[level:]]
+    sizes = [size for size in sizes if size]
+    return list(states[: sum(sizes)].split(sizes)) if sizes else []
