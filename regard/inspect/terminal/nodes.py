@@ -34,9 +34,7 @@ def draw_nodes(diagram: NodeDiagram, width: int, ink: Ink) -> Iterator[Text]:
             first.append(" " if len(cell) else "").append(
                 visible(diagram.words[place]), style=ink.style("ink")
             )
-            first.no_wrap, first.overflow = True, "ellipsis"
-            first.truncate(width, overflow="ellipsis")
-            yield first
+            yield _cropped(first, width)
             continue
         cell = cell if len(cell) else Text("·", style=ink.style("muted"))
         pad = " " * (cell_len(cell.plain) + 1)
@@ -46,6 +44,19 @@ def draw_nodes(diagram: NodeDiagram, width: int, ink: Ink) -> Iterator[Text]:
             before = first.copy().append(cell).append(" ") if not number else Text(rest + pad)
             before.append(sign, style=ink.style("muted"))
             waiting.append((child, before, rest + pad + ("  " if last else "│ ")))
+
+
+def _cropped(found: Text, width: int) -> Text:
+    """A line that is too long without what stands furthest left: the word is what one looks for."""
+    found.no_wrap, found.overflow = True, "ellipsis"
+    cut = 0
+    while cell_len(found.plain[cut:]) > max(1, width - 1) and cut < len(found.plain):
+        cut += 1
+    if not cut or cell_len(found.plain) <= width:
+        return found
+    kept = Text("…", no_wrap=True, overflow="crop")
+    kept.append(found[cut:])
+    return kept
 
 
 def _cell(diagram: NodeDiagram, place: int, ink: Ink) -> Text:

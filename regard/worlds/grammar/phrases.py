@@ -41,10 +41,14 @@ class _Phrases:
         """What hangs from a word, and the word."""
         around = {self.relations[word]: word for word in self.below[place] if self._introduces(word, place)}
         inside = [word for word in self.below[place] if word not in around.values()]
+        first: dict[str, list[int]] = {}
+        for relation in (one for one in AROUND if one in around):  # a comma may stand before "and"
+            first[relation] = [word for word in inside if word < around[relation]]
+            inside = [word for word in inside if word > around[relation]]
         found = self._core(place, inside)
-        for relation, name in AROUND.items():
-            if relation in around:
-                found = f"({name} {self.word(around[relation])} {found})"
+        for relation, words in first.items():
+            parts = [*map(self.phrase, words), self.word(around[relation]), found]
+            found = f"({AROUND[relation]} {' '.join(parts)})"
         return found
 
     def _introduces(self, word: int, head: int) -> bool:
