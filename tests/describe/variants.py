@@ -71,7 +71,6 @@ facts encoder.story.sentence=recurrent encoder.question={"type":"recurrent","siz
 facts-structured attention.guide=2 encoder.story.tie=adjacent encoder.story.hops=3 encoder.story.ages=2
 facts-structured decoder={"type":"memory-network","read":"sum","reach":1}
 facts-structured decoder.read=all
-tree-lstm encoder.structure=chain
 tree-lstm encoder.structure=balanced encoder.compose=child-sum
 tree-lstm encoder.compose=child-sum
 tree-lstm encoder.structure=latent
