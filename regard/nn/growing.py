@@ -7,6 +7,7 @@ together, whatever the shape of the trees.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ Places = NDArray[np.int64]
 class Height:
     """What one height is made of.
 
-    taken    for each height below, how many of its nodes are children here, in order
+    taken    the heights below whose nodes are children here
     left     (count) places among these children of the first child of each node, and `right` (count) of the last
     single   (U) the nodes here that have one child: they are what it is
     children (E) places of all of them and `owner` (E) whose they are, for composers of any number of children
@@ -45,11 +46,13 @@ class Growth:
 
     leaves   (L) flat places (row · N + node) of the words, in the order they are needed
     heights  1, 2, …
+    sizes    for each height from 0 on, in how many pieces its nodes are used: by the heights of their parents
     where    (B, N) the place of each node among all that are computed; 0 where there is none
     """
 
     leaves: Tensor
     heights: list[Height]
+    sizes: list[list[int]]
     where: Tensor
 
     @classmethod
@@ -72,11 +75,17 @@ class Growth:
         last[parent[inner]] = inner
         first[parent[inner[::-1]]] = inner[::-1]
         top = int(h.max(initial=0))
-        table = np.zeros((top + 1, top + 2), dtype=np.int64)  # (height, parent's height) → nodes
-        np.add.at(table, (h, parent_height), 1)
+        used = parent >= 0
+        pairs, numbers = np.unique(parent_height[used] * (top + 1) + h[used], return_counts=True)
+        taken: list[list[int]] = [[] for _ in range(top + 1)]
+        sizes: list[list[int]] = [[] for _ in range(top + 1)]
+        for pair, count in zip(pairs.tolist(), numbers.tolist(), strict=True):
+            level, below = divmod(pair, top + 1)
+            taken[level].append(below)
+            sizes[below].append(count)
         # the place of a node among the children of its parent's height, which come sorted by their own height
         by_parent = np.lexsort((rank, parent_height))
-        start = np.concatenate([[0], np.cumsum(table.sum(0))])
+        start = np.concatenate([[0], np.cumsum(np.bincount(parent_height, minlength=top + 2))])
         pooled = np.empty(len(flat), dtype=np.int64)
         pooled[by_parent] = np.arange(len(flat)) - start[parent_height[by_parent]]
 
@@ -92,7 +101,7 @@ class Growth:
             here = by_parent[start[level] : start[level + 1]]
             heights.append(
                 Height(
-                    table[:level, level].tolist(),
+                    taken[level],
                     moved(pooled[first[nodes]]),
                     moved(pooled[last[nodes]]),
                     moved(np.flatnonzero(counts[nodes] == 1)),
@@ -103,15 +112,15 @@ class Growth:
             )
         where = np.zeros(rows * width, dtype=np.int64)
         where[flat] = rank
-        return cls(moved(flat[order[: bounds[1]]]), heights, moved(where.reshape(rows, width)))
+        return cls(moved(flat[order[: bounds[1]]]), heights, sizes, moved(where.reshape(rows, width)))
 
 
 def grow(composer: Composer, vectors: Tensor, growth: Growth) -> Tensor:
     """The states of all nodes, in the order of `Growth.where`: vectors (L, input_size) of the leaves → (M, state)."""
     made = [composer.leaf(vectors)]
-    pieces = [_split(made[0], growth, 0)]
+    pieces = [_split(made[0], growth.sizes[0])]
     for level, height in enumerate(growth.heights, start=1):
-        used = [pieces[below].pop(0) for below, taken in enumerate(height.taken) if taken]
+        used = [next(pieces[below]) for below in height.taken]
         pool = used[0] if len(used) == 1 else torch.cat(used)
         if composer.any_number:
             state = composer.several(pool.index_select(0, height.children), height.owner, height.count)
@@ -121,12 +130,10 @@ def grow(composer: Composer, vectors: Tensor, growth: Growth) -> Tensor:
             if len(height.single):
                 state = state.index_copy(0, height.single, left.index_select(0, height.single))
         made.append(state)
-        pieces.append(_split(state, growth, level))
+        pieces.append(_split(state, growth.sizes[level]))
     return torch.cat(made)
 
 
-def _split(states: Tensor, growth: Growth, level: int) -> list[Tensor]:
-    """The nodes of a height by the height of their parents; the roots, which come last, are left out."""
-    sizes = [height.taken[level] for height in growth.heights[level:]]
-    sizes = [size for size in sizes if size]
-    return list(states[: sum(sizes)].split(sizes)) if sizes else []
+def _split(states: Tensor, sizes: list[int]) -> Iterator[Tensor]:
+    """The nodes of a height by the heights of their parents; the roots, which come last, are left out."""
+    return iter(states[: sum(sizes)].split(sizes) if sizes else ())

@@ -199,6 +199,18 @@ def test_scores_of_spans_learn() -> None:
     assert float(made.span.weight.grad.abs().sum()) > 0
 
 
+@torch.no_grad()
+def test_a_tree_three_thousand_nodes_high() -> None:
+    made = BracketsColumn("tree", binarize="left")
+    text = "(S " * 3000 + "a" + ")" * 3000
+    made.learn([text])
+    memory = encoder("rnn")(made.collate([made.encode(text), made.encode("(S a)")]))
+    torch.testing.assert_close(
+        memory.summary[0], memory.summary[1]
+    )  # a node of one child is what its child is
+    assert memory.values.shape[1] == 3000
+
+
 def test_heights_at_once_are_faster() -> None:
     rows = world("expressions", train=64, dev=0, test=0).splits()["train"]
     made = BracketsColumn("tree", labels=False, binarize="left")
