@@ -11,18 +11,19 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram, HopTable, Matrix, SegmentBands
+from regard.inspect.content import ArcDiagram, HopTable, Matrix, NodeDiagram, SegmentBands
 from regard.inspect.heatmap import join
 from regard.inspect.heatmap import matrices as heatmap_of
 from regard.inspect.heatmap import panels as heatmap_panels
 from regard.inspect.highlight import answer
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
-from regard.inspect.layout import WIDEST, Block, below, beside, frame
+from regard.inspect.layout import WIDEST, Block, below, beside, flowing, frame
+from regard.inspect.nodes import draw_nodes, node_legend, tell_nodes
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.writing import linked, shorten
-from regard.trace import Arcs, Hops, Segments, Trace
+from regard.trace import Arcs, Hops, Nodes, Segments, Trace
 
 
 def compare(
@@ -60,6 +61,8 @@ def compare(
         return _compare_hops(panels, name, truth, title, across)
     if Segments in kinds:
         return _compare_segments(panels, name, truth, title, across)
+    if Nodes in kinds:
+        return _compare_nodes(panels, name, title)
     return _compare_looks(panels, name, truth, title, across)
 
 
@@ -153,6 +156,21 @@ def _compare_arcs(panels: Sequence[tuple[str, Trace]], name: str, truth: str, ti
     blocks = [draw_arcs(diagram) for diagram in shown]
     spoken = " ".join(f"{diagram.title}: {tell_arcs(diagram)}" for diagram in shown)
     return frame(below([*blocks, *arc_legend(shown)], gap=24), title=title, description=spoken)
+
+
+def _compare_nodes(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
+    """Trees one after the other; where labels are known, each shows its own mistakes."""
+    shown = []
+    for named, trace in panels:
+        found = trace.structures.get(name)
+        if not isinstance(found, Nodes):
+            raise RegardError(
+                f"the trace of panel {named!r} has no tree over {name!r}, but another one does."
+            )
+        shown.append(NodeDiagram(tuple(trace.input[name]), found, title=named))
+    trees = flowing([draw_nodes(diagram) for diagram in shown], widest=WIDEST)
+    spoken = " ".join(f"{diagram.title}: {tell_nodes(diagram)}" for diagram in shown)
+    return frame(below([trees, *node_legend(shown)], gap=20), title=title, description=spoken)
 
 
 def written_text(trace: Trace) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from regard import RegardError
 from regard.data import Row
-from regard.inspect import figure
+from regard.inspect import compare, figure
 from regard.metrics import metric
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
@@ -71,6 +71,24 @@ def test_a_tree_in_the_terminal_and_as_a_figure() -> None:
     parents = [60 if number < 60 else -1 for number in range(61)]
     wide = figure(Trace({"tree": [*words, "all"]}, ["1"], kind="label", structures={"tree": Nodes(parents)}))
     assert wide.width < 400 and wide.height > 60 * 20  # it lies on its side
+
+
+def test_two_trees_side_by_side() -> None:
+    words = {"tree": ["It", "works", "It works"]}
+    panels = [
+        (
+            name,
+            Trace(
+                words,
+                list(labels),
+                kind="tags",
+                structures={"tree": Nodes([2, 2, -1], list(labels), list("243"))},
+            ),
+        )
+        for name, labels in (("one", "243"), ("two", "221"))
+    ]
+    told = compare(panels).description
+    assert "one: " in told and "3 of 3 labels are right" in told and "1 of 3 labels are right" in told
 
 
 @pytest.mark.parametrize("structure", ["given", "chain", "balanced", "latent"])
