@@ -144,7 +144,16 @@ def test_names_lead_to_metrics_with_their_direction() -> None:
         assert metrics.metric(name).name == name
     lower = {name for name in metrics.metric_names() if not metrics.metric(name).higher_is_better}
     rates = {"wer", "cer", "per", "token_error", "word_error", "aer"}
-    assert lower == rates | {"loss", "perplexity", "absolute_error", "squared_error"}
+    assert lower == rates | {
+        "loss",
+        "perplexity",
+        "bits_per_character",
+        "nats_per_character",
+        "absolute_error",
+        "squared_error",
+        "tour_length",
+        "malformed",
+    }
     with pytest.raises(RegardError, match=r"no metric 'blue'.*Did you mean bleu\?"):
         metrics.metric("blue")
     with pytest.raises(RegardError, match="aer is no metric of outputs"):

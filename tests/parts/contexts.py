@@ -239,7 +239,7 @@ def contexts(kind: str, name: str) -> list[Context]:
 
 def _candidates(kind: str, name: str) -> Iterator[Context]:
     # first where the part is named
-    for spec, wanted in sorted(SPECS.items(), key=lambda one: READ.get([*one[1]["inputs"], ""][-1]) != name):
+    for spec, wanted in sorted(SPECS.items(), key=lambda one: READ.get(["", *one[1]["inputs"]][-1]) != name):
         if not wanted["inputs"] and kind not in ("column", "decoder"):
             continue
         first_input, first_output = [*wanted["inputs"], ""][0], wanted["outputs"][0]
