@@ -20,7 +20,7 @@ ALL = bool(os.environ.get("REGARD_ALL_WRITES"))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the interrupted processes are forks")
 @pytest.mark.parametrize(
     ("how", "stride"),
-    [("kill", 1 if ALL else 23), ("full", 1 if ALL else 29), ("random", 100 if ALL else 3)],
+    [("kill", 1 if ALL else 31), ("full", 1 if ALL else 41), ("random", 100 if ALL else 2)],
 )
 def test_the_next_training_ends_with_the_same_bytes(tmp_path: Path, how: str, stride: int) -> None:
     folder = tmp_path / "project"
@@ -31,6 +31,6 @@ def test_the_next_training_ends_with_the_same_bytes(tmp_path: Path, how: str, st
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert not found["wrong"], found
-    # three random moments may all fall after the last update
+    # two random moments may all fall after the last update
     assert found["writes"] > 20 and (found["interrupted"] > 0 or how == "random")
     print(found)

@@ -39,14 +39,11 @@ CHAINS = [  # N, C, holes, scale, dtype
     (5, 2, 0.3, 1.0, torch.float32),
     (4, 2, 0.2, 50.0, torch.float64),
     (1, 2, 0.0, 1.0, torch.float32),
-    (4, 3, 0.0, 1.0, torch.float64),
     (5, 3, 0.3, 1.0, torch.float32),
     (4, 5, 0.2, 50.0, torch.float64),
     (1, 3, 0.0, 1.0, torch.float32),
     (4, 20, 0.3, 1.0, torch.float32),
-    (4, 34, 0.3, 1.0, torch.float32),
     (4, 34, 0.3, 50.0, torch.float64),
-    (4, 34, 0.0, 100.0, torch.float32),
 ]
 
 
@@ -152,8 +149,7 @@ def test_chain_with_what_may_be_left_out(C, lengths):
     ("holes", "scale", "dtype"),
     [(0.0, 1.0, torch.float64), (0.3, 50.0, torch.float64), (0.2, 1.0, torch.float32)],
 )
-@pytest.mark.parametrize("ragged", [True, False])
-@pytest.mark.parametrize("longest_scan", [4096, 4])
+@pytest.mark.parametrize(("ragged", "longest_scan"), [(True, 4), (False, 4096)])
 def test_segments(monkeypatch, holes, scale, dtype, ragged, longest_scan):
     monkeypatch.setattr(cuda_chain, "LONGEST_SCAN", longest_scan)
     lengths = torch.tensor([5, 4, 1, 0]) if ragged else None
