@@ -34,7 +34,8 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Trace]], N
 
     def answer(traces: dict[str, Trace]) -> None:
         model = SimpleNamespace(
-            spec=SimpleNamespace(inputs={"source": None}, outputs=dict.fromkeys(traces)), output_name=lambda name: name
+            spec=SimpleNamespace(inputs={"source": None}, outputs=dict.fromkeys(traces)),
+            output_name=lambda name: name,
         )
         monkeypatch.setattr(looking, "load", lambda *_: model)
         monkeypatch.setattr(
