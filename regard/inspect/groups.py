@@ -31,6 +31,7 @@ def groups_figure(groups: Mapping[str, ByGroup], *, title: str | None = None) ->
             row_name=one.names[0],
             column_name=one.names[1],
             limit=limit,
+            shades=np.nan_to_num(one.values() / limit).clip(0.0, 1.0),  # a 0 is shown as one, unlike no rows
             numbers=True,
             title=name if len(groups) > 1 else "",
         )

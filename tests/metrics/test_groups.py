@@ -43,7 +43,7 @@ def test_by_two_columns_there_are_rows_and_columns() -> None:
 
 
 def test_places_are_counted_from_the_end() -> None:
-    """13. against 12.: the last digit is wrong; 108. against 118.: the middle one; 19. against 9.: right as far as it goes."""
+    """Wrong: the last digit of 13. for 12., the middle one of 108. for 118.; 19. for 9. is right where 9. is."""
     found = evaluation().by(["place"])
     assert {cell.group[0]: (cell.n, cell.value) for cell in found.cells} == {
         "−4": (1, 1.0),
