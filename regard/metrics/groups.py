@@ -19,7 +19,7 @@ SAMPLES = 1000
 
 
 @dataclass(frozen=True)
-class Cell:
+class GroupScore:
     """The rows of one group.
 
     interval   the bounds of the middle 95 % of the values on resamples of these rows
@@ -37,7 +37,7 @@ class ByGroup:
 
     metric: str
     names: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[GroupScore, ...]
 
     def labels(self, name: int) -> list[str]:
         """The values of one of the names, in order: by size where all are numbers, else by the alphabet."""
@@ -104,7 +104,7 @@ def by_place(
 
 def _cells(
     metric: OutputMetric, lines: Any, groups: Sequence[tuple[str, ...]], names: Sequence[str], samples: int
-) -> tuple[Cell, ...]:
+) -> tuple[GroupScore, ...]:
     for place, name in enumerate(names):
         count = len({group[place] for group in groups})
         if count > MOST:
@@ -122,7 +122,7 @@ def _cells(
         members, key=lambda one: [orders[place].index(one[place]) for place in range(len(one))]
     ):
         sure = interval_of(metric, lines[members[group]], samples=samples)
-        found.append(Cell(group, len(members[group]), sure.value, (sure.low, sure.high)))
+        found.append(GroupScore(group, len(members[group]), sure.value, (sure.low, sure.high)))
     return tuple(found)
 
 
