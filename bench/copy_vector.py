@@ -30,7 +30,7 @@ def measured(size: int, folder: Path, longest: int, settings: list[str], seed: i
     run = folder / f"{size}-{longest}-{seed}"
     if "scores" not in read_metrics(run):
         changes = [f"encoder.size={size}", f"decoder.size={size}", f"training.seed={seed}"]
-        world = [f"data.world={{type: copy, max_length: {longest}, test: 2000, long: 0}}"]
+        world = [f"data.world={{type: copy, max_length: {longest}, test: 2000, long: 10}}"]
         spec = zoo.find("copy-vector", [*world, *changes, *settings])
         Experiment(spec, run, quiet=True).train()
     evaluation = regard.load(run).evaluate(split="test")
