@@ -36,6 +36,7 @@ from regard.spec.saved import load_spec, write_spec
 from regard.spec.training import SPAN, STREAMS
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
+from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.log import read_curve
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
@@ -195,7 +196,12 @@ class Experiment:
             world_size=world_size(),
             vary=True,
             workers=options.workers,
+            draw=None if options.curriculum is None else self._curriculum(train).draw,
         )
+
+    def _curriculum(self, train: Dataset) -> Curriculum:
+        options = self.spec.training
+        return make_curriculum(options.curriculum, train, self.spec, options.passes)
 
     def dataset(self, split: str) -> Dataset:
         """The encoded rows of a split; those to measure on have their references gathered."""

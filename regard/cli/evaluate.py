@@ -33,10 +33,20 @@ def evaluate(
         ),
     ] = None,
     by_length: Annotated[bool, typer.Option("--by-length", help="Also by the length of the input.")] = False,
+    by: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--by",
+            metavar="COLUMN[,COLUMN]",
+            help="Also by one or two columns of the rows; place: by the place in a written text, from its end.",
+        ),
+    ] = None,
     plot: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            "--plot", metavar="FILE", help="Draw the first metric by input length (.svg .png .pdf .html)."
+            "--plot",
+            metavar="FILE",
+            help="Draw the first metric by input length, or as --by says (.svg .png .pdf .html).",
         ),
     ] = None,
     json_file: Annotated[
@@ -78,6 +88,7 @@ def evaluate(
         overrides=changes,
         device=device,
         by_length=by_length,
+        by=[name.strip() for name in by.split(",")] if by is not None else [],
         plot=plot,
         json_file=json_file,
         predictions=predictions,

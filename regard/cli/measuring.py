@@ -16,7 +16,7 @@ from regard.cli.answering import STANDARD, check_together, load, written
 from regard.console import safe_console
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
-from regard.metrics import ByLength
+from regard.metrics import ByGroup, ByLength
 from regard.model import Model
 from regard.model.store import versions
 
@@ -33,6 +33,7 @@ def evaluate_runs(
     overrides: Sequence[str],
     device: str | None,
     by_length: bool,
+    by: Sequence[str],
     plot: Path | None,
     json_file: Path | None,
     predictions: Path | None,
@@ -57,12 +58,16 @@ def evaluate_runs(
     for remark in dict.fromkeys(remark for evaluation in found.values() for remark in evaluation.remarks):
         console.print(f"[yellow]{escape(remark)}[/yellow]", highlight=False, soft_wrap=True)
     print_labels(found, console)
-    curves = {name: lengths_of(evaluation) for name, evaluation in found.items()} if by_length or plot else {}
+    groups = {name: evaluation.by(by) for name, evaluation in found.items()} if by else {}
+    lengths = by_length or (plot is not None and not by)
+    curves = {name: lengths_of(evaluation) for name, evaluation in found.items()} if lengths else {}
+    for name, group in groups.items():
+        console.print(group_table(name, group))
     if by_length:
         for name, curve in curves.items():
             console.print(length_table(name, curve))
     if plot is not None:
-        draw(curves, plot)
+        draw_groups(groups, plot) if groups else draw(curves, plot)
         console.print(f"the figure is in [bold]{escape(str(plot))}[/bold]", highlight=False)
     compared: dict[str, Any] = {}
     if compare:
@@ -72,7 +77,7 @@ def evaluate_runs(
         console.print(comparison_table(made))
         compared = {"comparisons": comparisons_json(made)}
     if json_file is not None:
-        figures = as_json(found, curves) | compared
+        figures = as_json(found, curves, groups) | compared
         write_file(json_file, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
     if predictions is not None:
         write_predictions(found, predictions)
@@ -190,12 +195,40 @@ def draw(curves: dict[str, ByLength], path: Path) -> None:
     save(scene, path)
 
 
-def as_json(found: dict[str, Evaluation], curves: dict[str, ByLength]) -> dict[str, Any]:
+def group_table(name: str, group: ByGroup) -> Table:
+    title = f"{name}: by {' and '.join(group.names)}"
+    table = Table(box=None, header_style="bold", title=title, title_justify="left")
+    for head in (*group.names, "rows", group.metric, "95 %"):
+        table.add_column(head, justify="right")
+    for cell in group.cells:
+        low, high = cell.interval
+        table.add_row(*map(escape, cell.group), f"{cell.n:,}", f"{cell.value:.4g}", f"{low:.4g} … {high:.4g}")
+    return table
+
+
+def draw_groups(groups: dict[str, ByGroup], path: Path) -> None:
+    """By one column lines, by two a heatmap for each model."""
+    from regard.inspect import groups_figure, save
+
+    named = {
+        TOGETHER.join(Path(run).name for run in name.split(TOGETHER)): one for name, one in groups.items()
+    }
+    save(groups_figure(named), path)
+
+
+def as_json(
+    found: dict[str, Evaluation], curves: dict[str, ByLength], groups: dict[str, ByGroup]
+) -> dict[str, Any]:
     return {
         "models": {
             name: {
                 "scores": evaluation.to_dict(),
                 **({"by_length": curves[name].table()} if name in curves else {}),
+                **(
+                    {"by": {"names": groups[name].names, "cells": groups[name].table()}}
+                    if name in groups
+                    else {}
+                ),
             }
             for name, evaluation in found.items()
         },

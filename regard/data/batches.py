@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from regard.data.batch import Batch
 from regard.data.dataset import Dataset
 from regard.data.ragged import Array
 from regard.errors import RegardError
+
+Draw = Callable[[int, np.random.Generator], Array]
 
 
 class Batches:
@@ -25,6 +27,7 @@ class Batches:
                  1 mixes them fully
     world_size   processes that share each batch: rank r takes rows r, r + world_size, …, so that any number of
                  processes sees the same batches together as one does alone
+    draw         (epoch, generator) → the examples of an epoch in random order; default: each of them once
     vary         columns vary their values (augmentation), as the seed, the epoch and the example determine
     workers      threads that make batches ahead, 0: none; default: as many as seem right. The batches are the same
 
@@ -43,6 +46,7 @@ class Batches:
         world_size: int = 1,
         vary: bool = False,
         workers: int | None = None,
+        draw: Draw | None = None,
     ) -> None:
         for name, limit in (("cost", cost), ("rows", rows), ("window", window), ("world_size", world_size)):
             if limit is not None and limit < 1:
@@ -53,7 +57,7 @@ class Batches:
             )
         self.dataset, self.cost, self.rows = dataset, cost, rows
         self.seed, self.shuffle, self.window, self.world_size = seed, shuffle, window, world_size
-        self.vary = vary
+        self.vary, self.draw = vary, draw
         self.workers = usual_workers(dataset.columns.values()) if workers is None else workers
         self._costs = np.maximum(dataset.costs, 1).astype(np.int64)
         cached = [dataset.lengths(name) for name, column in dataset.columns.items() if column.cached]
@@ -70,6 +74,10 @@ class Batches:
     def count(self, epoch: int) -> int:
         """Number of batches in an epoch."""
         return len(self.plan(epoch))
+
+    def counts(self, epochs: int) -> list[int]:
+        """Number of batches in each of the first epochs: that of epoch 0, unless the rows are drawn anew."""
+        return [self.count(0)] * epochs if self.draw is None else [self.count(one) for one in range(epochs)]
 
     def epoch(self, epoch: int, start: int = 0, *, rank: int = 0) -> Iterator[Batch]:
         """The batches of an epoch from number `start` on; those before it are not made.
@@ -106,7 +114,7 @@ class Batches:
 
     def _shuffled(self, epoch: int) -> list[Array]:
         generator = np.random.default_rng([self.seed, epoch])
-        order = generator.permutation(len(self.dataset))
+        order = generator.permutation(len(self.dataset)) if self.draw is None else self.draw(epoch, generator)
         batches: list[Array] = []
         window = self.window * self._usual_rows()
         for start in range(0, len(order), window):

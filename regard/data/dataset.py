@@ -113,6 +113,10 @@ class Dataset:
     def _text(self, name: str, row: int) -> str:
         return self._encoded.texts[name][row].tobytes().decode("utf-8", errors="surrogatepass")
 
+    def text(self, example: int, name: str) -> str:
+        """The text of one column as it stood in the data."""
+        return self._text(name, self._row(example))
+
     def raw(self, example: int) -> dict[str, str]:
         """Column → the text as it stood in the data."""
         return {name: self._text(name, self._row(example)) for name in self.columns}

@@ -1,5 +1,6 @@
-"""Vectors in time from files: numpy arrays, texts with a vector a line, skeleton files.
+"""Vectors in time: numbers in the row itself, or files: numpy arrays, texts with a vector a line, skeleton files.
 
+a list           [0.5, -1, 2] or [[1, 2], [3, 4]]: the numbers themselves, as JSON; of plain numbers, each is a vector
 an array         .npy, .npz or a data URI: numbers (T, D), or (T, points, coordinates)
 a skeleton file  named aAA_sSS_eEE_skeleton.txt (`regard.data.skeletons`)
 any other text   a vector a line, its numbers between spaces, tabs, commas or semicolons; a first line without
@@ -8,6 +9,7 @@ any other text   a vector a line, its numbers between spaces, tabs, commas or se
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -23,6 +25,8 @@ BETWEEN = re.compile(r"[\s,;]+")
 
 def vectors_of(value: str, contents: Contents) -> Array:
     """(T, D) float64, finite, T and D at least 1; `Unreadable` says why not."""
+    if is_list(value):
+        return _of_list(value)
     name = shown(value)
     if is_array_uri(value):
         return _of_array(array_from_uri(value), name)
@@ -34,6 +38,22 @@ def vectors_of(value: str, contents: Contents) -> Array:
     except UnicodeDecodeError:
         raise Unreadable(f"{name}, which is neither a numpy array nor a text of numbers") from None
     return joints_of(text, name) if SkeletonName.of(value) else _of_lines(text.splitlines(), name)
+
+
+def is_list(value: str) -> bool:
+    """Whether the value holds its numbers itself, as a list."""
+    return value.lstrip().startswith("[")
+
+
+def _of_list(value: str) -> Array:
+    name = f"is the list {value[:40]!r}"
+    try:
+        array = np.array(json.loads(value))
+    except ValueError:  # no JSON, or vectors of different lengths
+        raise Unreadable(
+            f"{name}, expected numbers, or lists of equally many numbers: [1, 2] or [[1, 2], [3, 4]]"
+        ) from None
+    return _of_array(array[:, None] if array.ndim == 1 else array, name)
 
 
 def _of_array(array: Array, shown: str) -> Array:

@@ -175,6 +175,8 @@ def _algorithm(spec: Spec) -> Answer:
         batch = f"{training.batch_rows or STREAMS} rows of {training.span or SPAN} tokens, {carried}"
     clip = f", gradient norm at most {training.clip}" if training.clip else ""
     rate = f"{training.lr:g}{training.schedule.part.described(training.schedule)}"
+    if training.curriculum is not None:
+        batch += training.curriculum.part.described(training.curriculum)
     lines = [
         f"{training.optimizer}, rate {rate}{clip}; batches of {batch}, {_duration(training)}, seed {training.seed}",
     ]

@@ -13,18 +13,25 @@ from regard.evaluation.inference import ModelInference, references
 from regard.evaluation.streaming import StreamInference
 from regard.evaluation.together import Ensemble
 from regard.metrics import (
+    ByGroup,
     ByLength,
     Classification,
     Metric,
     OutputMetric,
     Score,
+    by_group,
     by_length,
+    by_place,
     classification,
     metric,
 )
 from regard.model import Model
 from regard.model.model import answering
+from regard.parts import nearest
 from regard.sources import is_stream
+
+PLACE = "place"
+"""Split by the place in the answer, not by a column."""
 
 
 @dataclass(repr=False)
@@ -40,6 +47,7 @@ class Evaluation:
     labels        per label output the confusion matrix and what follows from it
     chance        for some of the scores, the chance level or another baseline
     split         that was measured; "" where it was files
+    pieces        per text output, how a text is cut into units
     remarks       what a person should know of the rows: labels that training never saw, data that have changed
     tokens        of a text that runs on, which has no rows; 0 where there are rows
     """
@@ -55,6 +63,7 @@ class Evaluation:
     split: str = ""
     remarks: list[str] = field(default_factory=list)
     tokens: int = 0
+    pieces: dict[str, Callable[[str], list[str]]] = field(default_factory=dict)
 
     @property
     def measured(self) -> str:
@@ -87,6 +96,46 @@ class Evaluation:
             )
         output, measured = self.of_outputs()[name]
         return by_length(measured, *self.values[output], self.lengths, edges=edges)
+
+    def by(self, names: Sequence[str], name: str | None = None) -> ByGroup:
+        """One of the metrics of outputs by one or two columns of the rows; default: the first metric.
+
+        names   of columns; `place`: the share of right units by their place in the answer of a text, from its end
+        """
+        self._check_by(names)
+        fields = [field for field in names if field != PLACE]
+        groups = [tuple(row[field].strip() for field in fields) for row in self.inputs]
+        if PLACE in names:
+            output, cut = next(iter(self.pieces.items()))
+            written, true = self.values[output]
+            units = [cut(text) for text in written], [cut(texts[0]) for texts in true]
+            return by_place(*units, groups, fields, place=list(names).index(PLACE))
+        known = self.of_outputs()
+        chosen = next(iter(known), "") if name is None else name
+        if chosen not in known:
+            raise RegardError(
+                f"{chosen!r} cannot be split by groups of rows."
+                if chosen
+                else "none of the metrics measured can be split by groups of rows.",
+                fix=f"These can: {', '.join(known)}." if known else "Add one: --metric exact",
+            )
+        output, measured = known[chosen]
+        return by_group(measured, *self.values[output], groups, fields)
+
+    def _check_by(self, names: Sequence[str]) -> None:
+        known = [*(self.inputs[0] if self.inputs else ()), *([PLACE] if self.pieces else [])]
+        if len(names) not in (1, 2) or len(set(names)) < len(names):
+            raise RegardError(
+                f"received {', '.join(names) or 'nothing'}, expected one column or two.", where="--by"
+            )
+        for one in names:
+            if one not in known:
+                raise RegardError(
+                    f"the rows have no column {one!r}.",
+                    where="--by",
+                    fix=f"{nearest(one, known)} A further field of the data becomes a column by  "
+                    f"truth: {{{one}: {{type: group}}}}.".strip(),
+                )
 
     def examples(self, count: int, inputs: Sequence[str]) -> list[dict[str, Any]]:
         """Some inputs, by name, with what was written and what is true, spread over the rows; of the first output."""
@@ -226,6 +275,8 @@ def _keep(inference: ModelInference, evaluation: Evaluation) -> None:
     evaluation.predictions[output] = [answer.text for answer in inference.predictions]
     evaluation.references[output] = references(inference.dataset, output)
     evaluation.values[output] = (values, inference.references)
+    if column.type == "text":
+        evaluation.pieces[output] = column.pieces  # type: ignore[attr-defined]
     if column.scalar and hasattr(column, "classes"):
         evaluation.labels[output] = classification(values, [true[0] for true in inference.references])
 

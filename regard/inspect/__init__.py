@@ -14,6 +14,7 @@ from regard.inspect.content import Matrix
 from regard.inspect.curve import curve
 from regard.inspect.figure import before_and_after, figure, print_trace, together
 from regard.inspect.gallery import Example, gallery
+from regard.inspect.groups import groups_figure
 from regard.inspect.heads import heads_figure
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
@@ -47,6 +48,7 @@ __all__ = [
     "draw",
     "figure",
     "gallery",
+    "groups_figure",
     "heads_figure",
     "heatmap",
     "highlight",

@@ -5,6 +5,7 @@ from regard.metrics.captions import caption_words
 from regard.metrics.classification import Classification, LabelScore, classification
 from regard.metrics.facts import distinct_hops, fact_accuracy, fact_set_accuracy, random_facts
 from regard.metrics.finding import find_metric, metric, metric_names, output_metric, unknown_metrics
+from regard.metrics.groups import ByGroup, by_group, by_place
 from regard.metrics.inference import Inference, OutputInfo
 from regard.metrics.latent import branching_baselines, latent_uas
 from regard.metrics.lengths import Bucket, ByLength, by_length
@@ -22,6 +23,7 @@ __all__ = [
     "BLEU",
     "AbsoluteError",
     "Bucket",
+    "ByGroup",
     "ByLength",
     "ChrF",
     "Classification",
@@ -41,7 +43,9 @@ __all__ = [
     "attention_error_rate",
     "best_threshold",
     "branching_baselines",
+    "by_group",
     "by_length",
+    "by_place",
     "caption_words",
     "centre_pointing",
     "classification",

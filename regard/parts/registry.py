@@ -34,6 +34,7 @@ KINDS = {
     "decoder": "regard.nn.decoders",
     "metric": "regard.metrics",
     "schedule": "regard.training.schedules",
+    "curriculum": "regard.training.curricula",
     "logger": "regard.training.loggers",
     "lab": "regard.lab",
 }

@@ -17,11 +17,12 @@ def check(plan: Plan, mistakes: Mistakes) -> None:
     _check_decoders(plan, mistakes)
     _check_search(plan, mistakes)
     _check_stream(plan, mistakes)
+    _check_curriculum(plan, mistakes)
 
 
 OF_STREAMS = ("span", "carry")
 OF_ROWS = {
-    "training": ("batch_tokens", "bucket", "workers", "distill"),
+    "training": ("batch_tokens", "bucket", "workers", "distill", "curriculum"),
     "data": ("fields", "format", "images", "where", "references", "bad_rows"),
     "search": ("method", "beam", "length_penalty", "n_best", "min_length", "replace_unknown"),
 }
@@ -126,3 +127,9 @@ def _check_search(plan: Plan, mistakes: Mistakes) -> None:
             "replace_unknown",
             fix="Add an attention, or leave replace_unknown out.",
         )
+
+
+def _check_curriculum(plan: Plan, mistakes: Mistakes) -> None:
+    curriculum = getattr(getattr(plan, "training", None), "curriculum", None)
+    if curriculum is not None:
+        curriculum.part.check(curriculum, plan, mistakes.at("training", "curriculum"))

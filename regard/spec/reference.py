@@ -32,7 +32,7 @@ TITLES = {
     "decoder": "decoder",
 }
 SETTINGS: dict[str, type[BaseModel]] = {"search": SearchSpec, "training": TrainingSpec, "data": DataSpec}
-AFTER = {"training": ("schedule", "logger"), "data": ("world", "package", "reader")}
+AFTER = {"training": ("schedule", "curriculum", "logger"), "data": ("world", "package", "reader")}
 """Kinds of parts that a section without a type chooses from."""
 
 

@@ -40,8 +40,8 @@ class TrainingSpec(Settings):
 
     epochs: Count | None = None
     """Passes over the data; 10 when neither this nor `steps` is given. Where both are, what comes first is the end."""
-    steps: Count | None = None
-    """Updates, even if they end inside an epoch."""
+    steps: Annotated[int, Field(ge=0)] | None = None
+    """Updates, even if they end inside an epoch; 0: none, the first weights are measured and kept."""
     batch_tokens: Count | None = None
     """Cut batches by cost (padded tokens); 4000 when neither this nor `batch_rows` is given."""
     batch_rows: Count | None = None
@@ -71,6 +71,9 @@ class TrainingSpec(Settings):
         default="constant", validate_default=True
     )
     """How the learning rate changes: `cosine`, or with options `{type: cosine, warmup: 100}`."""
+    curriculum: Annotated[Any, one_of("curriculum")] | None = None
+    """Which levels of difficulty an epoch is drawn from: `mix`, or with options `{type: combined, until: 0.6}`;
+    default: every row once."""
     evaluate_every: Count | None = None
     """Steps between evaluations on dev; default: once an epoch."""
     metric: str = "loss"
@@ -87,6 +90,9 @@ class TrainingSpec(Settings):
     """Of the first weights, the order of the batches, and what is dropped."""
     start_from: str | None = None
     """A model folder whose weights are taken where names and shapes agree."""
+    weights: str | dict[str, Any] | None = None
+    """First weights by name, set by hand: a file (JSON or safetensors), or the numbers themselves:
+    `{decoders.total.output.weight: [[1.0]]}`. Each must be a weight of the model, of its shape."""
     distill: DistillOptions | None = None
     """Learn texts from the distributions of other models too."""
     checkpoint_every: Count | None = None

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from regard.data.batch import Batch
+from regard.data.batches import Batches
 from regard.errors import RegardError
 from regard.files import sweep
 from regard.manifest import FOLDERS, refuse_links
@@ -29,7 +30,7 @@ from regard.training.report import LOG_EVERY, Report
 from regard.training.seed import seed_everything
 from regard.training.signals import Interrupted, Signals
 from regard.training.state import TrainingState
-from regard.training.weights import start_from
+from regard.training.weights import set_weights, start_from
 
 
 class BatchSource(Protocol):
@@ -128,6 +129,8 @@ class Training:
         network.to(self.accelerator.device)
         if options.start_from and not resume:
             self.progress.note(f"Start from {options.start_from}: {start_from(network, options.start_from)}")
+        if options.weights is not None and not resume:
+            self.progress.note(f"Weights set: {', '.join(set_weights(network, options.weights))}")
         total = total_steps(self.batches, options)
         self.state = TrainingState(network, options, self.run, self.accelerator, total=total)
         self.update = Updater(self.accelerator, network, self.state.optimizer, options.clip)
@@ -285,5 +288,6 @@ def total_steps(batches: BatchSource, options: TrainingSpec) -> int | None:
     """Updates of the whole run, where the batches of an epoch can be counted."""
     if options.passes is None or not isinstance(batches, Sized):
         return options.steps
-    total = options.passes * -(-len(batches) // options.accumulate)
+    each = batches.counts(options.passes) if isinstance(batches, Batches) else [len(batches)] * options.passes
+    total = sum(-(-count // options.accumulate) for count in each)
     return total if options.steps is None else min(total, options.steps)

@@ -1,13 +1,18 @@
-"""Start from another model's weights: what fits by name and shape is taken, the rest is reported by name."""
+"""First weights: those of another model that fit by name and shape, or some that were set by hand."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.files import read_json
+from regard.parts import nearest
 from regard.tensors import first_not_finite
 from regard.training.checkpoint import copy_into, read
 
@@ -77,3 +82,55 @@ def start_from(network: nn.Module, path: Path | str) -> Transfer:
         reshaped=tuple(name for name in present if name not in taken),
         left=tuple(name for name in source if name not in target),
     )
+
+
+def set_weights(network: nn.Module, weights: str | Mapping[str, Any]) -> list[str]:
+    """Copies weights set by hand into `network`, and gives their names.
+
+    weights   a file (JSON: name → numbers, or safetensors), or the mapping itself; each name must be known and each
+              shape right, and weights that are not named stay as they are
+    """
+    where = weights if isinstance(weights, str) else "training.weights"
+    source = _read(weights) if isinstance(weights, str) else weights
+    target, found = network.state_dict(), dict[str, Tensor]()
+    for name, numbers in source.items():
+        if name not in target:
+            raise RegardError(
+                f"{name!r} is not a weight of this model.",
+                where=where,
+                fix=f"{nearest(name, list(target))} The weights are: {', '.join(target)}.".strip(),
+            )
+        found[name] = _tensor(name, numbers, target[name].shape, where)
+    bad = first_not_finite(found.items())
+    if bad is not None:
+        raise RegardError(f"the weights {bad} are not finite numbers (NaN or infinite).", where=where)
+    copy_into({name: target[name] for name in found}, found)
+    return list(found)
+
+
+def _read(path: str) -> Mapping[str, Any]:
+    file = Path(path)
+    if not file.is_file():
+        raise RegardError("there is no such file.", where=path, fix="Correct training.weights.")
+    if file.suffix == ".safetensors":
+        return read(file, own=False)[0]
+    found = read_json(file)
+    if not isinstance(found, dict):
+        raise RegardError("expected a mapping: the name of each weight and its numbers.", where=path)
+    return found
+
+
+def _tensor(name: str, numbers: Any, shape: torch.Size, where: str) -> Tensor:
+    try:
+        made = numbers if isinstance(numbers, Tensor) else torch.tensor(numbers, dtype=torch.float64)
+    except (TypeError, ValueError):
+        raise RegardError(
+            f"{name}: expected numbers of shape {tuple(shape)}, in lists of equal length.", where=where
+        ) from None
+    if made.shape != shape:
+        raise RegardError(
+            f"{name} has shape {tuple(made.shape)}, expected {tuple(shape)}.",
+            where=where,
+            fix="Give as many numbers as the model has, in lists inside lists.",
+        )
+    return made

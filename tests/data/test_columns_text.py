@@ -198,3 +198,11 @@ def test_characters_without_spaces():
     assert again.pieces("の 事") == ["の", "事"]
     with pytest.raises(RegardError, match="spaces: drop is for unit: char"):
         TextColumn("source", unit="word", spaces="drop")
+
+
+def test_a_text_read_twice_has_its_ids_twice() -> None:
+    once, twice = (learned(["a b c", "c b"], repeat=repeat, max_length=3) for repeat in (1, 2))
+    assert twice.encode("c a").tolist() == 2 * once.encode("c a").tolist()
+    assert twice.check("a b c") is None
+    assert twice.check("a b c a") == "has 4 tokens, more than max_length 3"
+    assert type(twice).from_state(twice.state()).encode("a b").tolist() == twice.encode("a b").tolist()

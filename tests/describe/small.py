@@ -103,13 +103,15 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = small_forest(column)
         elif part.type == "label":
             found[name] = torch.tensor([2])
+        elif part.type == "number":
+            found[name] = torch.tensor([1.5]).double()
         elif part.type == "image":
             size = (1, column.channels, *column.canvas)
             found[name] = Pictures(torch.randint(0, 256, size, dtype=torch.uint8))
         elif part.type == "video":
             pixels = torch.randint(0, 256, (1, 3, column.channels, *column.canvas), dtype=torch.uint8)
             found[name] = Films(pixels, torch.tensor([3]), torch.tensor([3]))
-        elif part.type == "audio":
+        elif part.type in ("audio", "series"):
             frames = torch.randn(1, 9, column.width).double()
             found[name] = Series(frames, torch.tensor([9]), torch.tensor([9]))
         else:

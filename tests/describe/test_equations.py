@@ -17,6 +17,7 @@ from regard.nn.decoders import (
     CRFDecoder,
     DecomposableDecoder,
     MemoryNetworkDecoder,
+    NumberDecoder,
     PointerDecoder,
     RecurrentDecoder,
     TagsDecoder,
@@ -78,6 +79,10 @@ def check_decoder(
         (memory,) = read_by(spec, decoder_name(spec, place)).values()
         found = decoder.predict(memories).log_probabilities[0].exp()
         same(board.all(f"p({y}_{memory.index})"), found, "p(y_j)")
+    elif isinstance(decoder, NumberDecoder):
+        answer = decoder.predict(memories)
+        same(board("μ" + "′" * place), answer.value[0], "μ")
+        check_looks(board, place, decoder, memories, answer, spec)
     else:
         answer = decoder.predict(memories)
         same(board(f"p({y})"), answer.log_probabilities[0].exp(), f"p({y})")

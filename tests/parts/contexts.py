@@ -48,6 +48,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "points": {"type": "points"},
     "others": {"type": "points"},
     "corners": {"type": "pointers", "of": "points"},
+    "level": {"type": "group"},
 }
 """The fields of the rows as columns."""
 
@@ -81,6 +82,7 @@ SPECS: dict[str, Document] = {
     "film": {"inputs": ["film"], "outputs": ["topic"]},
     "sound": {"inputs": ["sound"], "outputs": ["target"], "look": "sound"},
     "series": {"inputs": ["series"], "outputs": ["topic"]},
+    "leveled": {"inputs": ["source"], "outputs": ["topic"], "truth": ["level"]},
     "measured": {"inputs": ["source", "question"], "outputs": ["value"], "look": "source"},
     "valued": {"inputs": ["image"], "outputs": ["value"], "truth": ["places", "elsewhere"], "look": "image"},
     "pointing": {"inputs": ["points"], "outputs": ["corners"]},

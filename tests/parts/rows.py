@@ -125,6 +125,7 @@ def _row(number: int) -> dict[str, str]:
         "points": POINTS[number],
         "others": POINTS[number - 1],
         "corners": CORNERS[number],
+        "level": str(1 + number // 2),
         "series": array_uri(generator.normal(size=(7 + number, 6)).astype(np.float32)),
     }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +12,7 @@ from safetensors.torch import save_file
 
 from regard.errors import RegardError
 from regard.training import start_from
+from regard.training.weights import set_weights
 
 from .tiny import TinyNetwork, train
 
@@ -49,3 +52,40 @@ def test_a_source_that_fits_nowhere_is_refused(tmp_path: Path) -> None:
 def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"nowhere: no model\.safetensors to start from"):
         start_from(TinyNetwork(), tmp_path / "nowhere")
+
+
+def test_weights_set_by_hand(tmp_path: Path) -> None:
+    network = TinyNetwork()
+    shape, bias = network.label.weight.shape, network.label.bias.clone()
+    numbers = torch.arange(float(shape.numel())).reshape(shape)
+    (tmp_path / "weights.json").write_text(json.dumps({"label.weight": numbers.tolist()}))
+    save_file({"label.weight": numbers + 1}, tmp_path / "weights.safetensors")
+    assert set_weights(network, {"label.weight": (numbers + 2).tolist()}) == ["label.weight"]
+    assert torch.equal(network.label.weight, numbers + 2) and torch.equal(network.label.bias, bias)
+    for file, added in (("weights.json", 0), ("weights.safetensors", 1)):
+        set_weights(network, str(tmp_path / file))
+        assert torch.equal(network.label.weight, numbers + added)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ({"label.wieght": [[1.0]]}, r"'label.wieght' is not a weight of this model\..* mean label.weight\?"),
+        ({"label.weight": [[1.0]]}, r"label.weight has shape \(1, 1\), expected \("),
+        ({"label.weight": [[1.0], [1.0, 2.0]]}, "expected numbers of shape"),
+        ({"label.weight": "one"}, "expected numbers of shape"),
+        ("nowhere.json", r"nowhere\.json: there is no such file"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(weights: Any, words: str) -> None:
+    network = TinyNetwork()
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    with pytest.raises(RegardError, match=f"(?s){words}"):
+        set_weights(network, weights)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
+
+
+def test_weights_that_are_not_finite_are_refused() -> None:
+    network = TinyNetwork()
+    with pytest.raises(RegardError, match="not finite"):
+        set_weights(network, {"label.bias": torch.full_like(network.label.bias, torch.nan)})

@@ -20,10 +20,14 @@ DIGITS = 6
 
 @register("column", "number")
 class NumberColumn(Column):
-    """A number as itself. Its mean and spread in the training data are learned, for decoders that want them."""
+    """A number as itself. Its mean and spread in the training data are learned, for decoders that want them; without
+    `standardize` they are 0 and 1."""
 
     class Options(Column.Options):
         """A number: a price, a rating, a length."""
+
+        standardize: bool = True
+        """Learn it as so many spreads from the mean, both of the training data; false: as it is."""
 
     type = "number"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
@@ -32,8 +36,9 @@ class NumberColumn(Column):
     scalar = True
     dtype = np.float64
 
-    def __init__(self, name: str, *, field: str | None = None) -> None:
+    def __init__(self, name: str, *, field: str | None = None, standardize: bool = True) -> None:
         super().__init__(name, field=field)
+        self.standardize = standardize
         self.mean, self.spread = 0.0, 1.0
 
     @classmethod
@@ -41,6 +46,8 @@ class NumberColumn(Column):
         return f"{name}: a number"
 
     def learn(self, values: Iterable[str]) -> None:
+        if not self.standardize:
+            return
         numbers = np.array([float(value) for value in values])
         self.mean, self.spread = float(numbers.mean()), float(numbers.std()) or 1.0
 
@@ -73,7 +80,7 @@ class NumberColumn(Column):
         return torch.from_numpy(Ragged.of(encoded).values.astype(np.float32))
 
     def options(self) -> dict[str, Any]:
-        return {"field": self.field}
+        return {"field": self.field, **({} if self.standardize else {"standardize": False})}
 
     def learned(self) -> dict[str, Any]:
         return {"mean": self.mean, "spread": self.spread}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -18,7 +19,7 @@ from regard.data.contents import Contents, Unreadable, shown
 from regard.data.perceived import Series
 from regard.data.ragged import Array, Ragged
 from regard.data.variation import SeriesVariation, read_at
-from regard.data.vectors import vectors_of
+from regard.data.vectors import is_list, vectors_of
 from regard.errors import RegardError
 from regard.parts import Count, Plan, Settings, Share, register
 from regard.trace import SeenSeries
@@ -47,19 +48,20 @@ class SeriesAugmentOptions(Settings):
 
 @register("column", "series")
 class SeriesColumn(Column):
-    """(T, D) float32 of a file or a data URI (`regard.data.vectors`); features have mean 0 and spread 1 in training.
+    """(T, D) float32 of a list, a file or a data URI (`regard.data.vectors`).
 
     most        the most vectors that are taken, evenly spaced, of a series that has more
     points      the vectors are points with so many coordinates each (2 or 3), such as joints
     origin      this point, counted from 0, is where the others are measured from, in every frame
     unit        the distance of these two points, in the middle of all frames, is one
+    standardize  features have mean 0 and spread 1 in training; False: they are as given
     velocities  how each number changes from one vector to the next, beside it
     augment     how it is varied in training (`SeriesVariation`), by name
     """
 
     class Options(Column.Options):
-        """A sequence of vectors: the joints of a skeleton, the readings of sensors. A file, or a data URI of an
-        array."""
+        """A sequence of numbers or of vectors: the joints of a skeleton, the readings of sensors. A list (`[0.5, -1]`),
+        a file, or a data URI of an array."""
 
         most: Count = 500
         """The most vectors taken, evenly, of a sequence that has more."""
@@ -71,6 +73,8 @@ class SeriesColumn(Column):
         """Of points: the two whose usual distance is one."""
         velocities: bool = False
         """How each number changes from one vector to the next, beside it."""
+        standardize: bool = True
+        """Subtract the mean that each feature has in training, and divide by its spread; false: as they are."""
         augment: SeriesAugmentOptions | None = None
         """How it is varied in training."""
 
@@ -104,7 +108,8 @@ class SeriesColumn(Column):
         points = "" if options.points is None else f" of points with {options.points} coordinates"
         measured = "" if options.origin is None else f", measured from point {options.origin}"
         velocities = ", with their velocities" if options.velocities else ""
-        return f"{name}: up to {options.most} vectors{points}{measured}{velocities}, (x − mean) / spread"
+        scaled = ", (x − mean) / spread" if options.standardize else ""
+        return f"{name}: up to {options.most} vectors{points}{measured}{velocities}{scaled}"
 
     cached = False
 
@@ -118,12 +123,13 @@ class SeriesColumn(Column):
         origin: int | None = None,
         unit: Sequence[int] | None = None,
         velocities: bool = False,
+        standardize: bool = True,
         augment: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(name, field=field)
         self.most, self.points, self.origin = most, points, origin
         self.unit = None if unit is None else (int(unit[0]), int(unit[1]))
-        self.velocities = velocities
+        self.velocities, self.standardize = velocities, standardize
         self.variation = None if augment is None else SeriesVariation(**augment)
         self._augment = None if augment is None else dict(augment)
         self.mean, self.spread = np.zeros(0), np.zeros(0)
@@ -152,15 +158,19 @@ class SeriesColumn(Column):
                 count += len(found)
                 total += found.sum(0)
                 squares += (found**2).sum(0)
-        if count:
+        if count and not self.standardize:
+            self.mean, self.spread = np.zeros(len(total)), np.ones(len(total))
+        elif count:
             self.mean = total / count
             spread = np.sqrt(np.maximum(squares / count - self.mean**2, 0.0))
             self.spread = np.where(spread > LEAST_SPREAD, spread, 1.0)  # what never changes stays as it is
 
     def written(self, value: Any) -> str:
-        """A path as it is; an array (T, D) as a data URI."""
+        """A path as it is; an array (T, D) as a data URI, one (T) as a list."""
         if isinstance(value, str | PathLike):
             return str(fspath(value))
+        if (isinstance(value, Sequence) or hasattr(value, "__array__")) and np.ndim(value) == 1:
+            return json.dumps(np.asarray(value, dtype=np.float64).tolist())
         if isinstance(value, Sequence) or hasattr(value, "__array__"):
             return array_uri(np.asarray(value, dtype=np.float64))
         raise RegardError(
@@ -169,7 +179,9 @@ class SeriesColumn(Column):
         )
 
     def located(self, value: str, file: str) -> str:
-        """An absolute path, or the data URI as it is; one that is nowhere, as it is."""
+        """An absolute path, or the data URI or list as it is; one that is nowhere, as it is."""
+        if is_list(value):
+            return value.strip()
         return self._contents.find(value.strip(), [os.path.dirname(file), ""])
 
     def encode(self, value: str) -> Array:
@@ -239,6 +251,8 @@ class SeriesColumn(Column):
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         """One piece: its name."""
+        if isinstance(value, str) and is_list(value):
+            return [value.strip()]
         return [os.path.basename(value) if isinstance(value, str) and len(value) < 1000 else "series"]
 
     def readable(self, collated: Any) -> list[list[str]]:
@@ -266,6 +280,7 @@ class SeriesColumn(Column):
             "origin": self.origin,
             "unit": None if self.unit is None else list(self.unit),
             "velocities": self.velocities,
+            **({} if self.standardize else {"standardize": False}),
             "augment": self._augment,
         }
 

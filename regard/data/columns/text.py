@@ -45,6 +45,7 @@ class TextColumn(Column):
     spaces       characters only: keep; drop (a text given in words becomes one without, as Japanese is written)
     max_length   longest text allowed, in pieces; None: no limit
     algorithm    subwords only: how they are learned
+    repeat       the ids come so many times in a row; `decode` gives what they say, all of it
 
     The promise is decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary, which for bytes is
     every x. `normalize` applies the normal form and case: lower, and for words and subwords makes each run of
@@ -71,6 +72,9 @@ class TextColumn(Column):
         """drop: characters alone, without the spaces between them."""
         max_length: Count = 500
         """Longest text, in units."""
+        repeat: Count = 1
+        """Read the text so many times, one after the other (Zaremba and Sutskever 2014: twice). To read it from the
+        end, see `direction` of the recurrent encoder."""
         shared: str | None = None
         """Take the vocabulary of this other column, fitted on both."""
 
@@ -97,6 +101,7 @@ class TextColumn(Column):
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         check_shared(options, name, plan, mistakes)
         check_units(options, mistakes)
+        check_repeat(options, name, plan, mistakes)
 
     def __init__(
         self,
@@ -112,11 +117,12 @@ class TextColumn(Column):
         spaces: Spaces = "keep",
         max_length: int | None = None,
         algorithm: Algorithm = "bpe",
+        repeat: int = 1,
     ) -> None:
         super().__init__(name, field=field)
         self.unit, self.limit, self.min_count, self.form = unit, vocabulary, min_count, normalize
         self.case, self.split, self.max_length, self.algorithm = case, split, max_length, algorithm
-        self.spaces = spaces
+        self.spaces, self.repeat = spaces, repeat
         self._refuse_contradictions()
         self._cutter: Unit | None = None
         self._vocabulary: Vocabulary | None = None
@@ -211,8 +217,9 @@ class TextColumn(Column):
         return self.normalize(value)
 
     def check_encoded(self, encoded: Array) -> str | None:
-        if self.max_length is not None and len(encoded) > self.max_length:
-            return f"has {len(encoded)} tokens, more than max_length {self.max_length}"
+        count = len(encoded) // self.repeat
+        if self.max_length is not None and count > self.max_length:
+            return f"has {count} tokens, more than max_length {self.max_length}"
         return None if len(encoded) else "is empty"
 
     def pieces(self, text: str) -> list[str]:
@@ -232,7 +239,7 @@ class TextColumn(Column):
 
     def encode(self, value: str) -> Array:
         vocabulary = self.vocabulary
-        return np.array(vocabulary.ids(self.pieces(value)), dtype=np.int32)
+        return np.tile(np.array(vocabulary.ids(self.pieces(value)), dtype=np.int32), self.repeat)
 
     def decode(self, ids: Sequence[int]) -> str:
         return self.join(self.spell(ids))
@@ -262,6 +269,7 @@ class TextColumn(Column):
             **({"spaces": "drop"} if self.spaces == "drop" else {}),
             "max_length": self.max_length,
             "algorithm": self.algorithm,
+            **({} if self.repeat == 1 else {"repeat": self.repeat}),
         }
 
     def learned(self) -> dict[str, Any]:
@@ -295,6 +303,36 @@ def check_units(options: Any, mistakes: Mistakes) -> None:
                 option,
                 fix=f"Leave {option} out, or use unit: {units[0]}.",
             )
+
+
+def check_repeat(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """Only an input is read several times, and one whose places nothing else counts."""
+    if options.repeat == 1:
+        return
+    if name not in plan.inputs:
+        mistakes.add("only an input can be read several times.", "repeat", fix="Leave repeat out.")
+    columns = {**plan.inputs, **plan.outputs, **plan.truth}
+    about = [other for other, one in columns.items() if name in _about(one, plan)]
+    if about:
+        mistakes.add(
+            f"{about[0]} counts the places of {name}, which is read {options.repeat} times.",
+            "repeat",
+            fix=f"Leave repeat or {about[0]} out.",
+        )
+    if getattr(plan.encoder.get(name), "characters", None) is not None:
+        mistakes.add(
+            "words that are read by their characters are read once.",
+            "repeat",
+            fix="Leave repeat out, or characters of the encoder.",
+        )
+
+
+def _about(column: Any, plan: Plan) -> tuple[str, ...]:
+    """The columns whose places a column is about."""
+    of = getattr(column, "of", None)
+    if of is not None:
+        return (of,) if isinstance(of, str) else tuple(of)
+    return tuple(column.part.between(column, plan) or ())
 
 
 def check_shared(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

@@ -151,7 +151,7 @@ class Characters(Unit):
         return "".join(unescape(piece) for piece in restore_case(pieces)) if self.marked else "".join(pieces)
 
     def show(self, piece: str) -> str:
-        return "␣" if piece == " " else piece
+        return {" ": "␣", "\n": "⏎"}.get(piece, piece)
 
 
 class Bytes(Unit):

@@ -30,7 +30,7 @@ class Numbers:
 
 @register("decoder", "number")
 class NumberDecoder(GlimpsingDecoder):
-    """p(y | x) = N(y; m + d (V s + b), (d u)²), with m and d mean and spread of the training data and u learned.
+    """p(y | x) = N(y; m + d (v·s + b), (d u)²), with m and d mean and spread of the training data and u learned.
 
     What s is, and how it may go through a hidden layer: `GlimpsingDecoder`.
     """
@@ -55,13 +55,13 @@ class NumberDecoder(GlimpsingDecoder):
 
     @classmethod
     def answer(cls, state: str) -> str:
-        return f"μ = m + d (V_y {state} + b_y)     — m, d: mean and spread of the training data"
+        return f"μ = m_y + d_y (v_y·{state} + b_y)     — m_y, d_y: mean and spread of the training data"
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         guide, lines = cls.guided(options, memories)
-        loss = "((y − μ) / (d u))² / 2 + log(d u) + log(2 π) / 2"
-        return [f"loss = {loss}{guide}     — u: the deviation, learned", *lines]
+        loss = "((y − μ) / ς)² / 2 + log(ς) + log(2 π) / 2"
+        return [f"loss = {loss}{guide}", "ς = d_y u_y     — u_y: the deviation, learned", *lines]
 
     def __init__(
         self, sources: Mapping[str, Source], *, mean: float = 0.0, spread: float = 1.0, **shared: Any

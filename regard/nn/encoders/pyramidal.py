@@ -26,9 +26,10 @@ class PyramidalEncoder(Encoder):
         hˡ_s = [→hˡ_s; ←hˡ_s] of the pairs [hˡ⁻¹_2s; hˡ⁻¹_2s+1]
 
     The last `reductions` of the `layers` read pairs of neighbours, so that n frames leave ⌈n / 2^reductions⌉
-    positions: enough for a decoder to find its way in. 0 reductions: a plain bidirectional encoder; as many as there
+    positions: enough for a decoder to find its way in. 0 reductions: a plain recurrent encoder; as many as there
     are layers: the first one reads pairs of frames. Where the number is odd, the last pair is filled up with zeros.
-    Dropout acts between layers. The summary is [→h_n; ←h_1] of the last layer.
+    With `bidirectional: false` each layer reads from the beginning alone. Dropout acts between layers. The summary is
+    [→h_n; ←h_1] of the last layer.
 
     input_size      D of the series (B, T, D)
     frame_seconds   how long a frame lasts, where it is known: then positions are named by their time
@@ -45,6 +46,10 @@ class PyramidalEncoder(Encoder):
         """Recurrent layers on top of each other."""
         reductions: Annotated[int, Field(ge=0, le=32)] = 2
         """How many of the upper layers halve the time."""
+        bidirectional: bool = True
+        """Read from both ends."""
+        first: First = "learned"
+        """The state before the first frame."""
         dropout: Dropout = 0.0
         """Between the layers."""
 
@@ -58,7 +63,9 @@ class PyramidalEncoder(Encoder):
             size=options.size,
             layers=options.layers,
             reductions=options.reductions,
+            bidirectional=options.bidirectional,
             dropout=options.dropout,
+            first=options.first,
             frame_seconds=getattr(column, "frame_seconds", None),
         )
 
@@ -79,18 +86,19 @@ class PyramidalEncoder(Encoder):
 
     @classmethod
     def width(cls, options: Any) -> int | None:
-        return int(2 * options.size)
+        return int(options.size * (2 if options.bidirectional else 1))
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
         last, plain = options.layers, options.layers - options.reductions
+        both = options.bidirectional
         layer = LayerSymbols(
-            options.cell, inputs="x_lm", at=("l",), index="m", mark="l", first=("0", "S_l+1")
+            options.cell, both, inputs="x_lm", at=("l",), index="m", mark="l", first=("0", "S_l+1")
         )
-        steps, (note, _) = layer.steps(), layer.first_states("learned", options.size)
+        steps, (note, zeros) = layer.steps(), layer.first_states(options.first, options.size)
         dropout = f", dropout {options.dropout} between layers" if options.dropout else ""
         lines = [
-            f"j = 1 … S, l = 1 … {last}, m = 1 … S_l, d ∈ {{→, ←}}     — S = S_{last}",
+            f"j = 1 … S, l = 1 … {last}, m = 1 … S_l{', d ∈ {→, ←}' * both}     — S = S_{last}",
             "x_lm = x_m     for l = 1     — x_m: frame m"
             if plain
             else "x_lm = [x_{2m−1}; x_{2m}]     for l = 1",
@@ -100,17 +108,18 @@ class PyramidalEncoder(Encoder):
         if plain < last and last > 1:
             lines.append(f"x_lm = [h_{{l−1,2m−1}}; h_{{l−1,2m}}]     for l > {max(plain, 1)}")
         if plain < last:
-            lines.append(f"h_lm = 0_{2 * options.size}     for m > S_l")
+            lines.append(f"h_lm = 0_{cls.width(options)}     for m > S_l")
         return [
             *lines,
             steps[0] + note,
             *steps[1:],
-            "h_lm = [→h_lm; ←h_lm]",
+            *zeros,
+            *(["h_lm = [→h_lm; ←h_lm]"] if both else []),
             f"h_j = h_{last}j",
-            f"h = [→h_{last}S; ←h_{{{last},1}}]     — the summary",
+            (f"h = [→h_{last}S; ←h_{{{last},1}}]" if both else f"h = h_{last}S") + "     — the summary",
             *layer.functions(),
             *([f"— S_l: half of S_{{l−1}}, rounded up, for l > {plain}"] if plain < last else []),
-            f"— {options.size} units in each direction{dropout}",
+            f"— {options.size} units{' in each direction' * both}{dropout}",
         ]
 
     def __init__(
@@ -121,6 +130,7 @@ class PyramidalEncoder(Encoder):
         size: int = 128,
         layers: int = 3,
         reductions: int = 2,
+        bidirectional: bool = True,
         dropout: float = 0.0,
         first: First = "learned",
         frame_seconds: float | None = None,
@@ -131,13 +141,17 @@ class PyramidalEncoder(Encoder):
                 f"A pyramid of {layers} layers cannot halve {reductions} times.",
                 fix="Choose at least one layer, and at most as many reductions as layers.",
             )
-        width = 2 * size
+        width = 2 * size if bidirectional else size
         self.value_size = self.summary_size = width
         self.input_size, self.reductions, self.frame_seconds = input_size, reductions, frame_seconds
         self.pairs = [layer >= layers - reductions for layer in range(layers)]
         self.layers = nn.ModuleList(
             RecurrentLayer(
-                (input_size if layer == 0 else width) * (2 if paired else 1), size, cell=cell, first=first
+                (input_size if layer == 0 else width) * (2 if paired else 1),
+                size,
+                cell=cell,
+                bidirectional=bidirectional,
+                first=first,
             )
             for layer, paired in enumerate(self.pairs)
         )
@@ -162,7 +176,7 @@ class PyramidalEncoder(Encoder):
                 packing = Packing.of(lengths, padded.shape[1], counts)
                 values = packing.pack(padded)
             values, summary = layer(values, packing)
-        states = packing.unpack(values)  # (B, S, 2 size)
+        states = packing.unpack(values)  # (B, S, width)
         mask = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
         return Memory(states, mask, summary, layout="frames")
 

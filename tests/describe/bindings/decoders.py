@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from regard.nn.decoders import (
     LanguageDecoder,
     MemoryNetworkDecoder,
     NodesDecoder,
+    NumberDecoder,
     PointerDecoder,
     RecurrentDecoder,
     TagsDecoder,
@@ -53,7 +55,12 @@ def of_decoder(
         return of_words(decoder, options, target) | of_decoder_layers(decoder)
     if isinstance(decoder, TreeDecoder):
         return of_tree(decoder, target, j)
-    found: Binding = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
+    if isinstance(decoder, NumberDecoder):
+        numbers = {"m_y": decoder.mean, "d_y": decoder.spread, "π": math.pi, "b_y": decoder.output.bias[0]}
+        found: Binding = {name: torch.as_tensor(number).double() for name, number in numbers.items()}
+        found |= {"y": target[0], "v_y": decoder.output.weight[0], "u_y": decoder.log_deviation.exp()}
+        return found | of_label(decoder, given, symbols, truth)
+    found = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
     if isinstance(decoder, NodesDecoder):
         return found | {f"y_{j}": target.labels[0] + 1}
     if isinstance(decoder, TagsDecoder):
@@ -186,7 +193,10 @@ def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
 
 
 def of_label(
-    m: LabelDecoder, given: Mapping[str, Memory], symbols: Mapping[str, MemorySymbols], truth: Any
+    m: LabelDecoder | NumberDecoder,
+    given: Mapping[str, Memory],
+    symbols: Mapping[str, MemorySymbols],
+    truth: Any,
 ) -> Binding:
     found: Binding = {}
     if isinstance(m.hidden, Beside):

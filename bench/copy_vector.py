@@ -1,0 +1,72 @@
+"""Copying through one vector of fixed size: how accuracy falls with the length, for several sizes of the state.
+
+    python bench/copy_vector.py                               copy-vector with states of 16, 32, 64, 128 units
+    python bench/copy_vector.py --sizes 8 256 --longest 20    others, on longer strings
+
+Each size is trained once (in FOLDER/SIZE; found finished, it is not trained again) and measured on test by the length
+of the string. Prints a table, draws it with -o FIGURE, writes it with --json FILE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import regard
+from regard import zoo
+from regard.experiment import Experiment
+from regard.files import write_text
+from regard.inspect import groups_figure, save
+from regard.metrics import ByGroup, by_group, output_metric
+from regard.model.store import read_metrics
+
+
+def measured(size: int, folder: Path, longest: int, settings: list[str], seed: int) -> ByGroup:
+    """Exact copies by the length of the string."""
+    run = folder / f"{size}-{longest}-{seed}"
+    if "scores" not in read_metrics(run):
+        changes = [f"encoder.size={size}", f"decoder.size={size}", f"training.seed={seed}"]
+        world = [f"data.world={{type: copy, max_length: {longest}, test: 2000, long: 10}}"]
+        spec = zoo.find("copy-vector", [*world, *changes, *settings])
+        Experiment(spec, run, quiet=True).train()
+    evaluation = regard.load(run).evaluate(split="test")
+    lengths = [(str(len(row["source"].split())),) for row in evaluation.inputs]
+    return by_group(output_metric("exact"), *evaluation.values["target"], lengths, ["length"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[16, 32, 64, 128])
+    parser.add_argument("--longest", type=int, default=12)
+    parser.add_argument("--folder", type=Path, default=Path("runs/copy-vector"))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("-o", "--figure", type=Path)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found = {
+        f"{size} units": measured(size, options.folder, options.longest, options.settings, options.seed)
+        for size in options.sizes
+    }
+    table = Table(title="exact copies by the length of the string", box=None, header_style="bold")
+    table.add_column("length", justify="right")
+    for name in found:
+        table.add_column(name, justify="right")
+    values = {name: {cell.group[0]: cell.value for cell in group.cells} for name, group in found.items()}
+    for length in next(iter(found.values())).labels(0):
+        table.add_row(length, *(f"{one[length]:.3f}" for one in values.values()))
+    Console().print(table)
+    if options.figure is not None:
+        save(groups_figure(found, title="copying through one vector: exact by length"), options.figure)
+    if options.json is not None:
+        write_text(options.json, json.dumps(values, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""A metric by what the rows hold: one field, or two as rows and columns; or by the place in the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.metrics.finding import output_metric
+from regard.metrics.metric import OutputMetric, as_references
+from regard.metrics.significance import interval_of
+
+MOST = 60
+"""Different values of a field by which a metric is split."""
+SAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class GroupScore:
+    """The rows of one group.
+
+    interval   the bounds of the middle 95 % of the values on resamples of these rows
+    """
+
+    group: tuple[str, ...]
+    n: int
+    value: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ByGroup:
+    """A metric by one name or two; a cell for each combination of values that has rows, in order."""
+
+    metric: str
+    names: tuple[str, ...]
+    cells: tuple[GroupScore, ...]
+
+    def labels(self, name: int) -> list[str]:
+        """The values of one of the names, in order: by size where all are numbers, else by the alphabet."""
+        return ordered({cell.group[name] for cell in self.cells})
+
+    def table(self) -> list[tuple[Any, ...]]:
+        """Lines of (the values of the names, rows, value, and the bounds of its interval)."""
+        return [(*cell.group, cell.n, cell.value, *cell.interval) for cell in self.cells]
+
+    def values(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """By two names: (values of the first, values of the second), nan where there are no rows."""
+        first, second = self.labels(0), self.labels(1)
+        found = np.full((len(first), len(second)), np.nan)
+        for cell in self.cells:
+            found[first.index(cell.group[0]), second.index(cell.group[1])] = cell.value
+        return found
+
+
+def by_group(
+    metric: OutputMetric,
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    groups: Sequence[tuple[str, ...]],
+    names: Sequence[str],
+    *,
+    samples: int = SAMPLES,
+) -> ByGroup:
+    """The metric on the rows of each group, with its interval from so many resamples.
+
+    groups   for each row its values of the names
+    """
+    if len(groups) != len(predictions):
+        raise RegardError(
+            f"expected a group for each of {len(predictions)} predictions, received {len(groups)}."
+        )
+    lines = metric.statistics(predictions, as_references(predictions, references))
+    return ByGroup(metric.name, tuple(names), _cells(metric, lines, groups, names, samples))
+
+
+def by_place(
+    predictions: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+    groups: Sequence[tuple[str, ...]],
+    names: Sequence[str],
+    *,
+    place: int = 0,
+    samples: int = SAMPLES,
+) -> ByGroup:
+    """The share of right units by their place in the true answer, counted from its end: −1 is the last.
+
+    predictions, references   the units of each answer and of the true one
+    groups, names             by what else it is split; the place is put before the name of this number
+    """
+    right: list[Any] = []
+    places: list[tuple[str, ...]] = []
+    for written, true, group in zip(predictions, references, groups, strict=True):
+        for back in range(1, len(true) + 1):
+            right.append([float(len(written) >= back and written[-back] == true[-back]), 1.0])
+            places.append((*group[:place], f"−{back}", *group[place:]))
+    named = (*names[:place], "place", *names[place:])
+    cells = _cells(output_metric("exact"), np.array(right).reshape(-1, 2), places, named, samples)
+    return ByGroup("right", named, cells)
+
+
+def _cells(
+    metric: OutputMetric, lines: Any, groups: Sequence[tuple[str, ...]], names: Sequence[str], samples: int
+) -> tuple[GroupScore, ...]:
+    for place, name in enumerate(names):
+        count = len({group[place] for group in groups})
+        if count > MOST:
+            raise RegardError(
+                f"{name} has {count:,} different values, more than {MOST}.",
+                where="--by",
+                fix="Choose a field with few values: a level, a label.",
+            )
+    members: dict[tuple[str, ...], list[int]] = {}
+    for row, group in enumerate(groups):
+        members.setdefault(group, []).append(row)
+    orders = [ordered({group[place] for group in members}) for place in range(len(names))]
+    found = []
+    for group in sorted(
+        members, key=lambda one: [orders[place].index(one[place]) for place in range(len(one))]
+    ):
+        sure = interval_of(metric, lines[members[group]], samples=samples)
+        found.append(GroupScore(group, len(members[group]), sure.value, (sure.low, sure.high)))
+    return tuple(found)
+
+
+def ordered(values: set[str]) -> list[str]:
+    """By size where all are numbers, else by the alphabet."""
+    try:
+        return sorted(values, key=lambda value: float(value.replace("−", "-")))
+    except ValueError:
+        return sorted(values)

@@ -1,0 +1,70 @@
+"""What the worlds share that ask one thing about a whole sequence: `parity`, `sum` and `compare`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from random import Random
+from typing import Annotated
+
+from pydantic import Field
+
+from regard.data.provider import RowCount, Splits, numbered
+from regard.errors import RegardError
+from regard.parts import Count
+from regard.worlds.levels import TRIES
+from regard.worlds.world import World
+
+
+class SequenceWorld(World):
+    """Sequences to train on have up to `length` members, those of dev and test up to twice as many, those of `long`
+    `times` as many. Only in train a sequence may occur twice, since there are few short ones."""
+
+    train: RowCount = 2000
+    """Number of rows."""
+    dev: RowCount = 500
+    """Rows of the split `dev`."""
+    test: RowCount = 500
+    """Rows of the split `test`."""
+    long: RowCount = 500
+    """Rows of the split `long`."""
+    length: Count = 8
+    """The longest sequence to train on."""
+    times: Annotated[int, Field(ge=2)] = 10
+    """How many times that is the length of each sequence of `long`."""
+
+    @abstractmethod
+    def example(self, generator: Random, length: int) -> dict[str, str]:
+        """A row about a sequence of this length."""
+
+    def splits(self) -> Splits:
+        generator, n, taken = Random(self.seed), self.length, set[str]()
+        plans = {
+            "dev": (self.dev, n + 1, 2 * n),
+            "test": (self.test, n + 1, 2 * n),
+            "long": (self.long, self.times * n, self.times * n),
+            "train": (self.train, 1, n),
+        }
+        rows = {
+            split: numbered(self.type, split, self._rows(generator, taken, *plan))
+            for split, plan in plans.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test", "long")}
+
+    def _rows(
+        self, generator: Random, taken: set[str], size: int, low: int, high: int
+    ) -> Iterator[dict[str, str]]:
+        for _ in range(size):
+            for _ in range(TRIES):
+                row = self.example(generator, generator.randint(low, high))
+                content = "\0".join(row.values())
+                if content not in taken:
+                    break
+            else:
+                raise RegardError(
+                    f"there are too few different sequences of {low} to {high} members.",
+                    fix="Ask for fewer rows of dev, test and long, or for a longer length.",
+                )
+            if low > self.length:  # not of train, whose sequences are shorter than all others
+                taken.add(content)
+            yield row
