@@ -17,16 +17,17 @@ Usage is at least ε in the allocation, as in the published program, so that its
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from regard.nn.memories.content import EPSILON, WRITTEN_EPSILON, content_line, content_weights
 from regard.nn.memories.store import Store, StoreStep, number, vector
 from regard.nn.products import pair_products, weighted_sums
-from regard.parts import Count, register
+from regard.parts import Depth, register
 
 
 class DNCState(NamedTuple):
@@ -48,9 +49,9 @@ class DNCStore(Store):
         """The memory of a Differentiable Neural Computer: slots are allocated, freed, and linked in the order of
         writing."""
 
-        slots: Count = 64
-        """Number of slots; weights do not depend on it."""
-        heads: Count = 1
+        slots: Annotated[int, Field(ge=1, le=4096)] = 64
+        """Number of slots, whose links are a square; weights do not depend on it."""
+        heads: Depth = 1
         """Read heads; one head writes."""
 
     def __init__(self, size: int, *, slots: int = 64, width: int = 20, heads: int = 1) -> None:

@@ -22,7 +22,7 @@ from torch.nn.functional import softplus
 from regard.nn.memories.content import WRITTEN_EPSILON, content_line, content_weights
 from regard.nn.memories.store import Store, StoreStep, number, vector
 from regard.nn.products import weighted_sums
-from regard.parts import Count, register
+from regard.parts import Depth, Size, register
 
 EMPTY = 1e-6
 """Every number of an empty slot: a small constant is learned from sooner than random numbers (Collier and Beel
@@ -44,9 +44,9 @@ class NTMStore(Store):
     class Options(Store.Options):
         """The memory of a Neural Turing Machine: slots addressed by content and by place."""
 
-        slots: Count = 128
+        slots: Size = 128
         """Number of slots, a circle; weights do not depend on it."""
-        heads: Count = 1
+        heads: Depth = 1
         """Read heads, and as many write heads."""
 
     def __init__(self, size: int, *, slots: int = 128, width: int = 20, heads: int = 1) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
-from regard.parts import Count, Size, one_of
+from regard.parts import Depth, Size, one_of
 
 AnyStore = Annotated[Any, one_of("store")]
 """A key of options that chooses a store: `store: ntm`, `store: {type: ntm, slots: 128, width: 20}`."""
@@ -44,7 +44,7 @@ class Store(nn.Module):
 
         width: Size = 20
         """Numbers in a slot."""
-        heads: Count = 1
+        heads: Depth = 1
         """Read heads."""
 
     def __init__(self, size: int, width: int, heads: int, pieces: dict[str, int]) -> None:
