@@ -219,6 +219,18 @@ class HopTable:
         return bool(orders) and self.is_best(position, hop)
 
 
+@dataclass(frozen=True, eq=False)
+class HeadPaths:
+    """Paths in the plane, by name: (S, 2) the points of each, one after the other.
+
+    strengths   name → (S,) between 0 and 1, how much each point counts
+    """
+
+    paths: Mapping[str, Array]
+    strengths: Mapping[str, Array]
+    title: str = ""
+
+
 @dataclass(frozen=True)
 class Lines:
     """Text between drawings: each line with the role of its colour; `bold` are so many from the first."""
@@ -307,6 +319,7 @@ Content = (
     | SegmentBands
     | HopTable
     | NodeDiagram
+    | HeadPaths
     | Sight
     | Lines
 )

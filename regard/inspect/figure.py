@@ -20,6 +20,7 @@ from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.sights import Style
+from regard.inspect.tape import draw_tape, tell_tape
 from regard.inspect.writing import linked
 from regard.trace import Arcs, Nodes, SeenFilm, SeenPicture, SeenSeries, Segments, Trace
 
@@ -27,17 +28,31 @@ Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
-    """What was seen, and where each word looked at it; what was selected jointly as arcs, segments or hops; a heatmap
-    where a text was written with attention, highlighted words where a label was found by it; otherwise what was
-    written, with the probability of each piece.
+    """The tape of an external memory; what was seen, and where each word looked at it; what was selected jointly as
+    arcs, segments or hops; a heatmap where a text was written with attention, highlighted words where a label was found
+    by it; otherwise what was written, with the probability of each piece.
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
     """
+    if trace.tapes:
+        return _taped(trace, title=title)
     if trace.seen:
         return _perceived(trace, title=title, style=style)
     if trace.structures:
         return _structures(trace, title=title)
     return _looks(trace, title=title)
+
+
+def _taped(trace: Trace, *, title: str | None) -> Scene:
+    """Where the heads of an external memory wrote and read, and what was written."""
+    told = " ".join(tell_tape(trace, name) for name in trace.tapes)
+    blocks = [draw_tape(trace, name) for name in trace.tapes]
+    written = _looks(replace(trace, tapes={}), title="")
+    return frame(
+        below([*blocks, unframed(written)], gap=26),
+        title=headline(trace) if title is None else title,
+        description=f"{told} {written.description}".strip(),
+    )
 
 
 def _looks(trace: Trace, *, title: str | None) -> Scene:
@@ -158,16 +173,16 @@ def _legends(shown: Sequence[Drawing]) -> list[Block]:
 
 
 def headline(trace: Trace) -> str:
-    """A text is named by what it was made from, pointers by themselves, a label by what was asked besides; a tree needs
-    no name."""
+    """A text is named by what it was made from, pointers by themselves, a label by what was asked besides; a tree or a
+    tape needs no name."""
     if trace.pointed:
         return str(next(iter(trace.pointed.values())))
     if trace.kind == "text":
         return reading(trace)
-    drawn = (*trace.structures, *trace.attention, *trace.seen)
+    drawn = (*trace.structures, *trace.attention, *trace.seen, *trace.tapes)
     asked = [join(pieces) for name, pieces in trace.input.items() if name not in drawn]
     labelled = any(isinstance(one, Nodes) and one.labels for one in trace.structures.values())
-    found = "" if trace.kind == "tree" or labelled else answer(trace)
+    found = "" if trace.kind in ("tree", "bits") or labelled else answer(trace)
     return linked(filter(None, (linked(asked, "+"), found)), "→")
 
 

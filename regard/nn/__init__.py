@@ -9,6 +9,7 @@ from regard.nn.decoders import (
     Decoder,
     DecomposableDecoder,
     LabelDecoder,
+    MachineDecoder,
     MemoryNetworkDecoder,
     NumberDecoder,
     RecurrentDecoder,
@@ -37,6 +38,7 @@ from regard.nn.encoders import (
 )
 from regard.nn.encoders.image import PictureNetwork
 from regard.nn.loss import Loss
+from regard.nn.memories import AnyStore, Store, StoreStep
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
 from regard.nn.scores import AttentionScore
@@ -48,6 +50,7 @@ from regard.nn.symbols import LookSymbols, MemorySymbols
 __all__ = [
     "AnyCell",
     "AnyComposer",
+    "AnyStore",
     "Attention",
     "AttentionScore",
     "BagEncoder",
@@ -69,6 +72,7 @@ __all__ = [
     "Look",
     "LookSymbols",
     "Loss",
+    "MachineDecoder",
     "MeanEncoder",
     "Memory",
     "MemoryNetworkDecoder",
@@ -87,6 +91,8 @@ __all__ = [
     "SpelledEmbedding",
     "Step",
     "StepwiseDecoder",
+    "Store",
+    "StoreStep",
     "StoryEncoder",
     "TagsDecoder",
     "TextEncoder",

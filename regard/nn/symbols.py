@@ -25,7 +25,21 @@ TOKEN = re.compile(rf"(?P<name>[→←]?(?:{LETTER})+′*)(?P<below>_(?:{LETTER}
 RANGE = re.compile(rf"(?:{LETTER})+′* (?:∈|= [^;]*…)")
 FUNCTION = re.compile(rf"((?:{LETTER})+)(?:_\S+?)?\(([^)]*)\) = ")
 PLACE = re.compile(rf"((?:{LETTER})+) = arg(?:min|max)")
-FUNCTIONS = ("σ", "tanh", "exp", "log", "relu", "softmax", "max", "min", "argmax", "argmin", "mean")
+FUNCTIONS = (
+    "σ",
+    "tanh",
+    "exp",
+    "log",
+    "cos",
+    "sin",
+    "relu",
+    "softmax",
+    "max",
+    "min",
+    "argmax",
+    "argmin",
+    "mean",
+)
 SPARSE = ("sparsemax", "entmax")
 KNOWN = frozenset((*FUNCTIONS, *SPARSE, "maxpool", "meanpool", "projective", "spanning", "for"))
 """Words of the notation, which are no symbols."""

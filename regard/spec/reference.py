@@ -30,6 +30,7 @@ TITLES = {
     "score": "attention: score",
     "selection": "attention: select",
     "decoder": "decoder",
+    "store": "decoder.store",
 }
 SETTINGS: dict[str, type[BaseModel]] = {"search": SearchSpec, "training": TrainingSpec, "data": DataSpec}
 AFTER = {"training": ("schedule", "curriculum", "logger"), "data": ("world", "package", "reader")}

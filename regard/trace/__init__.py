@@ -5,6 +5,7 @@
     heads        the looks of several heads, layer by layer
     pointed      which positions of an input an output points at
     structures   what was selected jointly: arcs, segments, hops, nodes of a tree
+    tape         where the heads of an external memory wrote and read
     seen         what a figure draws of inputs that are no texts: pictures, films, sounds, points
 
 A trace draws nothing itself: its methods hand it to `regard.inspect`, which is imported only then. Nothing here needs
@@ -17,6 +18,7 @@ from regard.trace.numbers import Array
 from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
 from regard.trace.structures import Arcs, Hops, Nodes, Segments, TracedStructure
+from regard.trace.tape import Tape
 from regard.trace.trace import Trace
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "SeenPoints",
     "SeenSeries",
     "Segments",
+    "Tape",
     "Trace",
     "TracedStructure",
     "written",

@@ -16,6 +16,7 @@ from regard.trace.numbers import Array, arrays, from_json, no_scores, to_json
 from regard.trace.pointed import Pointed
 from regard.trace.seen import Seen, seen_from_dict
 from regard.trace.structures import TracedStructure, structure_from_dict
+from regard.trace.tape import Tape
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from regard.inspect.heads import Layers
     from regard.inspect.scene import Scene
 
-SEQUENCES = ("text", "tags", "tree")
+SEQUENCES = ("text", "tags", "tree", "bits")
 """Kinds of outputs that are one piece after another; anything else is one answer for the whole input."""
 
 
@@ -43,11 +44,13 @@ class Trace:
     seen        what a figure draws of inputs that are no texts: pictures, films, sounds
     structures  what was selected jointly (`Arcs`, `Segments`, `Hops`), by the name of the input it is over
     kind        what the output is: a "text" (one row per piece), "tags" (one for each position of the input), a
-                "tree" (a head for each position of the input, as "2:nsubj" or "2"), or by any other name one
-                answer for the whole input (one row): a "label", a "number"
+                "tree" (a head for each position of the input, as "2:nsubj" or "2"), "bits" (a vector for each blank
+                step of the input), or by any other name one answer for the whole input (one row): a "label", a
+                "number"
     glimpses    the looks of an answer that looked at an input several times; `attention` is their mean then
     heads       the looks of each head of a layer, by the layer's name, where a part looks with several heads
     pointed     the positions that the output points at, by the name of the input, where it is made of them
+    tapes       where the heads of an external memory wrote and read at each step of an input
     overridden  the inputs whose attention was imposed: there `truth` is what was imposed
     """
 
@@ -66,6 +69,7 @@ class Trace:
     heads: Mapping[str, HeadLooks] = field(default_factory=dict)
     overridden: Sequence[str] = ()
     pointed: Mapping[str, Pointed] = field(default_factory=dict)
+    tapes: Mapping[str, Tape] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # frozen: this is the one place where the fields are settled
@@ -83,6 +87,7 @@ class Trace:
         put(self, "heads", dict(self.heads))
         put(self, "overridden", tuple(self.overridden))
         put(self, "pointed", dict(self.pointed))
+        put(self, "tapes", dict(self.tapes))
         self._check()
 
     def _check(self) -> None:
@@ -105,6 +110,9 @@ class Trace:
         for name, pointed in self.pointed.items():
             self._know("pointers", name)
             pointed.check_against(name, len(self.input[name]))
+        for name, tape in self.tapes.items():
+            self._know("a tape", name)
+            tape.check_against(name, len(self.input[name]))
         for name in self.seen:
             self._know("something seen", name)
         for name, structure in self.structures.items():
@@ -170,6 +178,8 @@ class Trace:
                 facts.append("attention {} × {}".format(*self.attention[name].shape))
             if name in self.structures:
                 facts.append(self.structures[name].kind)
+            if name in self.tapes:
+                facts.append("external memory")
             if name in self.truth:
                 facts.append("imposed" if name in self.overridden else "truth known")
             told = "" if name in self.seen else f" {_shortened(pieces)}"
@@ -203,6 +213,7 @@ class Trace:
             "heads": {name: several.to_dict() for name, several in self.heads.items()},
             "overridden": list(self.overridden),
             "pointed": {name: one.to_dict() for name, one in self.pointed.items()},
+            "tapes": {name: tape.to_dict() for name, tape in self.tapes.items()},
         }
 
     @classmethod
@@ -236,6 +247,7 @@ class Trace:
             heads={name: HeadLooks.from_dict(found) for name, found in values.get("heads", {}).items()},
             overridden=values.get("overridden", ()),
             pointed={name: Pointed.from_dict(found) for name, found in values.get("pointed", {}).items()},
+            tapes={name: Tape.from_dict(found) for name, found in values.get("tapes", {}).items()},
         )
 
 

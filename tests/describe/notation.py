@@ -15,7 +15,7 @@ One line is one equation, in Unicode text. What follows — is a note and is ski
     W * x   W ⋆ x   convolution at every place, nothing outside; at every place where W fits
     0_D             a vector of D zeros
     x↓2             every second row and column of a map
-    σ tanh exp log relu softmax max min mean maxpool meanpool     are known
+    σ tanh exp log cos sin relu softmax max min mean maxpool meanpool     are known
 
 Names may carry arrows, hats and primes: →h, ŝ, c′. What stands below a name, `W_r`, `e_tj`, `s_{t−1}`, is read letter
 by letter, or between commas in braces. A letter there is an index where a line has said what it goes over, a number

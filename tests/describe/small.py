@@ -21,7 +21,16 @@ from regard.nn.decoders import PointerDecoder
 from regard.nn.memory import Memory
 from regard.spec import Spec
 
-SMALL = {"size": 6, "embedding": 5, "hidden": 6, "relation_size": 4, "connected": 6, "channels": [3, 4, 5]}
+SMALL = {
+    "size": 6,
+    "embedding": 5,
+    "hidden": 6,
+    "relation_size": 4,
+    "connected": 6,
+    "channels": [3, 4, 5],
+    "slots": 5,
+    "width": 3,
+}
 """By the name of the option, wherever it stands."""
 OTHERWISE = {
     ("decoder", "size"): 12,
@@ -108,6 +117,12 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
         elif part.type == "image":
             size = (1, column.channels, *column.canvas)
             found[name] = Pictures(torch.randint(0, 256, size, dtype=torch.uint8))
+        elif part.type == "bits":
+            asked = LENGTH // 2  # the last steps of the input are blank
+            values = torch.randint(0, 2, (1, asked if column.of else LENGTH, column.size)).double()
+            if not column.of:
+                values[..., -1] = torch.arange(LENGTH) >= LENGTH - asked
+            found[name] = Series(values, torch.tensor([values.shape[1]]))
         elif part.type == "video":
             pixels = torch.randint(0, 256, (1, 3, column.channels, *column.canvas), dtype=torch.uint8)
             found[name] = Films(pixels, torch.tensor([3]), torch.tensor([3]))

@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     ContinuingDecoder,
     CRFDecoder,
     DecomposableDecoder,
+    MachineDecoder,
     MemoryNetworkDecoder,
     NumberDecoder,
     PointerDecoder,
@@ -60,6 +61,8 @@ def check_decoder(
     if isinstance(decoder, ContinuingDecoder):
         rows, _ = decoder.read(target.before, None)
         same(board.all("p(y_t)"), probabilities(decoder.output, rows).exp(), "p(y_t)")
+    elif isinstance(decoder, MachineDecoder):
+        check_machine(board, decoder, memories)
     elif isinstance(decoder, RecurrentDecoder):
         check_words(board, place, decoder, memories, truth, target, spec)
     elif isinstance(decoder, TransformerDecoder):
@@ -87,6 +90,15 @@ def check_decoder(
         answer = decoder.predict(memories)
         same(board(f"p({y})"), answer.log_probabilities[0].exp(), f"p({y})")
         check_looks(board, place, decoder, memories, answer, spec)
+
+
+def check_machine(board: Board, decoder: Any, memories: Any) -> None:
+    found = decoder.predict(memories)
+    same(board.all("p_t"), torch.sigmoid(found.logits[found.mask]), "p_t")
+    if decoder.store is not None:
+        weights = "w_jkr" if decoder.store.Options.type == "ntm" else "w_jk"
+        last = board.all(weights + ("ι" if decoder.store.Options.type == "lie" else "ℓ"))[-1]
+        same(last, found.looks["read"][-1][0], weights)
 
 
 def decoder_name(spec: Spec, place: int) -> str:
@@ -202,6 +214,11 @@ def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
         ("nli-parent", "[p = τ_j]", "[p = j]"),
         ("pointer-hull", "[j = y_{t−1}]", "[j = y_t]"),
         ("pointer-hull", "(w_j − m_e) / d_e", "w_j"),
+        ("ntm-copy", "ς_jka[1] q_{j,k,a,ℓ+1}", "ς_jka[1] q_{j,k,a,ℓ−1}"),
+        ("ntm-copy", "w_{j−1,k,r,ℓ}", "w_{j−1,k,a,ℓ}"),
+        ("dnc", "[u_jι < u_jℓ]", "[u_jι > u_jℓ]"),
+        ("dnc", "η_{j−1,ι}", "η_jι"),
+        ("lie-access", "(1 − g_jkr) x_{j−1,k,r}", "(1 − g_jkr) x_{j−1,a}"),
         ("translation-segments-char", "/ γ_t", ""),
         ("lm-word", "n_{t−1}, E_y[y_{t−1}]", "n_{t−1}, E_y[y_t]"),
         ("lm-window", "E_y[y_{t−3}]", "E_y[y_{t−2}]"),

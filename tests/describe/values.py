@@ -185,6 +185,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "tanh": lambda value: torch.tanh(tensor(value)),
     "exp": lambda value: torch.exp(tensor(value)),
     "log": lambda value: torch.log(tensor(value)),
+    "cos": lambda value: torch.cos(tensor(value)),
+    "sin": lambda value: torch.sin(tensor(value)),
     "relu": lambda value: torch.relu(tensor(value)),
     "softmax": softmax,
     "max": extreme("max"),

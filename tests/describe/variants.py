@@ -78,6 +78,10 @@ tree-lstm encoder.structure=latent encoder.compose=child-sum
 tree-rnn encoder.structure=latent decoder.attention={"score":"additive"}
 tree-tensor outputs.value={"type":"brackets","field":"values"} decoder={"type":"nodes"} metrics=["node_accuracy"]
     training.metric=node_accuracy
+ntm-copy decoder.store.heads=2 decoder.cell=gru
+ntm-copy decoder.store=null decoder.cell=rnn
+dnc decoder.store.heads=2
+lie-access decoder.store={"type":"lie","width":3,"move":"rotate","weights":"softmax","heads":2}
 tagger-crf decoder.decode=marginal encoder.cell=gru
 parser-crf decoder.structure=spanning
 lm-word decoder.layers=2 decoder.tie=none

@@ -49,6 +49,9 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "others": {"type": "points"},
     "corners": {"type": "pointers", "of": "points"},
     "level": {"type": "group"},
+    "signals": {"type": "bits"},
+    "noise": {"type": "bits"},
+    "bits": {"type": "bits", "of": "signals"},
 }
 """The fields of the rows as columns."""
 
@@ -87,6 +90,7 @@ SPECS: dict[str, Document] = {
     "valued": {"inputs": ["image"], "outputs": ["value"], "truth": ["places", "elsewhere"], "look": "image"},
     "pointing": {"inputs": ["points"], "outputs": ["corners"]},
     "apart": {"inputs": ["points", "others"], "outputs": ["corners"]},
+    "stored": {"inputs": ["signals", "noise"], "outputs": ["bits"]},
     "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
     "stream": {"inputs": [], "outputs": ["running"]},
 }
@@ -101,6 +105,8 @@ SMALL: dict[str, Any] = {
     "relation_size": 3,
     "channels": [3, 4],
     "stride": 4,
+    "slots": 5,
+    "width": 3,
 }
 NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("encoder", "shared"): {"of": "source"},
@@ -266,6 +272,12 @@ def _candidates(kind: str, name: str) -> Iterator[Context]:
             if field in options_of("encoder", owner["type"]).model_fields:
                 owner[field] = small(kind, name)
                 yield Context(spec, made, ("encoder", first_input, field))
+        elif kind == "store":
+            made = document(spec)
+            owner = made["decoder"][first_output]
+            if kind in options_of("decoder", owner["type"]).model_fields:
+                owner[kind] = small(kind, name)
+                yield Context(spec, made, ("decoder", first_output, "store"))
         elif kind in ("score", "selection"):
             field = "select" if kind == "selection" else "score"
             made = document(spec)

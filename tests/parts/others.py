@@ -26,6 +26,8 @@ GIVEN: dict[str, list[Any]] = {
     "pointers.of": ["others"],
     "brackets.of": ["bush"],
     "nodes.over": [["brackets"]],
+    "bits.of": ["noise"],
+    "machine.over": [["signals"]],
     "story.mark": ["!"],
     "series.unit": [[0, 1]],
     "shared.of": ["other"],

@@ -84,6 +84,8 @@ POINTS = (
 )
 CORNERS = ("1 2 4 3", "1 2 3 4", "1 2 3", "1 2 4", "1 3 4 2", "1 2 3")
 
+SIGNALS = ("011 101 _ _", "111 _", "000 001 010 _ _", "110 100 _ _ _", "101 _ _", "100 011 _")
+
 
 @cache
 def rows() -> tuple[Row, ...]:
@@ -126,6 +128,9 @@ def _row(number: int) -> dict[str, str]:
         "others": POINTS[number - 1],
         "corners": CORNERS[number],
         "level": str(1 + number // 2),
+        "signals": SIGNALS[number],
+        "noise": " ".join(SIGNALS[number].split()[::-1]),
+        "bits": " ".join(f"{7 * (number + place) % 4:02b}" for place in range(SIGNALS[number].count("_"))),
         "series": array_uri(generator.normal(size=(7 + number, 6)).astype(np.float32)),
     }
 

@@ -31,7 +31,7 @@ from tests.parts.trying import Bench, Tried
 
 PARTS = [(kind, name) for kind in KINDS for name in names(kind)]
 OURS = [(kind, name) for kind, name in PARTS if part(kind, name).__module__.startswith("regard.")]
-IN_SPECS = ("column", "cell", "composer", "score", "selection", "network", "encoder", "decoder")
+IN_SPECS = ("column", "cell", "composer", "score", "selection", "store", "network", "encoder", "decoder")
 PROVIDERS = ("world", "package")
 
 
@@ -120,9 +120,14 @@ SMALL_WORLDS: dict[str, dict[str, Any]] = {
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "scenes": [{"task": "question"}, {"task": "shape"}, {"most": 3, "crowded": 0}],
     "rooms": [{"facts": 2}],
+    "bits": [{"task": "repeat"}, {"task": "recall"}],
 }
 OTHER_VALUES: dict[str, list[Any]] = {
     "cldr.locale": ["ru"],
+    "bits.length": [[2, 4]],
+    "bits.width": [5],
+    "bits.repeats": [[2, 3]],
+    "bits.items": [[3, 4]],
     "pixels": [32],
     "size": [32],
     "height": [40],

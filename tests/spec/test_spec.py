@@ -177,7 +177,7 @@ def test_overrides_leave_the_original_alone() -> None:
             "data: {world: {type: romes}}",
             "data.world.type: 'romes' is not a known world. Did you mean rooms?",
         ),
-        ("data: {world: {train: 5}}", "data.world.type: the key 'type' is missing. Known: addition, "),
+        ("data: {world: {train: 5}}", "data.world.type: the key 'type' is missing. Known: "),
         ("data: {world: 5}", "data.world: expected a name or a mapping of options, received 5"),
         (
             "data: {world: {type: rooms, peple: 6}}",

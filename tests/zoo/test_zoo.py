@@ -21,6 +21,7 @@ DATA = {
     "world inference": {"train": 120, **SMALL},
     "world trees": {"train": 120, **SMALL},
     "world expressions": {"train": 120, **SMALL},
+    "world bits": {"train": 64, "long": 6, **SMALL},
     "world tones": {"train": 48, **SMALL},
     "world films": {"train": 120, **SMALL},
     "world scenes": {"train": 60, "crowded": 6, **SMALL},
@@ -37,6 +38,7 @@ DATA = {
 }
 TEXT_SIZES = ["encoder.size=8", "decoder.size=8", "encoder.embedding=8", "decoder.embedding=8"]
 SIZES = {
+    "world bits": ["decoder.size=8"],
     "world grammar": ["encoder.size=8", "encoder.embedding=8"],
     "world inference": ["encoder.premise.embedding=8", "decoder.size=8"],
     "world tones": ["encoder.size=8", "decoder.size=8", "decoder.embedding=8"],

@@ -2,6 +2,7 @@
 
 from regard.data.columns.alignment import AlignmentColumn
 from regard.data.columns.audio import AudioColumn, SoundVariation
+from regard.data.columns.bits import BitsColumn
 from regard.data.columns.brackets import BracketsColumn
 from regard.data.columns.column import Column
 from regard.data.columns.facts import FactsColumn
@@ -26,6 +27,7 @@ __all__ = [
     "SPECIAL",
     "AlignmentColumn",
     "AudioColumn",
+    "BitsColumn",
     "BracketsColumn",
     "Column",
     "FactsColumn",

@@ -17,6 +17,7 @@ from regard.inspect.content import (
     Chart,
     Content,
     HeadPanels,
+    HeadPaths,
     HopTable,
     Lines,
     Links,
@@ -30,6 +31,7 @@ from regard.inspect.scene import Group, Image, Mark, Scene
 from regard.inspect.sights import FilmLooks, PictureLooks, PlaneLooks, SeriesLooks
 from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
+from regard.inspect.terminal.head_paths import draw_head_paths
 from regard.inspect.terminal.heads import draw_heads, head_notes
 from regard.inspect.terminal.hops import draw_hops, hop_notes
 from regard.inspect.terminal.ink import Ink
@@ -117,6 +119,8 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_hops(content, width, ink)
         case NodeDiagram():
             return draw_nodes(content, width, ink)
+        case HeadPaths():
+            return draw_head_paths(content, width, ink)
         case Lines():
             return draw_lines(content, width, ink)
         case PictureLooks():

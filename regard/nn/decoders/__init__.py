@@ -6,6 +6,7 @@ from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.decomposable import DecomposableDecoder
 from regard.nn.decoders.label import LabelDecoder, Labels
 from regard.nn.decoders.language import LanguageDecoder
+from regard.nn.decoders.machine import MachineDecoder, Vectors
 from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
 from regard.nn.decoders.nodes import NodesDecoder
 from regard.nn.decoders.number import NumberDecoder, Numbers
@@ -30,6 +31,7 @@ __all__ = [
     "LabelDecoder",
     "Labels",
     "LanguageDecoder",
+    "MachineDecoder",
     "MemoryNetworkDecoder",
     "NodesDecoder",
     "NumberDecoder",
@@ -47,5 +49,6 @@ __all__ = [
     "TagsDecoder",
     "TextObjective",
     "TreeDecoder",
+    "Vectors",
     "WindowDecoder",
 ]

@@ -11,6 +11,7 @@ from regard.nn.encoders.shared import SharedEncoder
 from regard.nn.encoders.story import StoryEncoder
 from regard.nn.encoders.text import TextEncoder, build_word_embedding, word_vector
 from regard.nn.encoders.tree import TreeEncoder
+from regard.nn.encoders.vectors import VectorsEncoder
 from regard.nn.encoders.video import VideoEncoder
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "StoryEncoder",
     "TextEncoder",
     "TreeEncoder",
+    "VectorsEncoder",
     "VideoEncoder",
     "build_encoder",
     "build_word_embedding",

@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     DecomposableDecoder,
     LabelDecoder,
     LanguageDecoder,
+    MachineDecoder,
     MemoryNetworkDecoder,
     NodesDecoder,
     NumberDecoder,
@@ -26,6 +27,7 @@ from regard.nn.decoders import (
     WindowDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
+from regard.nn.memories import LieStore, NTMStore
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
@@ -47,6 +49,8 @@ def of_decoder(
     if isinstance(decoder, LanguageDecoder | WindowDecoder):
         return of_stream(decoder, options, target)
     j = next(iter(symbols.values())).index
+    if isinstance(decoder, MachineDecoder):
+        return of_machine(decoder, given, target)
     if isinstance(decoder, RecurrentDecoder):
         return of_recurrent(decoder, options, symbols, target, truth)
     if isinstance(decoder, PointerDecoder):
@@ -248,4 +252,32 @@ def of_decomposable(m: DecomposableDecoder) -> Binding:
     for letter, network in (("g", m.compare), ("r", m.hidden)):
         for number, layer in ((1, network[1]), (2, network[4])):
             found |= {f"W_{letter}{number}": layer.weight, f"b_{letter}{number}": layer.bias}
+    return found
+
+
+def of_machine(m: MachineDecoder, given: Mapping[str, Memory], target: Any) -> Binding:
+    blank = (given[m.of].values[0, :, -1] > 0).nonzero().squeeze(1)
+    found: Binding = {"T": len(blank), "τ_t": blank + 1, "y_t": target.values[0]}
+    found |= {"V_y": m.output.weight, "b_y": m.output.bias, **of_cell(m.cell, "y")}
+    pieces = m.first_state.split(m.cell.size)
+    found |= {f"{letter}_0": piece for letter, piece in zip("sc", pieces, strict=False)}
+    return found if m.store is None else found | of_store(m.store)
+
+
+def of_store(store: Any) -> Binding:
+    """The pieces of the interface: those that end with r belong to heads, and so do all of an ntm's."""
+    found: Binding = {"K": store.heads, "r_0k": store.first_read}
+    found |= {"W": store.width, "N": store.slots} if hasattr(store, "slots") else {}
+    if isinstance(store, LieStore):
+        found |= {"x_0a": store.first_points[0], "x_0kr": store.first_points[1:]}
+    sizes = list(store.pieces.values())
+    weights, biases = store.interface.weight.split(sizes), store.interface.bias.split(sizes)
+    for (name, mark), weight, bias in zip(store.pieces, weights, biases, strict=True):
+        letter, below = "W", f"{name}{mark}"
+        if isinstance(store, NTMStore) or mark == "r":
+            weight, bias = (one.unflatten(0, (store.heads, -1)) for one in (weight, bias))
+            below = f"{name}k{mark}"
+        if weight.shape[-2] == 1:
+            letter, weight, bias = "ω", weight.squeeze(-2), bias.squeeze(-1)
+        found |= {f"{letter}_{below}": weight, f"b_{below}": bias}
     return found

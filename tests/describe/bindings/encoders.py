@@ -19,6 +19,7 @@ from regard.nn.encoders import (
     RecurrentEncoder,
     StoryEncoder,
     TreeEncoder,
+    VectorsEncoder,
     VideoEncoder,
 )
 from regard.nn.encoders.transformer import TransformerEncoder
@@ -40,6 +41,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         return of_pyramid(encoder, given)
     if isinstance(encoder, VideoEncoder):
         return of_video(encoder, given)
+    if isinstance(encoder, VectorsEncoder):
+        return {"S": given.values.shape[1], "x_j": given.values[0]}
     if isinstance(encoder, StoryEncoder):
         return of_story(encoder, options, given)
     if isinstance(encoder, PointsEncoder):

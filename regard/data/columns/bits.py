@@ -1,0 +1,174 @@
+"""Bits: vectors of zeros and ones in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from regard.data.columns.column import Column
+from regard.data.columns.tags import check_of
+from regard.data.perceived import Series
+from regard.data.ragged import Array, Ragged
+from regard.errors import RegardError
+from regard.parts import Mistakes, Plan, register
+
+BLANK = "_"
+"""A step of an input without a vector, at which a vector is to be answered."""
+BLANK_ID = -1
+WIDEST = 62
+"""Bits that fit into the number a vector is kept as."""
+
+
+@register("column", "bits")
+class BitsColumn(Column):
+    """`0110 1001 _ _`: a vector of bits a word, `_` where an input asks for one. All vectors are of one width.
+
+    A vector is kept as the number its bits are in the binary system, the first the highest. In a batch an input has
+    width + 1 features: the bits, and whether the step is blank; an output has its bits alone.
+
+    width   bits of a vector; learned
+    """
+
+    class Options(Column.Options):
+        """Vectors of bits in time: `0110 1001`. In an input, `_` is a step at which the output has a vector."""
+
+        of: str | None = None
+        """Of an output: the input whose `_` it answers, one vector each."""
+
+    type = "bits"
+    roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
+    usual: ClassVar[tuple[str, ...]] = ("bit_accuracy", "bit_error", "exact")
+    encoder = "vectors"
+    decoder = "machine"
+    dtype = np.int64
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, field=options.field, of=options.of, **asked)
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        of = "" if options.of is None else f", one for each _ of {options.of}"
+        return f"{name}: vectors of bits{of}"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if name in plan.inputs:
+            if options.of is not None:
+                mistakes.add("of has no effect: an input of bits answers nothing.", "of", fix="Leave of out.")
+            return
+        if options.of is None:
+            inputs = [one for one, column in plan.inputs.items() if column.type == cls.type]
+            fix = f"Write  of: {inputs[0]}." if inputs else "Add an input of type bits, and name it here."
+            mistakes.add("of is missing: the input whose _ the vectors answer.", "of", fix=fix)
+            return
+        check_of(options.of, plan, mistakes)
+        if options.of in plan.inputs and plan.inputs[options.of].type != cls.type:
+            mistakes.add(f"{options.of} is no column of bits: it has no _ to answer.", "of", fix="")
+
+    def __init__(self, name: str, *, field: str | None = None, of: str | None = None) -> None:
+        super().__init__(name, field=field, of=() if of is None else (of,))
+        self.width = 0
+
+    @property
+    def size(self) -> int:
+        """Features of a vector in a batch."""
+        return self.width + (not self.of)
+
+    def learn(self, values: Iterable[str]) -> None:
+        """The width of the first vector there is."""
+        for value in values:
+            words = [word for word in value.split() if word != BLANK]
+            if words:
+                self.width = len(words[0])
+                return
+
+    def check_value(self, value: str | None) -> str | None:
+        reason = super().check_value(value)
+        if reason or value is None:
+            return reason
+        for word in value.split():
+            if word == BLANK and not self.of:
+                continue
+            if word.strip("01"):
+                wanted = "zeros and ones" if self.of else f"zeros and ones, or {BLANK}"
+                return f"has {word[:40]!r}, expected {wanted}"
+            if self.width and len(word) != self.width:
+                return f"has {word[:70]!r} of {len(word)} bits, expected {self.width}"
+            if len(word) > WIDEST:
+                return f"has a vector of {len(word)} bits, expected at most {WIDEST}"
+        return None
+
+    def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
+        if not self.of:
+            return None
+        asked = int((beside[self.of[0]] == BLANK_ID).sum())
+        if len(encoded) == asked:
+            return None
+        return f"has {len(encoded)} vectors for {asked} {BLANK} of {self.of[0]}"
+
+    def written(self, value: Any) -> str:
+        """A text as it is; an array (vectors, bits) of zeros and ones as one."""
+        if not isinstance(value, str) and hasattr(value, "__array__"):
+            array = np.asarray(value)
+            if array.ndim != 2 or not np.isin(array, (0, 1)).all():
+                raise RegardError(
+                    f"received an array of shape {array.shape}, expected (vectors, bits) of zeros and ones.",
+                    where=self.name,
+                )
+            return " ".join("".join(str(int(bit)) for bit in vector) for vector in array)
+        return super().written(value)
+
+    def encode(self, value: str) -> Array:
+        """(T,) int64"""
+        numbers = [BLANK_ID if word == BLANK else int(word, 2) for word in value.split()]
+        return np.array(numbers, dtype=np.int64)
+
+    def reference(self, value: str) -> list[str]:
+        return value.split()
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.tokens(ids))
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        if isinstance(value, str):
+            return value.split()
+        return [BLANK if number == BLANK_ID else f"{int(number):0{self.width}b}" for number in value]
+
+    def readable(self, collated: Series) -> list[list[str]]:
+        numbers = self._numbers(collated.values)
+        return [
+            self.tokens(row[:length])
+            for row, length in zip(numbers.tolist(), collated.lengths.tolist(), strict=True)
+        ]
+
+    def _numbers(self, values: torch.Tensor) -> torch.Tensor:
+        """(B, T, features) → (B, T), the inverse of `collate`."""
+        places = 2 ** torch.arange(self.width - 1, -1, -1, device=values.device)
+        numbers = (values[..., : self.width].round().long() * places).sum(-1)
+        return numbers if self.of else numbers.masked_fill(values[..., self.width] > 0, BLANK_ID)
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:
+        """values (B, T, features) float32, zero beyond the length"""
+        rows = Ragged.of(encoded)
+        numbers, lengths = rows.padded(), rows.lengths
+        blank = numbers == BLANK_ID
+        places = np.arange(self.width - 1, -1, -1)
+        bits = (np.where(blank, 0, numbers)[..., None] >> places) & 1
+        values = bits if self.of else np.concatenate([bits, blank[..., None]], -1)
+        return Series(torch.from_numpy(values.astype(np.float32)), torch.from_numpy(lengths))
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field, "of": self.of[0] if self.of else None}
+
+    def learned(self) -> dict[str, Any]:
+        return {"width": self.width}
+
+    def pretend(self, size: int) -> None:
+        self.width = 4
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self.width = int(learned["width"])

@@ -1,0 +1,105 @@
+"""The tape of an external memory, as Graves et al. 2014 draw it: slots down, time across, writing beside reading.
+
+Of a memory that keeps the order of writing, the links between slots at the end; of heads that move in a plane, their
+paths there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regard.inspect.content import HeadPanels, HeadPaths, Matrix
+from regard.inspect.head_drawing import draw_heads
+from regard.inspect.head_paths import draw_head_paths
+from regard.inspect.layout import Block, below, colour_scale
+from regard.trace import Array, Tape, Trace
+
+WIDEST = 1040.0
+SEEN = 0.02
+"""A slot that no head ever weighted so much is left out."""
+CELLS_WITH_TIPS = 10_000
+BLANK = "_"
+
+
+def draw_tape(trace: Trace, name: str) -> Block:
+    """What the heads did while the input `name` was read."""
+    tape = trace.tapes[name]
+    panels = tape_panels(trace, name)
+    matrices = [matrix for one in panels for matrix in one.matrices]
+    tips = sum(matrix.values.size for matrix in matrices) <= CELLS_WITH_TIPS
+    blocks = [draw_heads(one, widest=WIDEST, tips=tips) for one in panels]
+    blocks.append(colour_scale(name="weight", zeros=any(matrix.has_zeros for matrix in matrices)))
+    heads = head_paths_of(tape)
+    return below([*blocks, *([] if heads is None else [draw_head_paths(heads)])], gap=22)
+
+
+def tape_panels(trace: Trace, name: str) -> list[HeadPanels]:
+    """The weights of all heads, and the links where there are any; slots are counted from 1."""
+    tape = trace.tapes[name]
+    slots = used_slots(tape)
+    labels = tuple(str(slot + 1) for slot in slots)
+    steps = tuple(
+        piece if piece == BLANK else str(place) for place, piece in enumerate(trace.input[name], start=1)
+    )
+    matrices = tuple(
+        Matrix(labels, steps, weights[:, slots].T, title=title, row_name="slots", column_name=_time(steps))
+        for verb, several in (("write", tape.writes), ("read", tape.reads))
+        for title, weights in _numbered(verb, several)
+    )
+    found = [HeadPanels(matrices, title="external memory: where it writes, where it reads")]
+    if tape.link is not None:
+        link = Matrix(
+            labels,
+            labels,
+            tape.link[np.ix_(slots, slots)],
+            title="link at the end",
+            row_name="slots",
+            column_name="was written after slot",
+        )
+        found.append(HeadPanels((link,), title="external memory: the order of writing"))
+    return found
+
+
+def used_slots(tape: Tape) -> list[int]:
+    """The slots that a head ever weighted; all of them where none was."""
+    most = np.concatenate([tape.writes, tape.reads]).max(axis=(0, 1), initial=0.0)
+    return [int(slot) for slot in np.flatnonzero(most >= SEEN)] or list(range(len(most)))
+
+
+def _numbered(verb: str, several: Array) -> list[tuple[str, Array]]:
+    if len(several) == 1:
+        return [(verb, several[0])]
+    return [(f"{verb} {number}", weights) for number, weights in enumerate(several, start=1)]
+
+
+def _time(steps: tuple[str, ...]) -> str:
+    return f"steps ({BLANK}: answers)" if BLANK in steps else "steps"
+
+
+def head_paths_of(tape: Tape) -> HeadPaths | None:
+    """The paths of the heads, where they move in a plane."""
+    if tape.write_path is None or tape.read_path is None:
+        return None
+    paths: dict[str, Array] = {}
+    strengths: dict[str, Array] = {}
+    for title, path in _numbered("write", tape.write_path):
+        paths[title], strengths[title] = path, tape.writes[len(strengths)].max(axis=1)
+    for title, path in _numbered("read", tape.read_path):
+        paths[title], strengths[title] = path, np.ones(len(path))
+    return HeadPaths(paths, strengths, title="external memory: the heads in the plane")
+
+
+def tell_tape(trace: Trace, name: str) -> str:
+    """The tape in words: how sharp the heads are, and where they were at the beginning and the end."""
+    parts = []
+    for panels in tape_panels(trace, name)[:1]:
+        for matrix in panels.matrices:
+            if not matrix.values.size:
+                continue
+            best = matrix.values.argmax(axis=0)
+            sharp = float(matrix.values.max(axis=0).mean())
+            ends = f"from slot {matrix.rows[best[0]]} to slot {matrix.rows[best[-1]]}"
+            parts.append(f"{matrix.title} {ends}, mean largest weight {sharp:.2f}")
+    tape = trace.tapes[name]
+    told = f"External memory over {tape.steps} steps of {name}: {'; '.join(parts)}."
+    return told + (" Links between slots in the order of writing." if tape.link is not None else "")

@@ -1,0 +1,161 @@
+"""The memory of a Differentiable Neural Computer (Graves et al. 2016), with its own symbols.
+
+One head writes, to a place found by content or to one that is free; K heads read, by content or on along the order in
+which slots were written, or back.
+
+    ψ = Π_k (1 − f_k w^r_k)                              what no head that freed it read
+    u ← (u + w^w − u ⊙ w^w) ⊙ ψ                          usage, by the last step's weights
+    a_φ1, a_φ2, …                                        allocation: a_φi = (1 − u_φi) Π_{i' < i} u_φi', φ sorts u
+    w^w = g_w (g_a a + (1 − g_a) c)
+    m_ℓ ← m_ℓ ⊙ (1 − w^w_ℓ e) + w^w_ℓ v
+    L_ℓι ← (1 − w^w_ℓ − w^w_ι) L_ℓι + w^w_ℓ p_ι,  L_ℓℓ = 0     ℓ was written after ι
+    p ← (1 − Σ w^w) p + w^w                              precedence
+    w^r_k = π_1 Lᵀ w^r_k + π_2 c_k + π_3 L w^r_k         back, by content, on
+
+Usage is at least ε in the allocation, as in the published program, so that its product has a gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from regard.nn.memories.content import EPSILON, WRITTEN_EPSILON, content_line, content_weights
+from regard.nn.memories.store import Store, StoreStep, number, vector
+from regard.nn.products import pair_products, weighted_sums
+from regard.parts import Depth, register
+
+
+class DNCState(NamedTuple):
+    """slots (B, N, W), usage (B, N), link (B, N, N), precedence (B, N), write (B, N), read (B, K, N)."""
+
+    slots: Tensor
+    usage: Tensor
+    link: Tensor
+    precedence: Tensor
+    write: Tensor
+    read: Tensor
+
+
+@register("store", "dnc")
+class DNCStore(Store):
+    """See above. Nothing is written, used, linked or read at first."""
+
+    class Options(Store.Options):
+        """The memory of a Differentiable Neural Computer: slots are allocated, freed, and linked in the order of
+        writing."""
+
+        slots: Annotated[int, Field(ge=1, le=4096)] = 64
+        """Number of slots, whose links are a square; weights do not depend on it."""
+        heads: Depth = 1
+        """Read heads; one head writes."""
+
+    def __init__(self, size: int, *, slots: int = 64, width: int = 20, heads: int = 1) -> None:
+        pieces = {"κa": width, "βa": 1, "ea": width, "va": width, "ga": 1, "gw": 1}
+        pieces |= {"κr": heads * width, "βr": heads, "fr": heads, "πr": 3 * heads}
+        super().__init__(size, width, heads, pieces)
+        self.slots = slots
+
+    @classmethod
+    def equations(cls, options: Any, j: str, state: str, length: str) -> list[str]:
+        was = f"{j}−1"
+        return [
+            f"ℓ = 1 … N, ι = 1 … N, k = 1 … K     — {options.slots} slots of {options.width} numbers; heads to read: "
+            f"{options.heads}",
+            f"f_{j}k = σ({number('f', 'kr', state)})",
+            f"ψ_{j}0ℓ = 1",
+            f"ψ_{j}kℓ = ψ_{{{j},k−1,ℓ}} (1 − f_{j}k w_{{{was},k,ℓ}})     — free what a head read",
+            f"u_{j}ℓ = ε + (1 − ε) υ_{j}ℓ     — usage",
+            f"υ_{j}ℓ = (υ_{{{was},ℓ}} + w_{{{was},ℓ}} − υ_{{{was},ℓ}} w_{{{was},ℓ}}) ψ_{j}Kℓ",
+            f"λ_{j}ℓ = Σ_ι [u_{j}ι < u_{j}ℓ] log(u_{j}ι) + Σ_{{ι: ι < ℓ}} [u_{j}ι = u_{j}ℓ] log(u_{j}ι)",
+            f"a_{j}ℓ = (1 − u_{j}ℓ) exp(λ_{j}ℓ)     — allocation: the slot used least",
+            f"κ_{j}a = tanh({vector('κ', 'a', state)})",
+            f"β_{j}a = 1 + log(1 + exp({number('β', 'a', state)}))",
+            content_line(f"v_{j}a", f"κ_{j}a", f"β_{j}a", f"m_{{{was},ℓ}}", "ℓ"),
+            f"g_{j}a = σ({number('g', 'a', state)})",
+            f"g_{j}w = σ({number('g', 'w', state)})",
+            f"w_{j}ℓ = g_{j}w (g_{j}a a_{j}ℓ + (1 − g_{j}a) v_{j}aℓ)     — where it writes",
+            f"e_{j} = σ({vector('e', 'a', state)})",
+            f"v_{j} = tanh({vector('v', 'a', state)})",
+            f"m_{j}ℓ = m_{{{was},ℓ}} ⊙ (1 − w_{j}ℓ e_{j}) + w_{j}ℓ v_{j}",
+            f"L_{j}ℓι = [ℓ ≠ ι] ((1 − w_{j}ℓ − w_{j}ι) L_{{{was},ℓ,ι}} + w_{j}ℓ η_{{{was},ι}})"
+            "     — ℓ was written after ι",
+            f"η_{j}ℓ = (1 − Σ_ι w_{j}ι) η_{{{was},ℓ}} + w_{j}ℓ",
+            f"κ_{j}kr = tanh({vector('κ', 'kr', state)})",
+            f"β_{j}kr = 1 + log(1 + exp({number('β', 'kr', state)}))",
+            content_line(f"v_{j}kr", f"κ_{j}kr", f"β_{j}kr", f"m_{j}ℓ", "ℓ"),
+            f"π_{j}k = softmax({vector('π', 'kr', state)})     — back, by content, on",
+            f"←w_{j}kℓ = Σ_ι L_{j}ιℓ w_{{{was},k,ι}}",
+            f"→w_{j}kℓ = Σ_ι L_{j}ℓι w_{{{was},k,ι}}",
+            f"w_{j}kℓ = π_{j}k[1] ←w_{j}kℓ + π_{j}k[2] v_{j}krℓ + π_{j}k[3] →w_{j}kℓ     — where it reads",
+            f"r_{j}k = Σ_ℓ w_{j}kℓ m_{j}ℓ",
+            "m_0ℓ = 0_W",
+            "υ_0ℓ = 0",
+            "η_0ℓ = 0",
+            "w_0ℓ = 0",
+            "w_0kℓ = 0",
+            "L_0ℓι = 0",
+            f"ε = {WRITTEN_EPSILON}",
+        ]
+
+    def start(self, rows: int) -> DNCState:
+        like, slots = self.first_read, self.slots
+        return DNCState(
+            like.new_zeros(rows, slots, self.width),
+            like.new_zeros(rows, slots),
+            like.new_zeros(rows, slots, slots),
+            like.new_zeros(rows, slots),
+            like.new_zeros(rows, slots),
+            like.new_zeros(rows, self.heads, slots),
+        )
+
+    def step(self, controller: Tensor, state: DNCState) -> StoreStep:
+        said = self.said(controller)
+        usage = used(state.usage, state.write, state.read, torch.sigmoid(said["fr"]))
+        keys = torch.tanh(said["κa"]).unsqueeze(1)
+        content = content_weights(keys, 1.0 + softplus(said["βa"]), state.slots).squeeze(1)
+        where = torch.lerp(content, allocated(usage), torch.sigmoid(said["ga"]))
+        write = torch.sigmoid(said["gw"]) * where
+        erase, add = torch.sigmoid(said["ea"]), torch.tanh(said["va"])
+        place = write.unsqueeze(-1)
+        slots = state.slots - state.slots * (place * erase.unsqueeze(1)) + place * add.unsqueeze(1)
+        link = linked(state.link, write, state.precedence)
+        precedence = (1.0 - write.sum(-1, keepdim=True)) * state.precedence + write
+        keys = torch.tanh(said["κr"]).unflatten(-1, (self.heads, self.width))
+        found = content_weights(keys, 1.0 + softplus(said["βr"]), slots)
+        modes = said["πr"].unflatten(-1, (self.heads, 3)).softmax(-1)
+        read = followed(link, state.read, found, modes)
+        reads = weighted_sums(read, slots).flatten(1)
+        looks = {"write": write.unsqueeze(1), "read": read, "link": link}
+        return StoreStep(reads, DNCState(slots, usage, link, precedence, write, read), looks)
+
+
+def used(usage: Tensor, write: Tensor, read: Tensor, free: Tensor) -> Tensor:
+    """(B, N): (u + w − u ⊙ w) ⊙ Π_k (1 − f_k w_k): usage and write (B, N), read (B, K, N), free (B, K)."""
+    kept = (1.0 - free.unsqueeze(-1) * read).prod(1) if read.shape[1] > 1 else 1.0 - free * read.squeeze(1)
+    return (usage + write - usage * write) * kept
+
+
+def allocated(usage: Tensor) -> Tensor:
+    """(B, N): a_φi = (1 − u_φi) Π_{i' < i} u_φi', φ the slots from the least used on, the first of equals first."""
+    usage = EPSILON + (1.0 - EPSILON) * usage
+    ranked, order = usage.sort(dim=-1, stable=True)
+    before = torch.cat([torch.zeros_like(ranked[:, :1]), ranked[:, :-1].log().cumsum(-1)], -1).exp()
+    return torch.zeros_like(usage).scatter(-1, order, (1.0 - ranked) * before)
+
+
+def linked(link: Tensor, write: Tensor, precedence: Tensor) -> Tensor:
+    """(B, N, N): (1 − w_ℓ − w_ι) L_ℓι + w_ℓ p_ι, and 0 on the diagonal: link (B, N, N), write and precedence (B, N)."""
+    after, before = write.unsqueeze(2), write.unsqueeze(1)
+    moved = (1.0 - after - before) * link + after * precedence.unsqueeze(1)
+    return moved * (1.0 - torch.eye(link.shape[-1], dtype=link.dtype, device=link.device))
+
+
+def followed(link: Tensor, read: Tensor, content: Tensor, modes: Tensor) -> Tensor:
+    """(B, K, N): π_1 Lᵀ w + π_2 c + π_3 L w: read and content (B, K, N), modes (B, K, 3)."""
+    back, here, on = modes.unsqueeze(-2).unbind(-1)
+    return back * weighted_sums(read, link) + here * content + on * pair_products(read, link)

@@ -1,0 +1,97 @@
+"""A store: what a controller writes to and reads from, one step at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import torch
+from torch import Tensor, nn
+
+from regard import parts
+from regard.parts import Depth, Size, one_of
+
+AnyStore = Annotated[Any, one_of("store")]
+"""A key of options that chooses a store: `store: ntm`, `store: {type: ntm, slots: 128, width: 20}`."""
+
+
+@dataclass(frozen=True)
+class StoreStep:
+    """What a step leaves.
+
+    reads   (B, K · width) what the K heads read, side by side
+    state   the store afterwards, for the next step
+    looks   what a trace keeps, by name: `write` (B, K', N) and `read` (B, K, N), the weights over the slots; of some
+            stores `link` (B, N, N), `write_path` (B, 1, 2) and `read_path` (B, K, 2)
+    """
+
+    reads: Tensor
+    state: Any
+    looks: dict[str, Tensor] = field(default_factory=dict)
+
+
+class Store(nn.Module):
+    """A controller's state (B, size) and the store's own state → a StoreStep.
+
+    What the controller says to the store (keys, gates, what to write) is one affine map of its state, the *interface*;
+    `pieces` names the parts of it in their order, with how many numbers each has. A new store derives from this class,
+    gives `pieces` to the constructor, and writes `start`, `step` and `equations`. Nothing is left on the module between
+    calls.
+    """
+
+    class Options(parts.Options):
+        """Shared by all stores."""
+
+        width: Size = 20
+        """Numbers in a slot."""
+        heads: Depth = 1
+        """Read heads."""
+
+    def __init__(self, size: int, width: int, heads: int, pieces: dict[str, int]) -> None:
+        super().__init__()
+        self.size, self.width, self.heads, self.pieces = size, width, heads, dict(pieces)
+        self.interface = nn.Linear(size, sum(pieces.values()))
+        self.first_read = nn.Parameter(torch.zeros(heads, width))
+
+    @classmethod
+    def build(cls, options: Any, size: int) -> Store:
+        """The store with its options, for a controller of that size."""
+        return cls(size, **dict(options))
+
+    @property
+    def read_size(self) -> int:
+        return self.heads * self.width
+
+    @classmethod
+    def equations(cls, options: Any, j: str, state: str, length: str) -> list[str]:
+        """The lines that define r_jk, what head k reads at step j, from the controller's state.
+
+        j, state, length   how the step, the state at that step and the number of steps are written: j, s_j, S
+        """
+        raise NotImplementedError
+
+    def first_reads(self, rows: int) -> Tensor:
+        """(B, K · width) what is read before anything was written: learned."""
+        return self.first_read.flatten().expand(rows, -1)
+
+    def start(self, rows: int) -> Any:
+        """The state before the first step."""
+        raise NotImplementedError
+
+    def step(self, controller: Tensor, state: Any) -> StoreStep:
+        raise NotImplementedError
+
+    def said(self, controller: Tensor) -> dict[str, Tensor]:
+        """The interface, (B, numbers) by the name of the piece."""
+        parts = self.interface(controller).split(list(self.pieces.values()), -1)
+        return dict(zip(self.pieces, parts, strict=True))
+
+
+def vector(piece: str, mark: str, state: str) -> str:
+    """`W_κa s_j + b_κa`: a piece of the interface as a board writes it."""
+    return f"W_{piece}{mark} {state} + b_{piece}{mark}"
+
+
+def number(piece: str, mark: str, state: str) -> str:
+    """`ω_βa·s_j + b_βa`: one of a single number."""
+    return f"ω_{piece}{mark}·{state} + b_{piece}{mark}"
