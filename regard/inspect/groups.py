@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import below, beside, colour_scale, frame
 from regard.inspect.scene import Scene
-from regard.metrics.groups import ByGroup, ordered
+
+if TYPE_CHECKING:
+    from regard.metrics.groups import ByGroup
 
 
 def groups_figure(groups: Mapping[str, ByGroup], *, title: str | None = None) -> Scene:
@@ -52,7 +55,7 @@ def groups_figure(groups: Mapping[str, ByGroup], *, title: str | None = None) ->
 
 
 def _lines(groups: Mapping[str, ByGroup], first: ByGroup, title: str) -> Scene:
-    places = ordered({label for one in groups.values() for label in one.labels(0)})
+    places = first.ordered({label for one in groups.values() for label in one.labels(0)})
     nothing = (math.nan, math.nan)
     cells = {name: {cell.group[0]: cell for cell in one.cells} for name, one in groups.items()}
     counts = next(iter(cells.values()))

@@ -41,7 +41,15 @@ class ByGroup:
 
     def labels(self, name: int) -> list[str]:
         """The values of one of the names, in order: by size where all are numbers, else by the alphabet."""
-        return ordered({cell.group[name] for cell in self.cells})
+        return self.ordered({cell.group[name] for cell in self.cells})
+
+    @staticmethod
+    def ordered(values: set[str]) -> list[str]:
+        """By size where all are numbers, else by the alphabet."""
+        try:
+            return sorted(values, key=lambda value: float(value.replace("−", "-")))
+        except ValueError:
+            return sorted(values)
 
     def table(self) -> list[tuple[Any, ...]]:
         """Lines of (the values of the names, rows, value, and the bounds of its interval)."""
@@ -116,7 +124,7 @@ def _cells(
     members: dict[tuple[str, ...], list[int]] = {}
     for row, group in enumerate(groups):
         members.setdefault(group, []).append(row)
-    orders = [ordered({group[place] for group in members}) for place in range(len(names))]
+    orders = [ByGroup.ordered({group[place] for group in members}) for place in range(len(names))]
     found = []
     for group in sorted(
         members, key=lambda one: [orders[place].index(one[place]) for place in range(len(one))]
@@ -124,11 +132,3 @@ def _cells(
         sure = interval_of(metric, lines[members[group]], samples=samples)
         found.append(GroupScore(group, len(members[group]), sure.value, (sure.low, sure.high)))
     return tuple(found)
-
-
-def ordered(values: set[str]) -> list[str]:
-    """By size where all are numbers, else by the alphabet."""
-    try:
-        return sorted(values, key=lambda value: float(value.replace("−", "-")))
-    except ValueError:
-        return sorted(values)

@@ -153,6 +153,7 @@ def test_names_lead_to_metrics_with_their_direction() -> None:
         "squared_error",
         "tour_length",
         "malformed",
+        "bit_error",
     }
     with pytest.raises(RegardError, match=r"no metric 'blue'.*Did you mean bleu\?"):
         metrics.metric("blue")
