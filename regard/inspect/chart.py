@@ -144,8 +144,8 @@ def _bar_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
 
 
 def _middle(chart: Chart, order: int, i: int, axes: Axes) -> float:
-    """Where the value of a series stands along the axis; lines share their places and step aside a little, so that
-    their intervals can be told apart."""
+    """Where the value of a series stands along the axis. Lines with intervals stand a little apart, so that their
+    intervals do not cover each other."""
     room = axes.width / max(1, len(chart.places))
     if chart.style == "bars":
         width = min(34.0, 0.76 * room / len(chart.series))

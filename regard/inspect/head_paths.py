@@ -13,7 +13,7 @@ from regard.inspect.writing import text_width
 
 SIDE = 300.0
 LEAST = 0.15
-"""A point that counts for nothing is drawn as faintly as this."""
+"""The opacity of a point whose weight is 0."""
 
 
 def draw_head_paths(heads: HeadPaths) -> Block:

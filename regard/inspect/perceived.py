@@ -15,7 +15,7 @@ from regard.inspect.picture import draw_picture, picture_legend, tell_picture
 from regard.inspect.plane import draw_plane, plane_legend, tell_plane
 from regard.inspect.scene import Scene
 from regard.inspect.series import draw_series, tell_series
-from regard.inspect.sights import STYLES, FilmLooks, PictureLooks, PlaneLooks, SeriesLooks, Sight, Style
+from regard.inspect.sights import STYLES, Box, FilmLooks, PictureLooks, PlaneLooks, SeriesLooks, Sight, Style
 from regard.inspect.timeline import time_legend
 from regard.trace import Pointed, SeenFilm, SeenPicture, SeenPoints, SeenSeries, Trace
 
@@ -78,18 +78,16 @@ def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
     }
 
 
-def _boxes(
-    trace: Trace, what: SeenPicture, looks: dict[str, Any]
-) -> tuple[tuple[tuple[float, float, float, float], ...], ...]:
-    """What each look should have seen, where the looks are those the places are about."""
+def _boxes(trace: Trace, what: SeenPicture, looks: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
+    """For each look the boxes of what it should have seen; empty where places and looks do not match."""
     count = len(looks["words"])
     if not what.places or looks.get("truth") is None:
         return ()
     if trace.single and count == 1:
-        return (tuple(box for _, *box in what.places),)  # type: ignore[misc]
-    found = tuple(tuple(box for look, *box in what.places if look == number) for number in range(count))
+        return (tuple(place[1:] for place in what.places),)
+    found = tuple(tuple(place[1:] for place in what.places if place[0] == number) for number in range(count))
     known = [bool((row > 0).any()) for row in looks["truth"]]
-    return found if known == [bool(boxes) for boxes in found] else ()  # type: ignore[return-value]
+    return found if known == [bool(boxes) for boxes in found] else ()
 
 
 def _check_grid(what: SeenPicture, looks: dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from regard.trace import Array
 
 Pixels = NDArray[np.uint8]
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom, as fractions of width and height."""
 Style = Literal["smooth", "grid"]
 STYLES: tuple[Style, ...] = ("smooth", "grid")
 """How attention lies over a picture: interpolated between the cells, or as the cells it truly has."""
@@ -70,7 +72,7 @@ class PictureLooks(_Looks):
 
     pixels: Pixels  # (H, W, 3)
     grid: tuple[int, int]
-    boxes: tuple[tuple[tuple[float, float, float, float], ...], ...] = ()
+    boxes: tuple[tuple[Box, ...], ...] = ()
     style: Style = "smooth"
     small: bool = False
 

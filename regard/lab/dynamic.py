@@ -26,7 +26,7 @@ def words_of(sentence: str, *, least: int = 1) -> tuple[str, ...]:
 
 
 def log_sum(values: Array) -> float:
-    """log Σ exp, −inf for nothing."""
+    """log Σ exp; −inf where there are no values."""
     top = float(np.max(values, initial=-np.inf))
     return top if not np.isfinite(top) else top + float(np.log(np.exp(np.asarray(values) - top).sum()))
 

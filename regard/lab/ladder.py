@@ -287,7 +287,7 @@ def _adam(
 
 
 def _smooth(values: Array, width: int = 9) -> Array:
-    """Running means, so that curves of several rungs can be told apart."""
+    """Running means, so that one can follow each curve among several."""
     width = min(width, len(values))
     padded = np.concatenate([np.full(width - 1, values[0]), values])
     return np.convolve(padded, np.ones(width) / width, "valid")
