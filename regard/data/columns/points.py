@@ -119,7 +119,7 @@ class PointsColumn(Column):
                 f"has points of {encoded.shape[1]} coordinates, and the output is made of points in the plane"
             )
         if self.flat and on_one_line(encoded):
-            return f"has {len(encoded)} points that lie on one line: nothing flat can be made of them"
+            return f"has {len(encoded)} points that lie on one line: they make no polygon and no triangle"
         if self.repeats:
             return None
         points = list(map(tuple, encoded.tolist()))
