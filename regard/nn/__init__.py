@@ -38,13 +38,13 @@ from regard.nn.encoders import (
 )
 from regard.nn.encoders.image import PictureNetwork
 from regard.nn.loss import Loss
-from regard.nn.memories import AnyStore, Store, StoreStep
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
 from regard.nn.scores import AttentionScore
 from regard.nn.selections import Given, Selection, masked_softmax
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 from regard.nn.stepping import Step
+from regard.nn.stores import AnyStore, Store, StoreStep
 from regard.nn.symbols import LookSymbols, MemorySymbols
 
 __all__ = [

@@ -29,7 +29,7 @@ KINDS = {
     "composer": "regard.nn.composers",
     "score": "regard.nn.scores",
     "selection": "regard.nn.selections",
-    "store": "regard.nn.memories",
+    "store": "regard.nn.stores",
     "network": "regard.nn.encoders.image",
     "encoder": "regard.nn.encoders",
     "decoder": "regard.nn.decoders",

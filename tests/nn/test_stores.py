@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.nn import MachineDecoder, Memory, make_cell
-from regard.nn.memories import DNCStore, LieStore, NTMStore, content, dnc, lie, ntm
+from regard.nn.stores import DNCStore, LieStore, NTMStore, content, dnc, lie, ntm
 
 B, K, N, W = 2, 2, 6, 3
 

@@ -22,8 +22,8 @@ from regard.errors import RegardError
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.decoders.decoder import BatchView, Decoder, check_one_source
 from regard.nn.loss import Loss
-from regard.nn.memories import AnyStore, Store
 from regard.nn.memory import Memory
+from regard.nn.stores import AnyStore, Store
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Size, register
 from regard.prediction import Prediction

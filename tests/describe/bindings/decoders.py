@@ -27,8 +27,8 @@ from regard.nn.decoders import (
     WindowDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
-from regard.nn.memories import LieStore, NTMStore
 from regard.nn.memory import Memory
+from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
 from tests.describe.bindings.cells import Binding, of_attention, of_cell

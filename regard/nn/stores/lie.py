@@ -24,8 +24,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from regard.nn.memories.store import Store, StoreStep, number, vector
 from regard.nn.products import weighted_sums
+from regard.nn.stores.store import Store, StoreStep, number, vector
 from regard.parts import register
 
 EPSILON = 1e-4

@@ -4,9 +4,9 @@ A spec names one by `store:`. The registry's kind is `store` as well: a *memory*
 long as its input, and nobody writes to it.
 """
 
-from regard.nn.memories.dnc import DNCStore
-from regard.nn.memories.lie import LieStore
-from regard.nn.memories.ntm import NTMStore
-from regard.nn.memories.store import AnyStore, Store, StoreStep
+from regard.nn.stores.dnc import DNCStore
+from regard.nn.stores.lie import LieStore
+from regard.nn.stores.ntm import NTMStore
+from regard.nn.stores.store import AnyStore, Store, StoreStep
 
 __all__ = ["AnyStore", "DNCStore", "LieStore", "NTMStore", "Store", "StoreStep"]

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from regard.nn.memories.content import WRITTEN_EPSILON, content_line, content_weights
-from regard.nn.memories.store import Store, StoreStep, number, vector
 from regard.nn.products import weighted_sums
+from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
+from regard.nn.stores.store import Store, StoreStep, number, vector
 from regard.parts import Depth, Size, register
 
 EMPTY = 1e-6

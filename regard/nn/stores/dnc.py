@@ -24,9 +24,9 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from regard.nn.memories.content import EPSILON, WRITTEN_EPSILON, content_line, content_weights
-from regard.nn.memories.store import Store, StoreStep, number, vector
 from regard.nn.products import pair_products, weighted_sums
+from regard.nn.stores.content import EPSILON, WRITTEN_EPSILON, content_line, content_weights
+from regard.nn.stores.store import Store, StoreStep, number, vector
 from regard.parts import Depth, register
 
 
