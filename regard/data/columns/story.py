@@ -56,6 +56,7 @@ class StoryColumn(Column):
     type = "story"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "story"
+    of_sentences = True
 
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:

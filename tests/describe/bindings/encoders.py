@@ -10,6 +10,7 @@ from torch import nn
 
 from regard.nn.encoders import (
     BagEncoder,
+    CandidatesEncoder,
     ConvolutionalEncoder,
     ImageEncoder,
     MeanEncoder,
@@ -43,6 +44,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         return of_video(encoder, given)
     if isinstance(encoder, VectorsEncoder):
         return {"S": given.values.shape[1], "x_j": given.values[0]}
+    if isinstance(encoder, CandidatesEncoder):
+        return of_candidates(encoder, given)
     if isinstance(encoder, StoryEncoder):
         return of_story(encoder, options, given)
     if isinstance(encoder, PointsEncoder):
@@ -118,6 +121,16 @@ def of_pyramid(encoder: PyramidalEncoder, given: Any) -> Binding:
         places = ("0", f"S_{number}+1")
         found |= of_layer(layer, at=f"{number},", mark=f"{number},", places=places)  # type: ignore[arg-type]
     return found
+
+
+def of_candidates(encoder: CandidatesEncoder, given: Any) -> Binding:
+    ids = given.ids[0]
+    return {
+        "S": len(ids),
+        "N_j": (ids != 0).sum(-1),
+        "w_jm": ids + 1,
+        "E_x": encoder.bag.embedding.weight,
+    }
 
 
 def of_story(encoder: StoryEncoder, options: Any, given: Any) -> Binding:
