@@ -11,6 +11,7 @@ from regard.inspect.chart import bars
 from regard.inspect.comparison import compare
 from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
+from regard.inspect.conversation import conversation
 from regard.inspect.curve import curve
 from regard.inspect.figure import before_and_after, figure, print_trace, together
 from regard.inspect.gallery import Example, gallery
@@ -44,6 +45,7 @@ __all__ = [
     "before_and_after",
     "compare",
     "confusion",
+    "conversation",
     "curve",
     "draw",
     "figure",

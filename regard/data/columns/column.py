@@ -59,6 +59,8 @@ class Column(ABC):
     """Whether its positions are sentences of words: a story, a dialog."""
     reads_texts: ClassVar[bool] = False
     """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
+    layout: ClassVar[str] = ""
+    """How the positions of an input lie, where a figure of it is of a kind of its own: "dialog"."""
     scalar: ClassVar[bool] = False
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
     dtype: ClassVar[DTypeLike] = np.int32

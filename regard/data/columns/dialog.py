@@ -50,6 +50,7 @@ class DialogColumn(StoryColumn):
         """Take the vocabulary of this other column, fitted on both."""
 
     type = "dialog"
+    layout = "dialog"
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
