@@ -22,7 +22,7 @@ from regard.inspect.segments import bands_of, draw_segments, segment_legend, tel
 from regard.inspect.sights import Style
 from regard.inspect.tape import draw_tape, tell_tape
 from regard.inspect.writing import linked
-from regard.trace import Arcs, Nodes, SeenFilm, SeenPicture, SeenSeries, Segments, Trace
+from regard.trace import Arcs, Nodes, SeenFilm, SeenPicture, SeenSeries, Segments, Trace, Words
 
 Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram
 
@@ -38,7 +38,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
         return _taped(trace, title=title)
     if trace.seen:
         return _perceived(trace, title=title, style=style)
-    if trace.structures:
+    if any(not isinstance(one, Words) for one in trace.structures.values()):
         return _structures(trace, title=title)
     return _looks(trace, title=title)
 
