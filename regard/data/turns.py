@@ -17,10 +17,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from regard.data.listed import LISTED
+
 MARK = "|"
 """What stands between two turns, unless a column says otherwise."""
 SPEAKER = re.compile(r"(?P<speaker>[^\s:]+):(?:\s+|$)")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+LINES = re.compile(rf"[\r\n{LISTED}]+")
 SHOWN = 40
 
 
@@ -41,8 +44,8 @@ class TurnError(ValueError):
 def read_turns(text: str, mark: str = MARK) -> list[Turn]:
     """The turns of a dialog in either form."""
     if text.lstrip().startswith("["):
-        return _from_json(text)
-    pieces = [piece for line in re.split(r"[\r\n]+", text) for piece in _between(line, mark)]
+        return _from_json(text.replace(LISTED, ""))
+    pieces = [piece for line in re.split(LINES, text) for piece in _between(line, mark)]
     turns = [_turn(piece, number) for number, piece in enumerate(pieces, start=1)]
     if not turns:
         raise TurnError("has no turn")

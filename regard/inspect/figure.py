@@ -29,7 +29,7 @@ from regard.inspect.segments import bands_of, draw_segments, segment_legend, tel
 from regard.inspect.sights import Style
 from regard.inspect.tape import draw_tape, tell_tape
 from regard.inspect.writing import linked
-from regard.trace import Arcs, Nodes, SeenFilm, SeenPicture, SeenSeries, Segments, Trace
+from regard.trace import Arcs, Nodes, SeenFilm, SeenPicture, SeenSeries, Segments, Trace, Words
 
 Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram
 
@@ -47,7 +47,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
         return _perceived(trace, title=title, style=style)
     if any(is_conversation(trace, name) for name in trace.input):
         return _conversations(trace, title=title)
-    if trace.structures:
+    if any(not isinstance(one, Words) for one in trace.structures.values()):
         return _structures(trace, title=title)
     return _looks(trace, title=title)
 

@@ -74,6 +74,13 @@ facts-structured decoder.read=all
 dialog-memory inputs.dialog.shared=response inputs.utterance.shared=response decoder.tie=true
 dialog-memory decoder={"type":"retrieval","embedding":5,"query":"utterance"} attention.over=dialog
 dialog-memory attention.select=facts decoder.fewer=true
+document-class encoder.words.values=states encoder.sentences.values=states encoder.words.first=zero
+document-class encoder.words.cell=lstm encoder.words.bidirectional=false encoder.sentences.cell=lstm
+document-class encoder.words={"cell":null,"embedding":5} encoder.attention={"score":"linear","select":"sparsemax"}
+    encoder.sentences={"cell":null}
+document-class encoder.attention={"select":"sigmoid"} encoder.sentences={"bidirectional":false,"first":"zero","size":4}
+document-class-hierarchical encoder.words.bidirectional=false encoder.words.cell=lstm
+document-class-hierarchical encoder.words={"cell":null,"embedding":5} encoder.sentences.cell=lstm
 tree-lstm encoder.structure=balanced encoder.compose=child-sum
 tree-lstm encoder.compose=child-sum
 tree-lstm encoder.structure=latent

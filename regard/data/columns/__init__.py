@@ -6,6 +6,8 @@ from regard.data.columns.bits import BitsColumn
 from regard.data.columns.brackets import BracketsColumn
 from regard.data.columns.column import Column
 from regard.data.columns.dialog import DialogColumn
+from regard.data.columns.document import DocumentColumn
+from regard.data.columns.evidence import EvidenceColumn
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
@@ -32,6 +34,8 @@ __all__ = [
     "BracketsColumn",
     "Column",
     "DialogColumn",
+    "DocumentColumn",
+    "EvidenceColumn",
     "FactsColumn",
     "ImageColumn",
     "LabelColumn",

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.data.batch import UNSEEN, Tokens
 from regard.data.columns.column import Column
-from regard.data.columns.story import split_sentences
+from regard.data.columns.document import documents, split_sentences
 from regard.data.columns.text import TextColumn
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.lines import read_lines
@@ -214,18 +214,11 @@ class OfferedColumn(CandidateColumn):
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
         assert beside is not None
-        offered = beside[self.of[0]]
+        offered, rows = documents(beside[self.of[0]]), Ragged.of(encoded)
         found = []
-        rows = Ragged.of(encoded)
-        for row in range(len(rows)):
-            words = rows[row]
-            wanted = torch.zeros(offered.ids.shape[2], dtype=torch.int64)
-            place = UNSEEN
-            if len(words) <= len(wanted):
-                wanted[: len(words)] = torch.from_numpy(np.asarray(words, dtype=np.int64))
-                same = (offered.ids[row, : int(offered.lengths[row])] == wanted).all(-1).nonzero()
-                place = int(same[0]) if len(same) else UNSEEN
-            found.append(place)
+        for row, candidates in enumerate(offered):
+            wanted = rows[row].tolist()
+            found.append(candidates.index(wanted) if wanted in candidates else UNSEEN)
         return torch.tensor(found, dtype=torch.int64)
 
     def options(self) -> dict[str, Any]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 
-from regard.data.batch import Sentences, moved
+from regard.data.batch import Sentences
 from regard.data.columns.column import Column
-from regard.data.columns.story import StoryColumn, sentence_lengths
+from regard.data.columns.document import sentence_lengths
+from regard.data.columns.story import StoryColumn
+from regard.data.listed import LISTED, listed_texts
 from regard.data.ragged import Array, Ragged
 from regard.data.turns import MARK, plain
 from regard.errors import RegardError
@@ -25,7 +28,8 @@ class Offered(Sentences):
     texts: tuple[tuple[str, ...], ...] = ()
 
     def to(self, device: torch.device | str) -> Offered:
-        return Offered(moved(self.ids, device), moved(self.lengths, device), self.texts)
+        there = super().to(device)
+        return Offered(there.buckets, there.places, there.lengths, there.counts, self.texts)
 
 
 @register("column", "candidates")
@@ -45,6 +49,7 @@ class CandidatesColumn(StoryColumn):
     type = "candidates"
     encoder = "candidates"
     of_sentences = False
+    listed = True
     reads_texts: ClassVar[bool] = True
 
     @classmethod
@@ -70,15 +75,12 @@ class CandidatesColumn(StoryColumn):
         self.max_candidates = max_candidates
 
     def sentences(self, text: str) -> list[str]:
-        if text.lstrip().startswith("["):
-            try:
-                found = json.loads(text)
-            except (ValueError, RecursionError):
-                found = None
-            if isinstance(found, list) and all(isinstance(one, str) for one in found):
-                return [plain(one) for one in found if plain(one)]
-        pieces = f" {plain(text)} ".split(f" {self.mark} ")
-        return [piece.strip() for piece in pieces if piece.strip()]
+        given = text.lstrip()
+        if given.startswith("[") and LISTED not in text:
+            with suppress(ValueError, RecursionError):  # else a text that begins with a bracket
+                text = listed_texts(json.loads(given)) or text
+        pieces = text.split(LISTED) if LISTED in text else f" {plain(text)} ".split(f" {self.mark} ")
+        return [plain(piece) for piece in pieces if plain(piece)]
 
     def check_value(self, value: str | None) -> str | None:
         if value is None:
@@ -93,26 +95,17 @@ class CandidatesColumn(StoryColumn):
         lengths = sentence_lengths(encoded)
         if self.max_candidates is not None and len(lengths) > self.max_candidates:
             return f"has {len(lengths)} candidates, more than max_candidates {self.max_candidates}"
-        longest = self.words.max_length
-        if longest is not None and len(lengths) and int(lengths.max()) > longest:
-            return f"has a candidate of {int(lengths.max())} words, more than max_length {longest}"
+        if self.longest is not None and len(lengths) and int(lengths.max()) > self.longest:
+            return f"has a candidate of {int(lengths.max())} words, more than max_length {self.longest}"
         return None
-
-    def written(self, value: Any) -> str:
-        if (
-            isinstance(value, Sequence)
-            and not isinstance(value, str)
-            and all(isinstance(one, str) for one in value)
-        ):
-            return json.dumps(list(value), ensure_ascii=False)
-        return super().written(value)
 
     def learn(self, values: Iterable[str]) -> None:
         self.words.learn(sentence for value in values for sentence in self.sentences(value))
 
     def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Offered:
         found = self.collate(encoded)
-        return Offered(found.ids, found.lengths, tuple(tuple(self.sentences(text)) for text in texts))
+        offered = tuple(tuple(self.sentences(text)) for text in texts)
+        return Offered(found.buckets, found.places, found.lengths, found.counts, offered)
 
     def readable(self, collated: Any) -> list[list[str]]:
         return [list(row) for row in collated.texts]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from regard.data.columns.column import Column
-from regard.data.columns.story import StoryColumn, sentence_lengths, split_sentences
-from regard.data.columns.text import Case, NormalForm, Split, VocabularySize
+from regard.data.columns.document import DocumentColumn, SentenceOptions, sentence_lengths, split_sentences
+from regard.data.columns.story import StoryColumn
 from regard.data.ragged import Array
 from regard.data.turns import MARK, Turn, TurnError, plain, read_turns, turns_of, write_turns
 from regard.errors import RegardError
@@ -25,32 +24,21 @@ class DialogColumn(StoryColumn):
     max_turns   longest dialog allowed
     """
 
-    class Options(Column.Options):
+    class Options(SentenceOptions):
         """Turns with speakers: `U: can you suggest a film ? | B: how about Logan ?`, or JSON: `[["U", "hi"], …]`."""
 
         mark: str = MARK
         """What stands between two turns, with blanks around it. A line end does too."""
         speakers: bool = True
         """Read the speaker as the first word of a turn, `U:`."""
-        vocabulary: VocabularySize | None = None
-        """Keep the most frequent so many words, the four special entries included."""
-        min_count: Count = 1
-        """Rarer words are unknown."""
-        normalize: NormalForm | None = "NFC"
-        """Unicode normal form."""
-        case: Case = "keep"
-        """marked: lower case with marks from which the case is restored."""
-        split: Split = "space"
-        """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
         max_turns: Count = 500
         """Longest dialog, in turns."""
         max_length: Count = 500
         """Of one turn, in words."""
-        shared: str | None = None
-        """Take the vocabulary of this other column, fitted on both."""
 
     type = "dialog"
     layout = "dialog"
+    listed = True
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
@@ -107,9 +95,8 @@ class DialogColumn(StoryColumn):
         lengths = sentence_lengths(encoded)
         if self.max_turns is not None and len(lengths) > self.max_turns:
             return f"has {len(lengths)} turns, more than max_turns {self.max_turns}"
-        longest = self.words.max_length
-        if longest is not None and len(lengths) and int(lengths.max()) > longest:
-            return f"has a turn of {int(lengths.max())} words, more than max_length {longest}"
+        if self.longest is not None and len(lengths) and int(lengths.max()) > self.longest:
+            return f"has a turn of {int(lengths.max())} words, more than max_length {self.longest}"
         return None
 
     def written(self, value: Any) -> str:
@@ -123,6 +110,10 @@ class DialogColumn(StoryColumn):
 
     def decode(self, ids: Sequence[int]) -> str:
         return f" {self.mark} ".join(self.words.decode(turn) for turn in split_sentences(ids))
+
+    def divide(self, words: Array) -> list[Array]:
+        """As documents are: facts of a knowledge base are short, utterances are not."""
+        return DocumentColumn.divide(self, words)
 
     def options(self) -> dict[str, Any]:
         kept = {key: value for key, value in super().options().items() if key != "max_sentences"}

@@ -2,6 +2,7 @@ from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.candidates import CandidatesEncoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
 from regard.nn.encoders.encoder import Encoder, build_encoder, owner_of
+from regard.nn.encoders.hierarchical import HierarchicalEncoder
 from regard.nn.encoders.image import ImageEncoder
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.parented import ParentedEncoder
@@ -20,6 +21,7 @@ __all__ = [
     "CandidatesEncoder",
     "ConvolutionalEncoder",
     "Encoder",
+    "HierarchicalEncoder",
     "ImageEncoder",
     "MeanEncoder",
     "ParentedEncoder",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor
-
-from regard.data.batch import Sentences, Tokens
+from regard.data.batch import Sentences
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.encoder import Encoder
@@ -57,8 +55,5 @@ class CandidatesEncoder(Encoder):
         self.value_size = self.summary_size = embedding.size
 
     def forward(self, offered: Sentences) -> Memory:
-        mask = offered.mask
-        texts = offered.ids[mask]  # (N, L)
-        vectors: Tensor = self.bag.sums(Tokens(texts, (texts != 0).sum(-1)))
-        spread = vectors.new_zeros(*mask.shape, vectors.shape[-1]).masked_scatter(mask.unsqueeze(-1), vectors)
-        return Memory(spread, mask, masked_mean(spread, mask), layout="sentences")
+        values = offered.gather([self.bag.sums(tokens) for tokens in offered.buckets])
+        return Memory(values, offered.mask, masked_mean(values, offered.mask), layout="sentences")
