@@ -126,6 +126,11 @@ class BatchInference:
             self.spec.search.replace_unknown,
             self.batch[self.output].to("cpu") if self.output in self.batch else None,
             [name for name, memory in self.encoded.items() if memory.override is not None],
+            {
+                name: copied.pieces
+                for name in self.spec.encoder
+                if (copied := getattr(self.batch[name], "verbatim", None)) is not None
+            },
         )
 
     def seen(self, answers: Sequence[Prediction]) -> list[Prediction]:

@@ -67,7 +67,9 @@ class Network(nn.Module):
         encoded = {}
         for name, reader in self.readers.items():
             given = {"heads": batch[self.trees[name]].heads} if name in self.trees else {}
-            encoded[name] = self.encoders[reader](batch[name], **given)
+            memory: Memory = self.encoders[reader](batch[name], **given)
+            copied = getattr(batch[name], "verbatim", None)
+            encoded[name] = memory if copied is None else replace(memory, verbatim=copied.keys)
         return encoded
 
     def reader(self, name: str) -> Any:

@@ -111,7 +111,11 @@ def check_words(
     primes, written = "′" * place, read_by(spec, decoder_name(spec, place))
     previous, _, packing = forced(target)
     unrolled = decoder.unroll(memories, previous, packing, truth=truth)
-    same(board.all(f"p(y{primes}_t{primes})"), torch.softmax(decoder.output(unrolled.readouts), -1), "p(y_t)")
+    if decoder.copying is None:
+        found = torch.softmax(decoder.output(unrolled.readouts), -1)
+    else:
+        found = decoder.distribution(memories, target)
+    same(board.all(f"p(y{primes}_t{primes})"), found, "p(y_t)")
     for number, (name, looks) in enumerate(unrolled.looks.items()):
         weight = f"α{primes}{'′' * number}_t{primes}{written[name].index}"
         same(board.all(weight), looks, weight)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
@@ -50,7 +50,6 @@ class CandidatesColumn(StoryColumn):
     encoder = "candidates"
     of_sentences = False
     listed = True
-    reads_texts: ClassVar[bool] = True
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
@@ -98,6 +97,10 @@ class CandidatesColumn(StoryColumn):
         if self.longest is not None and len(lengths) and int(lengths.max()) > self.longest:
             return f"has a candidate of {int(lengths.max())} words, more than max_length {self.longest}"
         return None
+
+    @property
+    def reads_texts(self) -> bool:
+        return True
 
     def learn(self, values: Iterable[str]) -> None:
         self.words.learn(sentence for value in values for sentence in self.sentences(value))

@@ -58,10 +58,10 @@ class Column(ABC):
     """Whether encodings are made once and kept in the cache (text), or made anew for every batch (pictures)."""
     of_sentences: ClassVar[bool] = False
     """Whether its positions are sentences of words: a story, a dialog."""
-    reads_texts: ClassVar[bool] = False
-    """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
     layout: ClassVar[str] = ""
     """How the positions of an input lie, where a figure of it is of a kind of its own: "dialog"."""
+    copyable: ClassVar[bool] = False
+    """Whether it can give the pieces of a batch `verbatim`, so that a decoder may copy them."""
     scalar: ClassVar[bool] = False
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
     dtype: ClassVar[DTypeLike] = np.int32
@@ -73,6 +73,11 @@ class Column(ABC):
 
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
+        return False
 
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:

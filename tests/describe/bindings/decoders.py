@@ -54,7 +54,8 @@ def of_decoder(
     if isinstance(decoder, MachineDecoder):
         return of_machine(decoder, given, target)
     if isinstance(decoder, RecurrentDecoder):
-        return of_recurrent(decoder, options, symbols, target, truth)
+        found = of_recurrent(decoder, options, symbols, decoder.targets(given, target), truth)
+        return found | of_copying(decoder, given, symbols)
     if isinstance(decoder, PointerDecoder):
         return of_pointer(decoder, options, target)
     if isinstance(decoder, TransformerDecoder):
@@ -158,6 +159,19 @@ def of_recurrent(
             letter = "α" if oracle else "a"
             found[f"{letter}{primes}_t{symbols[name].index}"] = truth[name][0]
     return found
+
+
+def of_copying(
+    m: RecurrentDecoder, given: Mapping[str, Memory], symbols: Mapping[str, MemorySymbols]
+) -> Binding:
+    """The gate, and the word at each position as a vector with a single one."""
+    if m.copying is None:
+        return {}
+    source = m.copying.source
+    places = m.copying.places(given[source])[0]
+    words = torch.eye(m.copying.vocabulary + len(places)).double()[places]
+    gate = m.copying.gate
+    return {"w_g": gate.weight[0], "b_g": gate.bias[0], f"δ_{symbols[source].index}": words}
 
 
 def of_pointer(m: PointerDecoder, options: Any, target: Any) -> Binding:
