@@ -240,7 +240,7 @@ class Conversation:
                 found[-1] = range(found[-1].start, place + 1)
             else:
                 found.append(range(place, place + 1))
-        return tuple(found)
+        return tuple(one if isinstance(one, int) or len(one) > 1 else one.start for one in found)
 
 
 @dataclass(frozen=True, eq=False)

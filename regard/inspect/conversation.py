@@ -161,8 +161,8 @@ def _bubble(
 ) -> tuple[list[Mark], float]:
     """The marks of one bubble at height y, and how high it is."""
     name = text_width(speaker, 12) + 10 if speaker else 0.0
-    lines = wrap(visible(text), 0.8 * room - name - 24, SIZE, lines=8)
-    wide = max((text_width(one, SIZE) for one in lines), default=0.0) * 1.03 + 24
+    lines = wrap(visible(text), 0.8 * room - name - 26, SIZE, lines=8)
+    wide = max((text_width(one, SIZE) for one in lines), default=0.0) * 1.06 + 26
     high = len(lines) * LINE + 11
     x = room - wide - name if right else name
     colour = Over(fill) if isinstance(fill, Shade) else "ink"
@@ -207,7 +207,7 @@ def _fold(run: range, room: float, y: float) -> Group:
 
 def folded(run: Sequence[int]) -> str:
     """How many turns a fold stands for."""
-    return f"{len(run)} turns" if len(run) > 1 else "1 turn"
+    return f"{len(run)} turns"
 
 
 def conversation_legend(content: Conversation) -> Block:

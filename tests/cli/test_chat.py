@@ -81,7 +81,7 @@ def test_the_trace_follows_the_answer(trained: str, piped: Run) -> None:
     code, out, _ = piped("/turn B: see Heat\nwho made\n/trace\nwho is in\n", trained, "--trace")
     assert code == 0
     assert out.startswith("who made Heat\n")
-    assert "B: see Heat" in out
+    assert "B  see Heat" in out
     assert out.endswith("who is in Heat\n")  # hidden again
 
 

@@ -5,31 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from regard.data.batch import Sentences
 from regard.data.columns.column import Column
 from regard.data.columns.document import sentence_lengths
 from regard.data.columns.story import StoryColumn
 from regard.data.listed import LISTED, listed_texts
 from regard.data.ragged import Array, Ragged
+from regard.data.sentence_texts import SentenceTexts
 from regard.data.turns import MARK, plain
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register
-
-
-@dataclass(frozen=True)
-class Offered(Sentences):
-    """Candidates side by side, with their texts, words that are not known included."""
-
-    texts: tuple[tuple[str, ...], ...] = ()
-
-    def to(self, device: torch.device | str) -> Offered:
-        there = super().to(device)
-        return Offered(there.buckets, there.places, there.lengths, there.counts, self.texts)
 
 
 @register("column", "candidates")
@@ -105,13 +91,11 @@ class CandidatesColumn(StoryColumn):
     def learn(self, values: Iterable[str]) -> None:
         self.words.learn(sentence for value in values for sentence in self.sentences(value))
 
-    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Offered:
-        found = self.collate(encoded)
-        offered = tuple(tuple(self.sentences(text)) for text in texts)
-        return Offered(found.buckets, found.places, found.lengths, found.counts, offered)
+    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> SentenceTexts:
+        return SentenceTexts.of(self.collate(encoded), tuple(texts))
 
     def readable(self, collated: Any) -> list[list[str]]:
-        return [list(row) for row in collated.texts]
+        return [self.sentences(text) for text in collated.texts]
 
     def options(self) -> dict[str, Any]:
         kept = {key: value for key, value in super().options().items() if key != "max_sentences"}

@@ -46,6 +46,10 @@ def draw_conversation(content: Conversation, width: int, ink: Ink) -> Iterator[T
         line.append(part_of, style=ink.style("ink", bold=True))
         line.truncate(width)
         yield line
+    if looks < len(content.names):
+        hidden = ", ".join(content.names[looks:])
+        for told in fold(f"({hidden}: in a wider terminal)", width):
+            yield Text(shorten(told, width), style=ink.style("muted"))
 
 
 def _turn(
