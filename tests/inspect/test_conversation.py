@@ -18,10 +18,14 @@ from regard.trace import Hops, Trace
 TURNS = ["U: can you name a film ?", "B: how about Logan ?", "U: who is in <b>&it</b> ?"]
 
 
-def looked(turns: list[str], weights: list[list[float]], *, truth: int | None = None, hops: bool = False) -> Trace:
+def looked(
+    turns: list[str], weights: list[list[float]], *, truth: int | None = None, hops: bool = False
+) -> Trace:
     rows = np.array(weights)
     known = None if truth is None else np.array([truth])
-    structures = {"dialog": Hops(weights=rows, best=rows.argmax(1), truth=known, positions=turns)} if hops else {}
+    structures = (
+        {"dialog": Hops(weights=rows, best=rows.argmax(1), truth=known, positions=turns)} if hops else {}
+    )
     marked = np.zeros_like(rows) if truth is not None and not hops else None
     if marked is not None and truth is not None:
         marked[0, truth] = 1

@@ -157,7 +157,7 @@ class CandidateColumn(Column):
         """(B,) int64, UNSEEN where the response is no candidate"""
         return torch.from_numpy(Ragged.of(encoded).values.astype(np.int64))
 
-    def listed(self) -> Tokens:
+    def candidate_words(self) -> Tokens:
         """The words of all candidates, (C, L); of a word that is not known, none."""
         rows = Ragged.of([self.words.encode(text) for text in self.candidates])
         return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))

@@ -44,7 +44,7 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
     ) -> MemoryRetrievalDecoder:
         encoder = sources[cls.read_by(options, sources)[0]]
         own = None if options.tie else Embedding(column.words.size, encoder.value_size)
-        candidates = ListedCandidates(own or encoder.tables[-1].embedding, column.listed())
+        candidates = ListedCandidates(own or encoder.tables[-1].embedding, column.candidate_words())
         found: MemoryRetrievalDecoder = cls.made(options, encoder.value_size, sources, candidates=candidates)
         return found
 

@@ -53,7 +53,7 @@ class RetrievalDecoder(GlimpsingDecoder):
         candidates = None
         if of is None:
             candidates = ListedCandidates(
-                Embedding(column.words.size, options.embedding or 128), column.listed()
+                Embedding(column.words.size, options.embedding or 128), column.candidate_words()
             )
         return cls(
             (options.embedding or 128) if of is None else sources[of].value_size,
