@@ -115,13 +115,15 @@ class MultiHead(nn.Module):
 
     def energies(self, asked: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
         """asked (B, H, T, d), keys (B, H, S, d) → (B, H, T, S), where nothing may be looked at the lowest number."""
-        scores = asked @ keys.transpose(-1, -2) * self.scale
+        scores: Tensor = asked @ keys.transpose(-1, -2) * self.scale
         if self.distances is not None:
             scores = scores + self._distance(asked, keys)
         if self.causal:
             before = self._before(asked, keys)
             mask = before if mask is None else mask & before
-        return scores if mask is None else scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        return scores
 
     def _apart(self, asked: Tensor, keys: Tensor) -> Tensor:
         """m − j, (T, S); where it is causal, the queries are at the last positions."""
