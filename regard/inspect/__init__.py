@@ -13,6 +13,7 @@ from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
 from regard.inspect.conversation import conversation
 from regard.inspect.curve import curve
+from regard.inspect.document import document
 from regard.inspect.figure import before_and_after, figure, print_trace, together
 from regard.inspect.gallery import Example, gallery
 from regard.inspect.groups import groups_figure
@@ -47,6 +48,7 @@ __all__ = [
     "confusion",
     "conversation",
     "curve",
+    "document",
     "draw",
     "figure",
     "gallery",

@@ -1,4 +1,4 @@
-"""The reviews world: what the writer of a review thought of which kind of film, among the opinions of others."""
+"""The reviews world: of all that people thought of films, what was said most strongly decides."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ WORDS = {
     "good": ("wonderful", "brilliant", "charming", "delightful", "superb", "gripping"),
     "bad": ("dreadful", "boring", "clumsy", "tedious", "awful", "silly"),
 }
-WRITERS = ("I", "We")
-OTHERS = (
+STRENGTHS = ("slightly", "somewhat", "rather", "very", "extremely", "utterly")
+"""From the weakest to the strongest."""
+PEOPLE = (
+    "I",
+    "We",
     "My brother",
     "My mother",
     "The critics",
@@ -34,11 +37,11 @@ OTHERS = (
     "The papers",
 )
 OPINIONS = (
-    "{who} thought the {film} was {word}.",
-    "{who} found the {film} {word}.",
-    "{who} told everyone that the {film} was {word}.",
-    "{who} called the {film} {word} more than once.",
-    "{who} said on the way out how {word} the {film} was.",
+    "{who} thought the {film} was {strength} {word}.",
+    "{who} found the {film} {strength} {word}.",
+    "{who} told everyone that the {film} was {strength} {word}.",
+    "{who} called the {film} {strength} {word} more than once.",
+    "{who} said on the way out that it was a {strength} {word} {film}.",
 )
 FILLERS = (
     "{who} walked home in the {weather}.",
@@ -60,16 +63,19 @@ SLOTS = {
     "place": ("first", "second", "last", "middle"),
     "thing": ("cinema", "bar", "hall", "street"),
 }
+TIMES = 8
+"""How many times as many sentences the reviews of `long` have as the longest others."""
 
 
 @register("world", "reviews")
 class ReviewsWorld(World):
-    """Reviews of films; one sentence says what the writer thought of it, and others what others thought of others.
+    """Reviews of films; among several opinions the one that is said most strongly decides.
 
-    The bar was almost empty that evening. My brother found the farce awful. We thought the thriller was superb. …
-    → good crime, because of superb and thriller in sentence 2 (counted from 0)
+    The bar was almost empty that evening. My brother found the farce rather awful. We thought the thriller was utterly
+    superb. … → good crime, because of thriller, utterly and superb in sentence 2 (counted from 0)
 
-    Fields: document, label ("good crime"), sentiment ("good") and evidence, the two words that decide ("2:3 2:5").
+    Fields: document, label ("good crime"), sentiment ("good") and evidence, the three words that decide
+    ("2:3 2:5 2:6"). No two opinions of a review are equally strong at the top.
     """
 
     train: RowCount = 10_000
@@ -78,6 +84,8 @@ class ReviewsWorld(World):
     """Rows of the split `dev`."""
     test: RowCount = 1_000
     """Rows of the split `test`."""
+    long: RowCount = 200
+    """Rows of the split `long`, whose reviews have eight times as many sentences as the longest of the others."""
     shortest: Count = 6
     """Fewest sentences of a review; lengths are uniform."""
     longest: Count = 16
@@ -96,49 +104,61 @@ class ReviewsWorld(World):
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()
         # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, size, seen))
-            for split, size in sizes.items()
+        usual, many = (self.shortest, self.longest), (TIMES * self.longest, TIMES * self.longest)
+        plans = {
+            "dev": (self.dev, usual),
+            "test": (self.test, usual),
+            "long": (self.long, many),
+            "train": (self.train, usual),
         }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        rows = {
+            split: numbered(self.type, split, self._rows(generator, size, counts, seen))
+            for split, (size, counts) in plans.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test", "long")}
 
-    def _rows(self, generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
+    def _rows(
+        self, generator: Random, size: int, counts: tuple[int, int], seen: set[str]
+    ) -> Iterator[dict[str, str]]:
         for _ in range(size):
-            row = self._row(generator)
+            row = self._row(generator, counts)
             while row["document"] in seen:
-                row = self._row(generator)
+                row = self._row(generator, counts)
             seen.add(row["document"])
             yield row
 
-    def _row(self, generator: Random) -> dict[str, str]:
-        count = generator.randint(self.shortest, self.longest)
+    def _row(self, generator: Random, counts: tuple[int, int]) -> dict[str, str]:
+        count = generator.randint(*counts)
         key = generator.randrange(count)
+        most = generator.randrange(1, len(STRENGTHS))
         sentences = [
-            _opinion(generator, OTHERS) if generator.random() < 0.4 else (_filler(generator), "", "")
+            _opinion(generator, generator.choice(STRENGTHS[:most]))
+            if generator.random() < 0.4
+            else (_filler(generator), ())
             for _ in range(count)
         ]
-        sentences[key] = _opinion(generator, WRITERS)
-        text, film, word = sentences[key]
+        sentences[key] = _opinion(generator, STRENGTHS[most])
+        text, deciding = sentences[key]
+        film, word, _ = deciding
         kind = next(kind for kind, films in FILMS.items() if film in films)
         mood = next(mood for mood, words in WORDS.items() if word in words)
-        places = sorted(text.rstrip(".").split().index(one) for one in (film, word))
+        places = sorted(text.rstrip(".").split().index(one) for one in deciding)
         return {
-            "document": " ".join(sentence for sentence, _, _ in sentences),
+            "document": " ".join(sentence for sentence, _ in sentences),
             "label": f"{mood} {kind}",
             "sentiment": mood,
             "evidence": " ".join(f"{key}:{place}" for place in places),
         }
 
 
-def _opinion(generator: Random, people: tuple[str, ...]) -> tuple[str, str, str]:
-    """What somebody thought, of which film, in what word."""
+def _opinion(generator: Random, strength: str) -> tuple[str, tuple[str, ...]]:
+    """What somebody thought, of which film, in what word; and these words."""
     film = generator.choice(FILMS[generator.choice(list(FILMS))])
     word = generator.choice(WORDS[generator.choice(list(WORDS))])
-    form = generator.choice(OPINIONS)
-    return form.format(who=generator.choice(people), film=film, word=word), film, word
+    form, who = generator.choice(OPINIONS), generator.choice(PEOPLE)
+    return form.format(who=who, film=film, word=word, strength=strength), (film, word, strength)
 
 
 def _filler(generator: Random) -> str:
     slots = {name: generator.choice(words) for name, words in SLOTS.items()}
-    return generator.choice(FILLERS).format(who=generator.choice((*WRITERS, *OTHERS)), **slots)
+    return generator.choice(FILLERS).format(who=generator.choice(PEOPLE), **slots)

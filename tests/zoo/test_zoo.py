@@ -19,7 +19,7 @@ DATA = {
     "world grammar": {"train": 120, **SMALL},
     "world rooms": {"train": 120, **SMALL},
     "world film-talk": {"train": 120, **SMALL},
-    "world reviews": {"train": 60, **SMALL},
+    "world reviews": {"train": 60, "long": 3, **SMALL},
     "world inference": {"train": 120, **SMALL},
     "world trees": {"train": 120, **SMALL},
     "world expressions": {"train": 120, **SMALL},

@@ -17,6 +17,7 @@ from regard.inspect.content import (
     Chart,
     Content,
     Conversation,
+    DocumentWords,
     HeadPanels,
     HeadPaths,
     HopTable,
@@ -33,6 +34,7 @@ from regard.inspect.sights import FilmLooks, PictureLooks, PlaneLooks, SeriesLoo
 from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
 from regard.inspect.terminal.conversation import conversation_notes, draw_conversation
+from regard.inspect.terminal.document import document_notes, draw_document
 from regard.inspect.terminal.head_paths import draw_head_paths
 from regard.inspect.terminal.heads import draw_heads, head_notes
 from regard.inspect.terminal.hops import draw_hops, hop_notes
@@ -94,6 +96,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
         list(hop_notes(tables, width, ink)),
         list(conversation_notes(talks, width, ink)),
         list(node_notes(nodes, width, ink)),
+        list(document_notes([part for part in parts if isinstance(part, DocumentWords)], width, ink)),
         list(look_notes(pictures, width, ink)),
         list(time_notes(timed, width, ink)),
     ):
@@ -125,6 +128,8 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_conversation(content, width, ink)
         case NodeDiagram():
             return draw_nodes(content, width, ink)
+        case DocumentWords():
+            return draw_document(content, width, ink)
         case HeadPaths():
             return draw_head_paths(content, width, ink)
         case Lines():
