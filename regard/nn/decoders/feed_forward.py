@@ -114,9 +114,11 @@ class FeedForwardDecoder(StepwiseDecoder):
                 "score",
                 fix="Use score: general.",
             )
-        if options.over is not None and len(options.over) > 1:
+        if options.over is not None:
             mistakes.add(
-                "a feed-forward decoder reads one input.", "over", fix="Name the one that it looks at."
+                "over has no effect: a feed-forward decoder reads the input that it looks at.",
+                "over",
+                fix="Leave it out, or name that input:  attention: {over: …}.",
             )
 
     @classmethod
