@@ -87,6 +87,7 @@ BARS: dict[str, list[Bar]] = {
         Bar("test.key_sentence", 0.95),
         Bar("test.key_words", 0.90),
         Bar("test.accuracy", 0.0, behind="document-class-flat"),
+        Bar("long.accuracy", 0.05, behind="document-class-flat"),
     ],
     "document-class-hierarchical": [],
     "document-class-flat": [Bar("test.accuracy", 0.80)],

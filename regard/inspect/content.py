@@ -321,6 +321,8 @@ FULL = 12
 """A document of no more sentences is shown whole."""
 MOST_READ = 8
 """Of a longer one at most so many are shown: those read most."""
+MOST_SHADED, FAINTEST = 1000, 0.04
+"""Words of a document that are shaded, and the least share of the largest weight that is."""
 LEAST_READ = 3
 READ = 0.02
 """And no fewer than three, but no others of so little weight."""
@@ -359,6 +361,13 @@ class DocumentWords:
     def share(self, place: int) -> float:
         value = float(self.shares[place])
         return 0.0 if np.isnan(value) else min(1.0, max(0.0, value / self.limit))
+
+    @cached_property
+    def shaded(self) -> frozenset[int]:
+        """The words that are worth a shade, and those that decide: a page of many thousand words stays small."""
+        most = np.argsort(-self.shares, kind="stable")[:MOST_SHADED].tolist()
+        deciding = [] if self.words.truth is None else np.flatnonzero(self.words.truth).tolist()
+        return frozenset([*(place for place in most if self.share(place) >= FAINTEST), *deciding])
 
     def decides(self, place: int) -> bool:
         return self.words.truth is not None and bool(self.words.truth[place])

@@ -34,8 +34,6 @@ MOST_LINES = 12
 PAD = 4.0
 CLOSE = -5.0
 """Between a word and the comma behind it."""
-FAINTEST = 0.04
-"""The least share of the largest weight that is shaded."""
 
 
 def document(trace: Trace, *, over: str | None = None, title: str | None = None) -> Scene:
@@ -113,7 +111,7 @@ def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
     x = 0.0
     for place in range(low, high):
         size = 1.04 * text_width(shown.word(place), SIZE) + 2 * PAD
-        close = shown.joined(place) and not _shaded(shown, place)
+        close = shown.joined(place) and place not in shown.shaded
         gap = 0.0 if not lines[-1] else CLOSE if close else 1.0
         if lines[-1] and x + gap + size > WIDTH and not shown.joined(place):
             if len(lines) == MOST_LINES:
@@ -126,10 +124,6 @@ def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
     return lines
 
 
-def _shaded(shown: DocumentWords, place: int) -> bool:
-    return shown.share(place) >= FAINTEST or shown.decides(place)
-
-
 def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> list[Mark]:
     marks: list[Mark] = []
     plain: list[tuple[str, float]] = []
@@ -139,7 +133,7 @@ def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> 
             plain.append(("…", left + PAD))
             continue
         shade = Shade(shown.share(place))
-        if _shaded(shown, place):
+        if place in shown.shaded:
             word, weight = visible(shown.word(place)), shown.weight(place)
             tip = f"{word}  {weight:.3f}"
             marks.append(
@@ -218,7 +212,7 @@ def _paragraph(shown: DocumentWords, sentence: int) -> str:
     for place in range(low, high):
         text = escape(printable(visible(shown.word(place))))
         share = shown.share(place)
-        if _shaded(shown, place):
+        if place in shown.shaded:
             kind = ' class="decides"' if shown.decides(place) else ""
             text = f'<mark{kind} style="--w:{share:.2f}" title="{shown.weight(place):.3f}">{text}</mark>'
         words.append(text if shown.joined(place) or place == low else f" {text}")

@@ -18,7 +18,7 @@ DATA = {
     "world copy": {"train": 120, **SMALL},
     "world grammar": {"train": 120, **SMALL},
     "world rooms": {"train": 120, **SMALL},
-    "world reviews": {"train": 60, **SMALL},
+    "world reviews": {"train": 60, "long": 3, **SMALL},
     "world inference": {"train": 120, **SMALL},
     "world trees": {"train": 120, **SMALL},
     "world expressions": {"train": 120, **SMALL},
