@@ -72,6 +72,8 @@ BARS: dict[str, list[Bar]] = {
     "ntm-recall": [Bar("long.bit_accuracy", 0.999)],
     "lie-access": [Bar("long.bit_accuracy", 0.999)],
     "dnc": [Bar("long.bit_accuracy", 0.999)],
+    "summary": [Bar("test.unseen_words", 0.95), Bar("test.exact", 0.90), Bar("test.copied_right", 0.90)],
+    "headline": [],
     "tagger": [Bar("test.tag_accuracy", 0.97)],
     "tagger-crf": [Bar("test.tag_accuracy", 0.97), Bar("test.tag_accuracy", 0.0, behind="tagger")],
     "parser-crf": [Bar("test.uas", 0.90)],

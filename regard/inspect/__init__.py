@@ -12,6 +12,7 @@ from regard.inspect.comparison import compare
 from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
 from regard.inspect.conversation import conversation
+from regard.inspect.copies import copies
 from regard.inspect.curve import curve
 from regard.inspect.document import document
 from regard.inspect.figure import before_and_after, figure, print_trace, together
@@ -47,6 +48,7 @@ __all__ = [
     "compare",
     "confusion",
     "conversation",
+    "copies",
     "curve",
     "document",
     "draw",

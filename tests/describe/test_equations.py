@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     ContinuingDecoder,
     CRFDecoder,
     DecomposableDecoder,
+    FeedForwardDecoder,
     MachineDecoder,
     MemoryNetworkDecoder,
     NumberDecoder,
@@ -65,7 +66,7 @@ def check_decoder(
         check_machine(board, decoder, memories)
     elif isinstance(decoder, RecurrentDecoder):
         check_words(board, place, decoder, memories, truth, target, spec)
-    elif isinstance(decoder, TransformerDecoder):
+    elif isinstance(decoder, TransformerDecoder | FeedForwardDecoder):
         found = decoder.distribution(memories, target)
         same(board.all(f"p({y}_t{'′' * place})"), found, f"p({y}_t)")
     elif isinstance(decoder, CRFDecoder):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, cast
 
@@ -42,6 +42,7 @@ from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
+from regard.prediction import Prediction
 
 Condition = Literal["start", "every-step", "attention"]
 AttentionState = Literal["previous", "current"]
@@ -629,14 +630,7 @@ class RecurrentDecoder(StepwiseDecoder):
         packing: Packing,
     ) -> Tensor:
         """−Σ p log q of another model's probabilities p, (N, V) or, where it copies, (N, V + S)."""
-        vocabulary = len(self.output.bias)
         if self.copying is None:
-            if probabilities.shape[1] != vocabulary:
-                raise RegardError(
-                    "a model that copies words cannot teach one that does not.",
-                    where="training.distill",
-                    fix="Add  copy: true  to the decoder, or learn from models without it.",
-                )
             return self.output.distilled(readouts, probabilities)
         logs = self._log_mixture(unrolled, self.output(readouts), memories, packing)
         probabilities = nn.functional.pad(probabilities, (0, logs.shape[1] - probabilities.shape[1]))
@@ -675,6 +669,50 @@ class RecurrentDecoder(StepwiseDecoder):
     def _copied(self, number: int, view: BatchView, row: int) -> str:
         copying = cast(Copying, self.copying)
         return view.verbatim[copying.source][row][number - copying.vocabulary]
+
+    @torch.no_grad()
+    def with_structures(
+        self,
+        answers: Sequence[Prediction],
+        found: Hypotheses,
+        memories: Callable[[], Mapping[str, Memory]],
+        *,
+        samples: int,
+        seed: int,
+    ) -> list[Prediction]:
+        """Beside what was selected jointly, where the words of the best answer were copied from."""
+        shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
+        if self.copying is None or all(answer.trace is None for answer in shown):
+            return shown
+        source, table = self.copying.source, self._copies_of(found, memories()).cpu().numpy()
+        return [
+            answer
+            if (trace := answer.trace) is None
+            else replace(
+                answer,
+                trace=replace(
+                    trace,
+                    copied={source: table[row, : len(trace.output), : len(trace.input[source])]},
+                ),
+            )
+            for row, answer in enumerate(shown)
+        ]
+
+    def _copies_of(self, found: Hypotheses, memories: Mapping[str, Memory]) -> Tensor:
+        """(B, T, S) the probability that each word of the best answers was copied from each position, given that it
+        was written: (1 − g_t) α_tj [x_j = y_t] / p(y_t)."""
+        copying = cast(Copying, self.copying)
+        previous, packing = previous_tokens(found)
+        unrolled = self.unroll_plain(memories, previous, packing)
+        words = packing.pack(found.tokens[:, 0])
+        weights = unrolled.looks[copying.source]
+        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
+        gates = cast(Tensor, unrolled.gates)
+        costs = copying.costs(
+            self.output(unrolled.readouts), gates, copied_mass(weights, places, words), words
+        )
+        taken = torch.sigmoid(-gates).unsqueeze(-1) * weights * (places == words.unsqueeze(-1))
+        return packing.unpack((taken * costs.exp().unsqueeze(-1)).clamp(max=1.0))
 
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)

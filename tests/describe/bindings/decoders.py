@@ -14,6 +14,7 @@ from regard.nn.combining import Beside, Gated
 from regard.nn.decoders import (
     CRFDecoder,
     DecomposableDecoder,
+    FeedForwardDecoder,
     LabelDecoder,
     LanguageDecoder,
     MachineDecoder,
@@ -56,6 +57,8 @@ def of_decoder(
     if isinstance(decoder, RecurrentDecoder):
         found = of_recurrent(decoder, options, symbols, decoder.targets(given, target), truth)
         return found | of_copying(decoder, given, symbols)
+    if isinstance(decoder, FeedForwardDecoder):
+        return of_feed_forward(decoder, options, symbols, target, truth)
     if isinstance(decoder, PointerDecoder):
         return of_pointer(decoder, options, target)
     if isinstance(decoder, TransformerDecoder):
@@ -159,6 +162,19 @@ def of_recurrent(
             letter = "α" if oracle else "a"
             found[f"{letter}{primes}_t{symbols[name].index}"] = truth[name][0]
     return found
+
+
+def of_feed_forward(
+    m: FeedForwardDecoder, options: Any, symbols: Mapping[str, MemorySymbols], target: Any, truth: Any
+) -> Binding:
+    ids = torch.tensor([BEGIN] * m.order + target.ids[0].tolist() + [END]) + 1
+    found: Binding = {"T": len(ids) - m.order, "y": Family(ids, (1 - m.order,)), "b_y": m.output.bias}
+    found |= {"E_y": m.embedding.weight, "G_y": m.asking.weight, "V_y": m.output.weight}
+    found |= {"U_y": m.hidden.weight, "b_u": m.hidden.bias}
+    attention = m.reading.attention(m.name)  # type: ignore[union-attr]
+    if m.objective.guide.get(m.name):
+        found[f"a_t{symbols[m.name].index}"] = truth[m.name][0]
+    return found | of_attention(attention)
 
 
 def of_copying(
