@@ -68,16 +68,18 @@ class FilmTalkWorld(World):
     U: can you suggest a good film ? | B: yes , sure . how about logan ? | U: who is in that one ?
     → jackman , of course, because of turn 1 (counted from 0)
 
-    The last utterance tells what is asked, and never of which film. "the first one" is the film named first where there
-    are two.
+    The last utterance tells what is asked, and never of which film: of two, the last that was named. With `first`, "the
+    first one" is the other.
     """
 
-    train: RowCount = 8_000
+    train: RowCount = 4_000
     """Number of rows; none of the dialogs occurs twice, in one split or in two."""
     dev: RowCount = 500
     """Rows of the split `dev`."""
     test: RowCount = 1_000
     """Rows of the split `test`."""
+    first: bool = False
+    """Whether half of the questions after two films are about the first one, and say so; false: all are about the last."""
 
     fields: ClassVar[tuple[str, ...]] = (
         "dialog",
@@ -93,16 +95,17 @@ class FilmTalkWorld(World):
         # Those to be tested on come first, so that they stay the same whatever the size of train.
         sizes = {"dev": self.dev, "test": self.test, "train": self.train}
         rows = {
-            split: numbered(self.type, split, _rows(generator, size, seen)) for split, size in sizes.items()
+            split: numbered(self.type, split, _rows(generator, size, seen, self.first))
+            for split, size in sizes.items()
         }
         return {split: rows[split] for split in ("train", "dev", "test")}
 
 
-def _rows(generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
+def _rows(generator: Random, size: int, seen: set[str], earlier: bool) -> Iterator[dict[str, str]]:
     """Conversations one after the other; the last one may be cut."""
     made = conversation = 0
     while made < size:
-        rows = list(_conversation(generator))
+        rows = list(_conversation(generator, earlier))
         if any(row["dialog"] in seen for row in rows):
             continue
         conversation += 1
@@ -112,8 +115,8 @@ def _rows(generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, st
             yield {**row, "conversation": str(conversation)}
 
 
-def _conversation(generator: Random) -> Iterator[dict[str, str]]:
-    """The rows of one conversation: its answers to questions."""
+def _conversation(generator: Random, earlier: bool) -> Iterator[dict[str, str]]:
+    """The rows of one conversation: its answers to questions; earlier: whether about the first of two films, too."""
     said: list[Turn] = []
 
     def say(mine: str, answer: str) -> None:
@@ -128,7 +131,7 @@ def _conversation(generator: Random) -> Iterator[dict[str, str]]:
     for kind in generator.sample(sorted(QUESTIONS), generator.randint(1, 3)):
         if generator.random() < 0.3:
             say(*generator.choice(THANKS))
-        first = len(named) == 2 and generator.random() < 0.5
+        first = earlier and len(named) == 2 and generator.random() < 0.5
         film, turn = named[0] if first else named[-1]
         which = "the first one" if first else "that one"
         question = generator.choice(QUESTIONS[kind]).format(which)
