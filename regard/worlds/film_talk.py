@@ -79,7 +79,7 @@ class FilmTalkWorld(World):
     test: RowCount = 1_000
     """Rows of the split `test`."""
     first: bool = False
-    """Whether half of the questions after two films are about the first one, and say so; false: all are about the last."""
+    """Whether half of the questions after two films are about the first, and say so; false: all are about the last."""
 
     fields: ClassVar[tuple[str, ...]] = (
         "dialog",
