@@ -39,6 +39,7 @@ _ROOMS = (
     "inspect",
     "kernels",
     "lab",
+    "lectures",
     "metrics",
     "model",
     "nn",

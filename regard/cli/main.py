@@ -14,6 +14,7 @@ from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
 from regard.cli.generate import generate
 from regard.cli.lab import lab
+from regard.cli.lecture import lecture
 from regard.cli.predict import predict
 from regard.cli.push import push
 from regard.cli.score import score
@@ -43,6 +44,7 @@ app.command()(show)
 app.command()(compare)
 app.command()(describe)
 app.command()(lab)
+app.command()(lecture)
 app.command()(push)
 app.command("list")(list_systems)
 app.command()(init)
