@@ -36,6 +36,7 @@ _HOMES = {
 _ROOMS = (
     "data",
     "evaluation",
+    "exercises",
     "inspect",
     "kernels",
     "lab",

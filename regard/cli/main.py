@@ -12,6 +12,7 @@ import typer
 from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
+from regard.cli.exercise import exercise
 from regard.cli.generate import generate
 from regard.cli.lab import lab
 from regard.cli.lecture import lecture
@@ -45,6 +46,7 @@ app.command()(compare)
 app.command()(describe)
 app.command()(lab)
 app.command()(lecture)
+app.command()(exercise)
 app.command()(push)
 app.command("list")(list_systems)
 app.command()(init)
