@@ -48,6 +48,10 @@ class LabCheck(Truth):
             ["regard lab", self.lab, *(f"--set {key}={_setting(value)}" for key, value in self.set.items())]
         )
 
+    def told(self) -> str:
+        place = ", ".join(map(str, self.number)) or f"{self.row}, {self.column}"
+        return super().told() if self.of else f"{place}: {super().told()}"
+
     def value(self) -> Any:
         found = _lab(self.lab, repr(sorted(self.set.items())), _Held(self.set))
         if self.number:
@@ -76,6 +80,11 @@ class PythonCheck(Truth):
     def value(self) -> Any:
         return settled(evaluated(self.python))
 
+    def told(self) -> str:
+        text = super().told()
+        difference = not self.of and self.expected == 0 and "apart(" in self.python.strip().splitlines()[-1]
+        return f"largest difference: {text}" if difference else text
+
 
 class BoardCheck(Settings):
     """Equations that `regard describe` prints, which the tests evaluate with the network's own weights."""
@@ -96,7 +105,10 @@ class BoardCheck(Settings):
         return [piece for piece in self.shows if any(piece in line for line in lines)]
 
     def told(self) -> str:
-        return "; ".join(self.shows)
+        return f"on the board: {'; '.join(piece.strip() for piece in self.shows)}"
+
+    def said(self, found: Any) -> str:
+        return _missing(self.shows, found)
 
     def holds(self, found: Any) -> bool:
         return list(found) == list(self.shows)
@@ -120,6 +132,9 @@ class ZooCheck(Settings):
     def told(self) -> str:
         return f"in the zoo: {', '.join(self.zoo)}"
 
+    def said(self, found: Any) -> str:
+        return _missing(self.zoo, found)
+
     def holds(self, found: Any) -> bool:
         return list(found) == list(self.zoo)
 
@@ -133,8 +148,6 @@ class TrainedCheck(Truth):
     """The figure as the results book prints it."""
     under: str
     """A piece of the heading it stands under."""
-    of: str
-    """What it is a figure of: test BLEU."""
 
     @property
     def command(self) -> str:
@@ -151,6 +164,11 @@ class TrainedCheck(Truth):
             return None
         sections = _sections()
         return any(self.under in title and self.figure in text for title, text in sections.items())
+
+
+def _missing(wanted: tuple[str, ...], found: Any) -> str:
+    missing = [one for one in wanted if one not in found]
+    return f"missing: {'; '.join(missing)}" if missing else "there"
 
 
 def _kind(value: Any) -> str | None:

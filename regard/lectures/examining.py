@@ -13,7 +13,6 @@ from regard.kernels import plainly
 from regard.lectures.checks import Check, TrainedCheck
 from regard.lectures.entry import Entry
 from regard.lectures.shelf import entry as find
-from regard.lectures.truth import shown
 
 State = Literal["pass", "fail", "record", "later", "nothing"]
 """record: figures of longer trainings, which are not run again; later: its systems are not there yet."""
@@ -79,7 +78,7 @@ def _finding(check: Check, role: str = "") -> Finding:
         with plainly():  # each is small: a compiler would take longer than all of them
             torch.manual_seed(0)
             value: Any = check.value()
-        holds, found = check.holds(value), shown(value)
+        holds, found = check.holds(value), check.said(value)
     except Exception as error:  # an entry that cannot be computed has failed, and the others go on
         holds, found = False, f"{type(error).__name__}: {error}"
         if role == "as printed":
@@ -87,7 +86,7 @@ def _finding(check: Check, role: str = "") -> Finding:
                 told, found, False, time.perf_counter() - began, role
             )  # it must compute, and be wrong
     if isinstance(check, TrainedCheck):
-        told, found = f"{check.of} {told}", f"{found} (docs/results.md, {check.under})"
+        found = f"{found} (docs/results.md, {check.under})"
         holds = holds and check.on_record is not False
     passed = not holds if role == "as printed" else holds
     return Finding(told, found, passed, time.perf_counter() - began, role)

@@ -81,7 +81,7 @@ def _lines(deck: Deck, entry: Entry) -> list[str]:
 
 def _told(check: Check) -> str:
     if isinstance(check, TrainedCheck):
-        return f"{check.of} {check.told()}; on record {check.figure.strip()} (`regard train {check.trained}`)"
+        return f"{check.told()}; on record {check.figure.strip()} (`regard train {check.trained}`)"
     return check.told()
 
 

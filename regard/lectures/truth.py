@@ -23,6 +23,8 @@ LONGEST = 72
 class Truth(Settings):
     """One of expected, truth, at_least and at_most, or the last two together."""
 
+    of: str = ""
+    """What the value is."""
     expected: Any = None
     """The value itself: a number, a text, true or false, or a list of those."""
     truth: str = ""
@@ -60,7 +62,10 @@ class Truth(Settings):
         return settled(eval(self.truth, known))  # written by us, in the deck
 
     def told(self) -> str:
-        """The expected value in words."""
+        """The expected value in words, after what it is."""
+        return f"{self.of}: {self._wording()}" if self.of else self._wording()
+
+    def _wording(self) -> str:
         if self.at_least is not None and self.at_most is not None:
             return f"{written(self.at_least)} to {written(self.at_most)}"
         if self.at_least is not None:
@@ -69,6 +74,10 @@ class Truth(Settings):
             return f"at most {written(self.at_most)}"
         value = shown(self.wanted())
         return f"{value} ± {written(self.within)}" if self.within else value
+
+    def said(self, found: Any) -> str:
+        """A value that was found, in words."""
+        return shown(found)
 
     def holds(self, found: Any) -> bool:
         """Whether a value, as `settled` leaves it, is as expected."""
