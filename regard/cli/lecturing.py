@@ -24,7 +24,7 @@ from regard.console import safe_console
 from regard.errors import RegardError
 from regard.files import write_text
 from regard.inspect.saving import check_target, save
-from regard.lectures import Result
+from regard.lectures import EntryResult
 from regard.lectures.drawing import drawn, has_figure
 from regard.lectures.shelf import command
 
@@ -129,7 +129,7 @@ def _entries(what: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _print_line(console: Console, name: str, result: Result) -> None:
+def _print_line(console: Console, name: str, result: EntryResult) -> None:
     """One line; what was expected and found where it failed."""
     line = Text(f"{name:<8}")
     line.append(f"{WORDS[result.state]:<20}", style=STYLES[result.state])
@@ -145,7 +145,7 @@ def _print_line(console: Console, name: str, result: Result) -> None:
                 )
 
 
-def _print_entry(console: Console, name: str, result: Result) -> None:
+def _print_entry(console: Console, name: str, result: EntryResult) -> None:
     """The entry in full: place, claim, command, what was expected and found, errata and remarks."""
     entry = lectures.entry(name)
     head = Text(name, style="bold")
@@ -188,7 +188,7 @@ def _summary(counts: Counter[str], seconds: float) -> Text:
     )
 
 
-def _as_data(name: str, result: Result) -> dict[str, Any]:
+def _as_data(name: str, result: EntryResult) -> dict[str, Any]:
     return {
         "entry": name,
         "claim": lectures.entry(name).claim,

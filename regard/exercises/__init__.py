@@ -3,8 +3,18 @@
 regard exercise · regard exercise summing -o summing.py · regard exercise summing summing.py
 """
 
-from regard.exercises.exercise import Exercise, Question, Wrong
-from regard.exercises.grading import Grade, Mark, grade
+from regard.exercises.exercise import Exercise, GradedQuestion, Wrong
+from regard.exercises.grading import Grade, Verdict, grade
 from regard.exercises.shelf import exercise, names, write_template
 
-__all__ = ["Exercise", "Grade", "Mark", "Question", "Wrong", "exercise", "grade", "names", "write_template"]
+__all__ = [
+    "Exercise",
+    "Grade",
+    "GradedQuestion",
+    "Verdict",
+    "Wrong",
+    "exercise",
+    "grade",
+    "names",
+    "write_template",
+]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
-from regard.exercises.exercise import Answer, Array, Exercise, Question, Wrong, close, numbers
+from regard.exercises.exercise import Answer, Array, Exercise, GradedQuestion, Wrong, close, numbers
 from regard.nn import Attention, Memory
 
 TEMPLATE = '''"""Attention for a decoder whose state s (D,) looks at encoder states h (T, D):
@@ -16,6 +18,8 @@ U and W are (D, D), v is (D,). mask (T,) is True where there is a word; elsewher
 
 Fill in the functions, then:  regard exercise attention THIS_FILE.py
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +41,7 @@ def new_parameters(D):
 D, T = 4, 6
 
 
-def _case(seed: int) -> dict[str, Array]:
+def _case(seed: int) -> dict[str, Any]:
     generator = np.random.default_rng(seed)
     mask = np.ones(T, dtype=bool)
     mask[T - seed % 3 :] = False
@@ -45,7 +49,7 @@ def _case(seed: int) -> dict[str, Array]:
     return {"s": draw(D), "h": draw((T, D)), "mask": mask, "U": draw((D, D)), "W": draw((D, D)), "v": draw(D)}
 
 
-def _truth(case: dict[str, Array]) -> tuple[Array, Array]:
+def _truth(case: dict[str, Any]) -> tuple[Array, Array]:
     """What regard's own attention says."""
     made = Attention(D, D, score="additive").double()
     with torch.no_grad():
@@ -59,7 +63,7 @@ def _truth(case: dict[str, Array]) -> tuple[Array, Array]:
     return look.weights[0, 0].numpy(), look.context[0, 0].numpy()
 
 
-def _given(answer: Answer, case: dict[str, Array]) -> Array:
+def _given(answer: Answer, case: dict[str, Any]) -> Array:
     found = answer.weights(**{name: value.copy() for name, value in case.items()})
     return numbers(found, (T,), "weights(…)")
 
@@ -125,34 +129,34 @@ EXERCISE = Exercise(
     "they give, and how many parameters they cost.",
     template=TEMPLATE,
     questions=(
-        Question(
+        GradedQuestion(
             "the weights are a distribution over the words",
             ("weights",),
             _distribution,
             "Softmax divides exp(e) by its sum. What must e be where there is no word, so that exp(e) is exactly 0?",
         ),
-        Question(
+        GradedQuestion(
             "the weights are those of the formula",
             ("weights",),
             _formula,
             "One e for each row of h; U acts on s, W on h.",
         ),
-        Question(
+        GradedQuestion(
             "words in another order have the same weights in that order",
             ("weights",),
             _order,
             "Nothing may depend on the place j itself.",
         ),
-        Question(
+        GradedQuestion(
             "large scores do not overflow",
             ("weights",),
             _large,
             "Softmax stays the same when one number is taken from all scores; which one keeps exp from overflowing?",
         ),
-        Question(
+        GradedQuestion(
             "the context is the weighted average", ("context",), _context, "A row of h for each weight."
         ),
-        Question(
+        GradedQuestion(
             "new_parameters counts U, W and v",
             ("new_parameters",),
             _count,

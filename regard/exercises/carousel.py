@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from regard.exercises.exercise import Answer, Array, Exercise, Question, Wrong, close, numbers
+from regard.exercises.exercise import Answer, Array, Exercise, GradedQuestion, Wrong, close, numbers
 
 TEMPLATE = '''"""The gradient of an LSTM's memory.
 
@@ -82,14 +82,14 @@ EXERCISE = Exercise(
     "function of what comes back from h_t and from c_{t+1}, then name the gates.",
     template=TEMPLATE,
     questions=(
-        Question(
+        GradedQuestion(
             "memory_gradient agrees with finite differences",
             ("memory_gradient",),
             _gradient,
             "Two paths lead from c_t to the loss; their gradients add. Along h_t = o_t tanh(c_t) the slope of tanh is "
             "1 − tanh². Along c_{t+1} = f_{t+1} c_t + … it is what c_t is multiplied with.",
         ),
-        Question(
+        GradedQuestion(
             "with gates() the memory and its gradient are passed on unchanged",
             ("gates",),
             _gates,

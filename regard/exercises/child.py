@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from regard.exercises.exercise import Question, Wrong
+from regard.exercises.exercise import GradedQuestion, Wrong
 from regard.exercises.shelf import exercise
 
 
@@ -58,7 +58,7 @@ def _loaded(path: Path) -> tuple[ModuleType, dict[str, Any]]:
     return module, {}
 
 
-def _asked(module: ModuleType, question: Question, path: Path) -> dict[str, Any]:
+def _asked(module: ModuleType, question: GradedQuestion, path: Path) -> dict[str, Any]:
     missing = [name for name in question.needs if not hasattr(module, name)]
     if missing:
         return _wrong(

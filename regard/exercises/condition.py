@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.exercises.exercise import Answer, Array, Exercise, Question, Wrong, numbers
+from regard.exercises.exercise import Answer, Array, Exercise, GradedQuestion, Wrong, numbers
 
 TEMPLATE = '''"""A decoder describes an image, a vector of D numbers. It has N units and V words, each a vector of E:
 
@@ -145,19 +145,19 @@ EXERCISE = Exercise(
     "for other ways. Write a decoder that uses one.",
     template=TEMPLATE,
     questions=(
-        Question(
+        GradedQuestion(
             "the decoder runs, and reads its words",
             ("shapes", "first", "step", "write"),
             _runs,
             "Begin without the image: s_t = tanh(W s + U x + b), scores V s + c, and their shapes.",
         ),
-        Question(
+        GradedQuestion(
             "two images give other scores at every step",
             ("shapes", "first", "step", "write"),
             _depends,
             "Where does the image enter? What enters at one place only may have been squashed away later.",
         ),
-        Question(
+        GradedQuestion(
             "it is neither option 1 nor option 2",
             ("shapes", "first", "step", "write"),
             _another,

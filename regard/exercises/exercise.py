@@ -19,7 +19,7 @@ class Wrong(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class GradedQuestion:
     """One thing that is asked.
 
     title   what the answer must do
@@ -47,7 +47,7 @@ class Exercise:
     entries: tuple[str, ...]
     task: str
     template: str
-    questions: tuple[Question, ...]
+    questions: tuple[GradedQuestion, ...]
 
 
 def numbers(value: Any, shape: Sequence[int], what: str) -> Array:

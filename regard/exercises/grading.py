@@ -24,7 +24,7 @@ PRINTED = 20
 
 
 @dataclass(frozen=True)
-class Mark:
+class Verdict:
     """What became of one question; `cause` and `place` (file and line) where it is wrong, and a hint."""
 
     title: str
@@ -38,7 +38,7 @@ class Mark:
 class Grade:
     """All questions of an exercise, and what the file printed while it ran."""
 
-    marks: tuple[Mark, ...]
+    marks: tuple[Verdict, ...]
     printed: str = ""
 
     @property
@@ -81,7 +81,7 @@ def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
             if report.exists()
             else []
         )
-        marks = [Mark(**one) for one in told]
+        marks = [Verdict(**one) for one in told]
         output = _readable(out)
         if len(marks) < len(asked.questions):
             open_ = asked.questions[len(marks)]
@@ -89,7 +89,7 @@ def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
             if not ended:
                 place, cause = _stuck_at(stuck, path), f"it ran for {seconds:g} seconds and was stopped."
             marks.append(
-                Mark(
+                Verdict(
                     open_.title,
                     False,
                     cause,
@@ -98,7 +98,7 @@ def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
                 )
             )
             marks += [
-                Mark(later.title, False, "not reached.", "", "") for later in asked.questions[len(marks) :]
+                Verdict(later.title, False, "not reached.", "", "") for later in asked.questions[len(marks) :]
             ]
         return Grade(tuple(marks), output)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from regard.exercises.exercise import Answer, Exercise, Question, Wrong
+from regard.exercises.exercise import Answer, Exercise, GradedQuestion, Wrong
 
 Pairs = list[tuple[int, int]]
 
@@ -100,19 +100,19 @@ EXERCISE = Exercise(
     "find the algorithm of each from its mistakes.",
     template=TEMPLATE,
     questions=(
-        Question(
+        GradedQuestion(
             "first gives the first network's answers",
             ("first",),
             _check("first", _first, 1),
             "Look at each digit alone. In which sums is a digit wrong, and by how much?",
         ),
-        Question(
+        GradedQuestion(
             "second gives the second network's answers",
             ("second",),
             _check("second", _second, 2),
             "The leading digits are right. Where do the last two come from?",
         ),
-        Question(
+        GradedQuestion(
             "third gives the third network's answers",
             ("third",),
             _check("third", _third, 3),

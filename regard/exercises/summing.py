@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-from regard.exercises.exercise import Answer, Exercise, Question, Wrong, close, numbers
+from regard.exercises.exercise import Answer, Exercise, GradedQuestion, Wrong, close, numbers
 from regard.nn import make_cell
 from regard.nn.cells import Cell
 from regard.parts import find
@@ -86,13 +86,13 @@ EXERCISE = Exercise(
     "make a unit with two inputs tell which of them has the larger total?",
     template=TEMPLATE,
     questions=(
-        Question(
+        GradedQuestion(
             "SUM adds up every sequence of up to six numbers",
             ("SUM",),
             _sums,
             "What must become of the state when the next input is 0? And how much must an input of 1 add to it?",
         ),
-        Question(
+        GradedQuestion(
             "COMPARE tells which total is larger, for every sequence of up to five pairs",
             ("COMPARE",),
             _compares,

@@ -26,7 +26,7 @@ class Erratum(Settings):
     """Must pass."""
 
 
-class Drawing(Settings):
+class EntryFigure(Settings):
     """A figure of an entry: that of a lab, or of Python whose last line is a figure."""
 
     lab: str = ""
@@ -37,7 +37,7 @@ class Drawing(Settings):
     """The lines; the last is a figure, or has a `plot`."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> Drawing:
+    def _one_source(self) -> EntryFigure:
         if bool(self.lab) == bool(self.python):
             raise ValueError("expected either lab or python")
         return self
@@ -62,7 +62,7 @@ class Entry(Settings):
     """Computations that show it."""
     errata: tuple[Erratum, ...] = ()
     """Where the slide is wrong."""
-    figure: Drawing | None = None
+    figure: EntryFigure | None = None
     """What --open draws; default: the lab of its first check."""
     awaits: tuple[str, ...] = ()
     """Systems of the zoo that it needs and that are being built: until they are there it is for later."""

@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Result:
+class EntryResult:
     """What became of an entry."""
 
     state: State
@@ -49,26 +49,26 @@ class Result:
         return self.state in ("pass", "record")
 
 
-def examine(entry: Entry) -> Result:
+def examine(entry: Entry) -> EntryResult:
     """Run the checks of an entry and both sides of its errata."""
     if entry.nothing:
-        return Result("nothing")
+        return EntryResult("nothing")
     if entry.like:
         return examine(find(entry.like))
     findings = [_finding(check) for check in entry.checks]
     for erratum in entry.errata:
         findings += [_finding(erratum.printed, "as printed"), _finding(erratum.corrected, "corrected")]
     if not all(one.passed for one in findings):
-        return Result("fail", tuple(findings))
+        return EntryResult("fail", tuple(findings))
     if missing := [name for name in entry.awaits if name not in zoo.names()]:
         told = Finding(
             f"in the zoo: {', '.join(entry.awaits)}", f"not there yet: {', '.join(missing)}", True, 0.0
         )
-        return Result("later", (*findings, told))
+        return EntryResult("later", (*findings, told))
     if entry.awaits:
         findings.append(Finding(f"in the zoo: {', '.join(entry.awaits)}", "there", True, 0.0))
     recorded = bool(entry.checks) and all(isinstance(check, TrainedCheck) for check in entry.checks)
-    return Result("record" if recorded and not entry.errata else "pass", tuple(findings))
+    return EntryResult("record" if recorded and not entry.errata else "pass", tuple(findings))
 
 
 def _finding(check: Check, role: str = "") -> Finding:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from regard.errors import RegardError
 from regard.lectures.checks import LabCheck, PythonCheck
-from regard.lectures.entry import Deck, Drawing, Entry
+from regard.lectures.entry import Deck, Entry, EntryFigure
 from regard.spec.document import parse
 from regard.spec.messages import explain
 
@@ -81,7 +81,7 @@ def command(name: str) -> str:
     return "" if own.nothing else f"regard lecture {name}"
 
 
-def drawing(name: str) -> Drawing | None:
+def drawing(name: str) -> EntryFigure | None:
     """What --open draws for an entry: what it names, or the lab of its first check that has one."""
     own, source = entry(name), answered_by(name)
     found = own.figure or source.figure
@@ -89,5 +89,5 @@ def drawing(name: str) -> Drawing | None:
         return found
     for check in source.checks:
         if isinstance(check, LabCheck):
-            return Drawing(lab=check.lab, set=check.set)
+            return EntryFigure(lab=check.lab, set=check.set)
     return None
