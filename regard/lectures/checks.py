@@ -218,6 +218,7 @@ def _names() -> dict[str, Any]:
     import torch
 
     import regard
+    import regard.describe
     from regard import nn, structures
     from regard.lab import run
     from regard.lectures import instruments
