@@ -44,9 +44,7 @@ class LabCheck(Truth):
 
     @property
     def command(self) -> str:
-        return " ".join(
-            ["regard lab", self.lab, *(f"--set {key}={_setting(value)}" for key, value in self.set.items())]
-        )
+        return lab_command(self.lab, self.set)
 
     def told(self) -> str:
         place = ", ".join(map(str, self.number)) or f"{self.row}, {self.column}"
@@ -67,6 +65,13 @@ class LabCheck(Truth):
             else next(one for one in rows if str(one[0]) == self.row)
         )
         return settled(row[column])
+
+
+def lab_command(name: str, settings: Mapping[str, Any]) -> str:
+    """What to type for a lab with some of its settings."""
+    return " ".join(
+        ["regard lab", name, *(f"--set {_quoted(f'{key}={value}')}" for key, value in settings.items())]
+    )
 
 
 class PythonCheck(Truth):
@@ -278,11 +283,6 @@ def _sections() -> dict[str, str]:
             title = line.lstrip("# ")
         found[title] = f"{found.get(title, '')}\n{line}"
     return found
-
-
-def _setting(value: Any) -> str:
-    text = str(value).replace("'", "")
-    return _quoted(text)
 
 
 def _quoted(text: str) -> str:

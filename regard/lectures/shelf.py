@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from regard.errors import RegardError
-from regard.lectures.checks import LabCheck, PythonCheck
+from regard.lectures.checks import LabCheck, PythonCheck, lab_command
 from regard.lectures.entry import Deck, Entry, EntryFigure
 from regard.spec.document import parse
 from regard.spec.messages import explain
@@ -78,6 +78,8 @@ def command(name: str) -> str:
             return check.command
     if source.awaits:
         return f"regard train {source.awaits[0]}"
+    if source.figure is not None and source.figure.lab:
+        return lab_command(source.figure.lab, source.figure.set)
     return "" if own.nothing else f"regard lecture {name}"
 
 

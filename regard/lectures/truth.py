@@ -47,13 +47,6 @@ class Truth(Settings):
             raise ValueError("expected, truth and at_least or at_most exclude each other")
         return self
 
-    @property
-    def says(self) -> bool:
-        """Whether anything is expected."""
-        return not (
-            self.expected is None and not self.truth and self.at_least is None and self.at_most is None
-        )
-
     def wanted(self) -> Any:
         """The expected value; None where only its bounds are known."""
         if not self.truth:
