@@ -81,6 +81,15 @@ BARS: dict[str, list[Bar]] = {
         Bar("test.fact_accuracy", 0.90),
         Bar("test.fact_accuracy", 0.0, behind="facts"),
     ],
+    "document-class": [
+        Bar("test.key_sentence", 0.95),
+        Bar("test.key_words", 0.90),
+        Bar("test.accuracy", 0.0, behind="document-class-flat"),
+        Bar("long.accuracy", 0.05, behind="document-class-flat"),
+    ],
+    "document-class-hierarchical": [],
+    "document-class-flat": [Bar("test.accuracy", 0.80)],
+    "sentiment": [Bar("test.accuracy", 0.95)],
     "nli-syntax": [
         Bar("test.accuracy", 0.90),
         Bar("test.accuracy", 0.03, behind="nli-plain"),

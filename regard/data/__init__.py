@@ -1,12 +1,26 @@
 """Data: from rows in files and packages to batches of encoded columns."""
 
-from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Batch, Sentences, Span, Spelling, Tokens, Trees
+from regard.data.batch import (
+    BEGIN,
+    END,
+    PAD,
+    UNKNOWN,
+    Batch,
+    Evidence,
+    Sentences,
+    Span,
+    Spelling,
+    Tokens,
+    Trees,
+)
 from regard.data.batches import Batches
 from regard.data.columns import (
     SPECIAL,
     AlignmentColumn,
     AudioColumn,
     Column,
+    DocumentColumn,
+    EvidenceColumn,
     FactsColumn,
     ImageColumn,
     LabelColumn,
@@ -39,6 +53,9 @@ __all__ = [
     "Batches",
     "Column",
     "Dataset",
+    "DocumentColumn",
+    "Evidence",
+    "EvidenceColumn",
     "FactsColumn",
     "Films",
     "ImageColumn",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,27 +74,67 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Sentences:
-    """A batch of stories: sentences of ids, padded with PAD.
+    """A batch of documents or stories: the N sentences of all of them, side by side with others about as long.
 
-    ids      (B, S, L) int64; a sentence that does not exist is all PAD
-    lengths  (B,)      int64, sentences of each story
+    buckets  the sentences, each bucket padded to the longest of its own: Tokens (N_k, L_k)
+    places   (N,) where a sentence stands among those of the buckets one after another; the sentences in the order of
+             the documents
+    lengths  (B,) sentences of each document
+    counts   the lengths on the CPU, where they are known there
     """
 
-    ids: Tensor
+    buckets: tuple[Tokens, ...]
+    places: Tensor
     lengths: Tensor
+    counts: Tensor | None = None
+
+    @classmethod
+    def padded(cls, ids: Tensor, lengths: Tensor) -> Sentences:
+        """One bucket of ids (B, S, L), where PAD stands behind the last word and in sentences that do not exist."""
+        known = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+        sentences = ids[known]
+        tokens = Tokens(sentences, (sentences != PAD).sum(-1))
+        return cls((tokens,), torch.arange(len(sentences), device=ids.device), lengths)
 
     @property
     def mask(self) -> Tensor:
         """(B, S) bool, True where there is a sentence."""
-        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+        known = self.lengths if self.counts is None else self.counts
+        longest = int(known.max()) if len(known) else 0
+        return torch.arange(longest, device=self.lengths.device) < self.lengths[:, None]
 
     @property
     def words(self) -> Tensor:
-        """(B, S, L) bool, True where there is a word."""
-        return self.ids != PAD
+        """(N,) the words of each sentence, in the order of the documents."""
+        return torch.cat([bucket.lengths for bucket in self.buckets])[self.places]
+
+    def gather(self, found: Sequence[Tensor]) -> Tensor:
+        """What was found of the sentences of each bucket, (N_k, D) → of each document, (B, S, D), zero in padding."""
+        vectors = found[0] if len(found) == 1 else torch.cat(list(found))
+        mask = self.mask
+        spread = vectors.new_zeros(*mask.shape, vectors.shape[-1])
+        return spread.masked_scatter(mask.unsqueeze(-1), vectors[self.places])
 
     def to(self, device: torch.device | str) -> Sentences:
-        return Sentences(moved(self.ids, device), moved(self.lengths, device))
+        counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
+        buckets = tuple(bucket.to(device) for bucket in self.buckets)
+        places, lengths = (moved(part, device) for part in (self.places, self.lengths))
+        return Sentences(buckets, places, lengths, counts)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The words of documents that decide an answer, and with them the sentences.
+
+    sentences   (B, 1, S) the share of each sentence among those that hold such words; zero where none is known
+    words       of each row the pairs of a sentence and a word in it, counted from 0
+    """
+
+    sentences: Tensor
+    words: tuple[tuple[tuple[int, int], ...], ...]
+
+    def to(self, device: torch.device | str) -> Evidence:
+        return Evidence(moved(self.sentences, device), self.words)
 
 
 @dataclass(frozen=True)
@@ -176,9 +216,9 @@ class Forest:
 class Batch:
     """Rows put side by side: one collated value per column, by the column's name.
 
-    A text or tags column gives `Tokens`, a stream a `Span`, a story `Sentences`, a tree `Trees`, brackets a `Forest`, a
-    label column a (B,) int64 tensor, an alignment a (B, T, S) float tensor whose rows sum to one, or to zero where a
-    target word is unaligned.
+    A text or tags column gives `Tokens`, a stream a `Span`, a document or story `Sentences`, a tree `Trees`, brackets a
+    `Forest`, a label column a (B,) int64 tensor, an alignment a (B, T, S) float tensor whose rows sum to one, or to
+    zero where a target word is unaligned.
 
     rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)

@@ -12,6 +12,7 @@ from regard.inspect.comparison import compare
 from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
 from regard.inspect.curve import curve
+from regard.inspect.document import document
 from regard.inspect.figure import before_and_after, figure, print_trace, together
 from regard.inspect.gallery import Example, gallery
 from regard.inspect.groups import groups_figure
@@ -45,6 +46,7 @@ __all__ = [
     "compare",
     "confusion",
     "curve",
+    "document",
     "draw",
     "figure",
     "gallery",

@@ -10,7 +10,8 @@ from rich.console import Console
 from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram, HopTable, NodeDiagram, SegmentBands
+from regard.inspect.content import ArcDiagram, DocumentWords, HopTable, NodeDiagram, SegmentBands
+from regard.inspect.document import document_legend, draw_document, tell_document
 from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
@@ -22,15 +23,25 @@ from regard.inspect.segments import bands_of, draw_segments, segment_legend, tel
 from regard.inspect.sights import Style
 from regard.inspect.tape import draw_tape, tell_tape
 from regard.inspect.writing import linked
-from regard.trace import Arcs, Nodes, SeenFilm, SeenPicture, SeenSeries, Segments, Trace
+from regard.trace import (
+    Arcs,
+    Nodes,
+    SeenFilm,
+    SeenPicture,
+    SeenSeries,
+    Segments,
+    SentenceWords,
+    Trace,
+    TracedStructure,
+)
 
-Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram
+Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
     """The tape of an external memory; what was seen, and where each word looked at it; what was selected jointly as
-    arcs, segments or hops; a heatmap where a text was written with attention, highlighted words where a label was found
-    by it; otherwise what was written, with the probability of each piece.
+    arcs, segments or hops; a document; a heatmap where a text was written with attention, highlighted words where a
+    label was found by it; otherwise what was written, with the probability of each piece.
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
     """
@@ -38,9 +49,14 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
         return _taped(trace, title=title)
     if trace.seen:
         return _perceived(trace, title=title, style=style)
-    if trace.structures:
+    if any(_drawable(one) for one in trace.structures.values()):
         return _structures(trace, title=title)
     return _looks(trace, title=title)
+
+
+def _drawable(found: TracedStructure) -> bool:
+    """Whether there is something to draw: a document that nobody looked at is text alone."""
+    return not isinstance(found, SentenceWords) or found.shares is not None
 
 
 def _taped(trace: Trace, *, title: str | None) -> Scene:
@@ -90,8 +106,9 @@ def _perceived(trace: Trace, *, title: str | None, style: Style) -> Scene:
 
 def _structures(trace: Trace, *, title: str | None) -> Scene:
     """A part for each structure, the legends of all; then the attention that none of them shows already."""
-    several = len(trace.structures) > 1
-    shown = [_content(trace, name, name if several else "") for name in trace.structures]
+    drawable = [name for name, found in trace.structures.items() if _drawable(found)]
+    several = len(drawable) > 1
+    shown = [_content(trace, name, name if several else "") for name in drawable]
     drawn = [_drawn(content) for content in shown]
     told = [words for _, words in drawn]
     blocks = [below([*(block for block, _ in drawn), *_legends(shown)], gap=18)]
@@ -111,6 +128,8 @@ def _shows_looks(trace: Trace, name: str) -> bool:
     found = trace.structures.get(name)
     if isinstance(found, Nodes):
         return found.weights is not None
+    if isinstance(found, SentenceWords):
+        return trace.single
     return not isinstance(found, Arcs | None)
 
 
@@ -142,6 +161,8 @@ def _content(trace: Trace, name: str, title: str) -> Drawing:
         return ArcDiagram(tuple(trace.input[name]), found, title=title)
     if isinstance(found, Nodes):
         return NodeDiagram(tuple(trace.input[name]), found, title=title)
+    if isinstance(found, SentenceWords):
+        return DocumentWords(found, title=title)
     return (
         bands_of(trace, name, title=title)
         if isinstance(found, Segments)
@@ -157,6 +178,8 @@ def _drawn(content: Drawing) -> tuple[Block, str]:
         return draw_segments(content), tell_segments(content)
     if isinstance(content, NodeDiagram):
         return draw_nodes(content), tell_nodes(content)
+    if isinstance(content, DocumentWords):
+        return draw_document(content), tell_document(content)
     return draw_hops(content), tell_hops(content)
 
 
@@ -164,11 +187,13 @@ def _legends(shown: Sequence[Drawing]) -> list[Block]:
     """What the lines, shades and marks mean, once for each kind of drawing."""
     bands = [content for content in shown if isinstance(content, SegmentBands)]
     tables = [content for content in shown if isinstance(content, HopTable)]
+    documents = [content for content in shown if isinstance(content, DocumentWords)]
     return [
         *arc_legend([content for content in shown if isinstance(content, ArcDiagram)]),
         *([segment_legend(bands)] if bands else []),
         *([hop_legend(tables)] if tables else []),
         *node_legend([content for content in shown if isinstance(content, NodeDiagram)]),
+        *([document_legend(documents)] if documents else []),
     ]
 
 

@@ -12,7 +12,8 @@ from html import escape
 
 from regard.inspect.alignment import alignment
 from regard.inspect.arcs import marginal_matrix
-from regard.inspect.content import ArcDiagram
+from regard.inspect.content import FULL, ArcDiagram, DocumentWords
+from regard.inspect.document import document_html
 from regard.inspect.figure import figure, headline
 from regard.inspect.grid import draw_matrix
 from regard.inspect.heads import heads_figure
@@ -26,7 +27,7 @@ from regard.inspect.scene import Scene
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.prediction import Prediction
 from regard.terminal import printable
-from regard.trace import Arcs, Nodes, SeenPicture, Trace
+from regard.trace import Arcs, Nodes, SeenPicture, SentenceWords, Trace
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Section:
     facts   numbers to be seen first, by name: {"PER": "8.9 %"}
     steps   one figure as it fills: a slider chooses which is shown, without scripts all of them are
     table   the head and the rows
+    document  a text whose sentences can be folded away
     """
 
     heading: str = ""
@@ -54,6 +56,7 @@ class Section:
     steps: Sequence[Card] = ()
     figures: Sequence[Scene | Trace | Card] = ()
     table: tuple[Sequence[str], Sequence[Sequence[object]]] | None = None
+    document: DocumentWords | None = None
     code: str = ""
 
 
@@ -132,7 +135,7 @@ def _cells(trace: Trace) -> list[Section]:
 def _behind(trace: Trace) -> list[Section]:
     """The marginals of trees, all of them, and the samples of any structure."""
     several = len(trace.structures) > 1
-    marginals, drawn = [], []
+    marginals, drawn, documents = [], [], []
     for name, found in trace.structures.items():
         heading = name if several else ""
         if isinstance(found, Arcs) and found.marginals is not None and trace.input[name]:
@@ -142,6 +145,8 @@ def _behind(trace: Trace) -> list[Section]:
             scale = colour_scale(name="marginal", truth=known, zeros=table.has_zeros)
             shown = below([draw_matrix(table), scale])
             marginals.append(Card(frame(shown), heading=heading))
+        if isinstance(found, SentenceWords) and found.shares is not None and len(found.counts) > FULL:
+            documents.append(Section(f"All sentences of {name}", document=DocumentWords(found)))
         if found.samples is not None and len(found.samples):
             drawn.append(Card(samples(trace, over=name), heading=heading))
     sections = []
@@ -152,7 +157,7 @@ def _behind(trace: Trace) -> list[Section]:
         sections.append(
             Section("Samples", "Each different one once, the most frequent first.", figures=drawn)
         )
-    return sections
+    return [*documents, *sections]
 
 
 def _heads(trace: Trace) -> list[Section]:
@@ -202,6 +207,8 @@ def _section(section: Section, cards: Sequence[Card]) -> str:
         parts.append(f'<div class="{kind}">{"".join(map(_figure, cards))}</div>')
     if section.table is not None:
         parts.append(_table(*section.table))
+    if section.document is not None:
+        parts.append(document_html(section.document))
     if section.code:
         parts.append(f"<pre><code>{_text(section.code)}</code></pre>")
     return f"<section>{''.join(parts)}</section>"

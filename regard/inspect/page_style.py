@@ -6,7 +6,9 @@ from regard.inspect.palette import DARK, LIGHT, Theme
 
 
 def _variables(theme: Theme) -> str:
-    return "".join(f"--{role}:{theme.hex(role)};" for role in ("paper", "ink", "muted", "faint", "accent"))
+    return "".join(
+        f"--{role}:{theme.hex(role)};" for role in ("paper", "ink", "muted", "faint", "accent", "truth")
+    )
 
 
 STYLE = f""":root{{color-scheme:light dark;{_variables(LIGHT)}--ground:#f6f7f9;
@@ -47,6 +49,14 @@ th{{color:var(--muted);font-weight:500;font-size:.8125rem}}
 .number{{text-align:right}}
 pre{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem;overflow-x:auto;
 font-size:.875rem}}
+.document{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem}}
+.document p{{display:flex;gap:.6rem;margin:.2rem 0;max-width:48rem;align-items:baseline}}
+.document i{{flex:none;width:2.2rem;text-align:right;color:var(--muted);font-size:.75rem;font-style:normal}}
+.document b{{flex:none;width:2.6rem;text-align:center;font-weight:400;font-size:.75rem;border-radius:.25rem}}
+.document b,.document mark{{color:inherit;background:color-mix(in srgb,var(--accent) calc(var(--w)*55%),transparent)}}
+.document mark{{border-radius:.25rem;padding:0 .15rem}}.document .decides{{outline:2px solid var(--truth)}}
+.document span{{min-width:0;overflow-wrap:anywhere}}
+.document summary{{color:var(--muted);font-size:.875rem;cursor:pointer;padding:.2rem 0 .2rem 5.4rem}}
 @media (max-width:40rem){{.drawing svg{{max-width:max(100%,22rem,.7*var(--width,0px))}}}}
 @media print{{body{{background:none}}main{{max-width:none;padding:0}}figure{{box-shadow:none}}
 .drawing svg{{max-width:100%}}}}"""

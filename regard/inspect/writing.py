@@ -12,6 +12,8 @@ from rich.cells import cell_len
 from regard.terminal import printable
 
 _VISIBLE = {"": "∅", " ": "␣", "\u00a0": "⍽", "\u3000": "␣", "\t": "⇥", "\n": "⏎", "\r": "␍"}
+JOINER = "￭"
+"""Stands on that side of a word where no blank was (`split: punctuation`)."""
 _NARROW = frozenset("iljtfI.,;:'|!()[]{}/\\-` ")
 _BROAD = frozenset("mwMW@%—…")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")

@@ -1,16 +1,18 @@
-"""Where the positions of an input looked at each other, as traces show it: trees, and the looks of several heads."""
+"""What the positions of an input are and how they looked at each other, as traces show it: trees, words, heads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from torch import Tensor
 
-from regard.data.batch import Batch
+from regard.data.batch import Batch, Evidence
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
-from regard.trace import Arcs, HeadLooks, Nodes
+from regard.trace import Arcs, HeadLooks, Nodes, SentenceWords
 
 
 def with_heads(
@@ -62,6 +64,60 @@ def with_nodes(answers: Sequence[Prediction], memories: Mapping[str, Memory]) ->
             answer = replace(answer, trace=replace(trace, structures=structures))
         shown.append(answer)
     return shown
+
+
+def with_words(
+    answers: Sequence[Prediction],
+    memories: Mapping[str, Memory],
+    batch: Batch,
+    columns: Mapping[str, Any],
+    truth: Mapping[str, str],
+) -> list[Prediction]:
+    """The answers, their traces holding the words of each input whose positions are sentences of words, and how much
+    was read of each of them.
+
+    truth   {input: column that says where to look at it}
+    """
+    named = {name: memory.parts for name, memory in memories.items() if memory.parts is not None}
+    if not named or all(answer.trace is None for answer in answers):
+        return list(answers)
+    words = {name: columns[name].readable_words(batch[name]) for name in named}
+    weights = {name: _on_cpu(parts.weights_of_words()) for name, parts in named.items()}
+    shown = []
+    for row, answer in enumerate(answers):
+        trace = answer.trace
+        if trace is not None:
+            structures = dict(trace.structures)
+            for name in named:
+                counts = [len(sentence) for sentence in words[name][row]]
+                flat = [word for sentence in words[name][row] for word in sentence]
+                looks, shares = trace.attention.get(name), weights[name]
+                known = batch[truth[name]] if name in truth and truth[name] in batch else None
+                structures.setdefault(
+                    name,
+                    SentenceWords(
+                        flat,
+                        np.array(counts, dtype=np.int64),
+                        None if shares is None else shares[row, : len(flat)],
+                        None if looks is None else looks.mean(0),
+                        _deciding(known.words[row], counts) if isinstance(known, Evidence) else None,
+                    ),
+                )
+            answer = replace(answer, trace=replace(trace, structures=structures))
+        shown.append(answer)
+    return shown
+
+
+def _on_cpu(found: Tensor | None) -> Any:
+    return None if found is None else found.float().cpu().numpy()
+
+
+def _deciding(pairs: Sequence[tuple[int, int]], counts: Sequence[int]) -> Any:
+    """(W,) 1 for the words that pairs of a sentence and a word name."""
+    starts = np.cumsum(counts) - counts
+    found = np.zeros(sum(counts), dtype=np.int64)
+    found[[int(starts[sentence]) + word for sentence, word in pairs]] = 1
+    return found
 
 
 def with_self_looks(

@@ -15,7 +15,7 @@ from regard.data.batch import BEGIN, UNKNOWN
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
-from regard.model.heads import with_heads, with_nodes, with_self_looks
+from regard.model.heads import with_heads, with_nodes, with_self_looks, with_words
 from regard.model.network import Network
 from regard.model.override import Override, with_override
 from regard.model.searching import make_search
@@ -139,6 +139,8 @@ class BatchInference:
             answers, found, lambda: self.memories, samples=samples, seed=self.spec.training.seed
         )
         seen = with_nodes(seen, self.memories)
+        truths = self.network.truths[self.output]
+        seen = with_words(seen, self.memories, self.batch, self.columns, truths)
         if all(memory.heads is None for memory in self.memories.values()):
             return list(seen)
         trees = tree_columns({**self.spec.inputs, **self.spec.truth})

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Batch, Tokens
+from regard.data.batch import Batch, Evidence, Tokens
 from regard.data.perceived import Places
 from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
@@ -85,6 +85,8 @@ class Network(nn.Module):
         for name, column in self.truths[output].items():
             if column in batch:
                 known = batch[column]
+                if isinstance(known, Evidence):
+                    known = known.sentences
                 if isinstance(known, Places):
                     memory = encoded[name]
                     known = known.on(memory.mask, memory.shape, self._steps(batch, output, known))

@@ -2,15 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import torch
 from torch import Tensor
 
+from regard.data.batch import Sentences
 from regard.nn.heads import HeadMarginals
 
 Layout = Literal["line", "grid", "frames", "sentences", "tree", "points"]
 """How the S positions lie, so that a figure knows how to draw them."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the positions of a memory are made of: the words of sentences. Computed and kept without padding to the
+    longest document; `memory` lays them out for who wants to look at them.
+
+    sentences   which word belongs where
+    found       (N_k, L_k, D) what was read of the words of each bucket, and `keys` where these differ
+    weights     (N_k, L_k) how much of its sentence each word is; None where that is no attention's choice
+    rows        (B') the rows of the batch it is of, in this order; default: all
+    """
+
+    sentences: Sentences
+    found: Sequence[Tensor]
+    keys: Sequence[Tensor] | None = None
+    weights: Sequence[Tensor] | None = None
+    rows: Tensor | None = None
+
+    def select(self, rows: Tensor) -> Parts:
+        return replace(self, rows=rows if self.rows is None else self.rows.index_select(0, rows))
+
+    def memory(self, parent: Memory) -> Memory:
+        """A position for each of the words, document by document: (B, W, D), which knows its `parent`, the memory
+        these are the parts of, and where in it each word belongs."""
+        places, owners, mask = self._places()
+        values = _laid(self.found, places, mask)
+        keys = None if self.keys is None else _laid(self.keys, places, mask)
+        return Memory(values, mask, parent.summary, keys=keys, parent=parent, parent_index=owners)
+
+    def weights_of_words(self) -> Tensor | None:
+        """(B, W) how much of its sentence each word of a document is."""
+        if self.weights is None:
+            return None
+        places, _, mask = self._places()
+        return _laid([one.unsqueeze(-1) for one in self.weights], places, mask).squeeze(-1)
+
+    def _places(self) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, W) where each word stands among all positions of the buckets, its sentence, and whether it exists."""
+        given = self.sentences
+        words, where = given.words, given.places
+        steps = [
+            torch.arange(len(bucket.ids), device=where.device) * bucket.ids.shape[1]
+            for bucket in given.buckets
+        ]
+        begins, first = [], 0
+        for bucket, step in zip(given.buckets, steps, strict=True):
+            begins.append(step + first)
+            first += bucket.ids.numel()
+        starts = torch.cat(begins)[where]  # (N) the first word of each sentence
+        document = torch.repeat_interleave(
+            torch.arange(len(given.lengths), device=where.device), given.lengths
+        )
+        counts = words.new_zeros(len(given.lengths)).index_add(0, document, words)  # (B) words
+        mask = torch.arange(int(counts.max()), device=where.device) < counts[:, None]
+        own = torch.arange(int(words.sum()), device=where.device) - torch.repeat_interleave(
+            words.cumsum(0) - words, words
+        )
+        inside = (
+            torch.arange(len(words), device=where.device)
+            - (given.lengths.cumsum(0) - given.lengths)[document]
+        )
+        flat = torch.repeat_interleave(starts, words) + own
+        places = torch.zeros_like(mask, dtype=torch.int64).masked_scatter(mask, flat)
+        owners = torch.zeros_like(places).masked_scatter(mask, torch.repeat_interleave(inside, words))
+        if self.rows is None:
+            return places, owners, mask
+        return places[self.rows], owners[self.rows], mask[self.rows]
+
+
+def _laid(found: Sequence[Tensor], places: Tensor, mask: Tensor) -> Tensor:
+    """What was found of the positions of the buckets, (N_k, L_k, D), at places (B, W): (B, W, D)."""
+    flat = torch.cat([one.flatten(0, 1) for one in found])
+    return flat[places] * mask.unsqueeze(-1)
 
 
 @dataclass(frozen=True)
@@ -23,6 +100,8 @@ class Memory:
     keys      (B, S, D'') what is compared with the query, where that is not the values themselves
     layout    how the positions lie; `shape` gives rows and columns of a grid
     parent    the coarser memory these positions belong to (words → sentences), and `parent_index` (B, S) where in it
+    parts     what these positions are made of, where they are (sentences → words): `parts.memory(self)` is the memory
+              of the words, whose parent is this one
     above     (B, S) of positions that are the nodes of a tree in post-order, the place of the parent; −1 for the root
     heads     which position is whose head, where the encoder gave its positions parents
     points    (B, S, k) float64, the coordinates of positions that are points
@@ -37,6 +116,7 @@ class Memory:
     shape: tuple[int, ...] | None = None
     parent: Memory | None = None
     parent_index: Tensor | None = None
+    parts: Parts | None = None
     above: Tensor | None = None
     heads: HeadMarginals | None = None
     override: Tensor | None = None
@@ -56,6 +136,7 @@ class Memory:
             keys=pick(self.keys),
             parent=None if self.parent is None else self.parent.select(rows),
             parent_index=pick(self.parent_index),
+            parts=None if self.parts is None else self.parts.select(rows),
             above=pick(self.above),
             heads=None if self.heads is None else self.heads.select(rows),
             override=pick(self.override),

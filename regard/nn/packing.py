@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from regard.data.batch import Tokens
 
 
 @dataclass(frozen=True)
@@ -94,3 +96,58 @@ class Packing:
             for low, high, end in zip(self.starts[:-2], self.starts[1:-1], self.starts[2:], strict=True)
         ]
         return torch.from_numpy(np.concatenate([np.empty(0, np.int64), *pieces])).to(self.places.device)
+
+
+@dataclass(frozen=True)
+class BucketPacking(Packing):
+    """The real positions of sequences that lie in several buckets (N_k, L_k), as if they were in one.
+
+    shapes   of the buckets; a position of a bucket is counted behind all those of the buckets before it
+    """
+
+    shapes: tuple[tuple[int, int], ...] = ()
+
+    @staticmethod
+    def over(buckets: Sequence[Tokens]) -> BucketPacking:
+        shapes = tuple((len(bucket.ids), int(bucket.ids.shape[1])) for bucket in buckets)
+        counts = [bucket.lengths.cpu() if bucket.counts is None else bucket.counts for bucket in buckets]
+        known = torch.cat(counts).numpy()
+        ends = np.cumsum([rows * width for rows, width in shapes])
+        begins = np.concatenate(
+            [
+                end - rows * width + np.arange(rows) * width
+                for end, (rows, width) in zip(ends, shapes, strict=True)
+            ]
+        )
+        order = np.argsort(-known, kind="stable")
+        times = np.arange(known.max(initial=0))[:, None]
+        alive = times < known[order]  # (T, N)
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        device = buckets[0].ids.device
+
+        def tensor(array: np.ndarray) -> Tensor:
+            return torch.from_numpy(array).to(device, non_blocking=True)
+
+        starts = [0, *alive.sum(1).cumsum().tolist()]
+        places = tensor((begins[order] + times)[alive])
+        return BucketPacking(tensor(order), tensor(back), places, starts, int(ends[-1]), shapes)
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """All positions of all buckets, one bucket behind the other, (P, …) → (N, …)."""
+        return padded.index_select(0, self.places)
+
+    def softmax(self, scores: Tensor) -> Tensor:
+        """(N) → (N): a softmax over the positions of each row."""
+        shares = [torch.softmax(bucket, 1) for bucket in self.apart(scores.unsqueeze(1), fill=-torch.inf)]
+        return self.pack(torch.cat([bucket.flatten() for bucket in shares]))
+
+    def sums(self, packed: Tensor) -> Tensor:
+        """(N, D) → (rows, D): the sum over the positions of each row, in the order of the buckets."""
+        return torch.cat([bucket.sum(1) for bucket in self.apart(packed)])
+
+    def apart(self, packed: Tensor, fill: float = 0.0) -> list[Tensor]:
+        """(N, D) → (N_k, L_k, D) of each bucket, `fill` where there is padding."""
+        padded = packed.new_full((self.width, packed.shape[1]), fill).index_copy(0, self.places, packed)
+        pieces = padded.split([rows * width for rows, width in self.shapes])
+        return [piece.view(rows, width, -1) for piece, (rows, width) in zip(pieces, self.shapes, strict=True)]

@@ -4,7 +4,7 @@
     glimpses     several looks for one answer
     heads        the looks of several heads, layer by layer
     pointed      which positions of an input an output points at
-    structures   what was selected jointly: arcs, segments, hops, nodes of a tree
+    structures   what was selected jointly: arcs, segments, hops, nodes of a tree; the words of sentences
     tape         where the heads of an external memory wrote and read
     seen         what a figure draws of inputs that are no texts: pictures, films, sounds, points
 
@@ -17,7 +17,7 @@ from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array
 from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
-from regard.trace.structures import Arcs, Hops, Nodes, Segments, TracedStructure
+from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords, TracedStructure
 from regard.trace.tape import Tape
 from regard.trace.trace import Trace
 
@@ -35,6 +35,7 @@ __all__ = [
     "SeenPoints",
     "SeenSeries",
     "Segments",
+    "SentenceWords",
     "Tape",
     "Trace",
     "TracedStructure",

@@ -4,6 +4,7 @@
     Segments   for each output piece, which positions of an input are inside the segments it looked at
     Hops       which positions of an input were read, one after another: the supporting facts of an answer
     Nodes      the tree whose nodes the positions of an input are, with how much was read of each, and their labels
+    SentenceWords  the words of the sentences that are the positions of an input, with how much was read of each
 
 Every kind can hold four things: marginals p(part is in z), the best structure, samples, and the true structure where
 it is known; what is not known is None or empty. Arrays are numpy's (lists, and tensors on a CPU, are turned into them).
@@ -251,9 +252,59 @@ class Nodes(_Structure):
         self._refuse(name, len(self.parents), "nodes", positions, "that input has")
 
 
-TracedStructure = Arcs | Segments | Hops | Nodes
-_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops] | type[Nodes]] = {
-    one.kind: one for one in (Arcs, Segments, Hops, Nodes)
+@dataclass(frozen=True, eq=False)
+class SentenceWords(_Structure):
+    """A document: the W words of the S sentences that are the positions of an input.
+
+    words       all of them, one sentence after another
+    counts      (S,) words of each sentence
+    weights     (W,) how much of its sentence each word is; None where no attention chose it
+    sentences   (S,) how much of the answer each sentence is; None where no attention chose it
+    truth       (W,) 1 for the words that decide, 0 for others; None where they are not known
+    """
+
+    kind: ClassVar[str] = "words"
+    _arrays: ClassVar[Mapping[str, type]] = {
+        "counts": np.int64, "weights": np.float64, "sentences": np.float64, "truth": np.int64,
+    }  # fmt: skip
+    samples: ClassVar[None] = None
+
+    words: Sequence[str]
+    counts: Places
+    weights: Numbers | None = None
+    sentences: Numbers | None = None
+    truth: Places | None = None
+
+    def _check(self) -> None:
+        self._expect("counts", (None,), "words of each sentence")
+        total = int(self.counts.sum())
+        if total != len(self.words):
+            raise RegardError(f"words: {len(self.words)} words, but the sentences have {total} in all.")
+        self._expect("weights", (total,), "a weight for each word")
+        self._expect("sentences", (len(self.counts),), "a weight for each sentence")
+        self._expect("truth", (total,), "0 or 1 for each word")
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        self._refuse(name, len(self.counts), "sentences", positions, "that input has")
+
+    @property
+    def shares(self) -> Numbers | None:
+        """(W,) how much of the answer each word is: the product of the two levels; None without any attention."""
+        if self.weights is None and self.sentences is None:
+            return None
+        own = np.ones(len(self.words)) if self.weights is None else self.weights
+        return own if self.sentences is None else own * np.repeat(self.sentences, self.counts)
+
+    @property
+    def bounds(self) -> list[tuple[int, int]]:
+        """The first word of each sentence and the one behind its last."""
+        ends = np.cumsum(self.counts)
+        return list(zip((ends - self.counts).tolist(), ends.tolist(), strict=True))
+
+
+TracedStructure = Arcs | Segments | Hops | Nodes | SentenceWords
+_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops] | type[Nodes] | type[SentenceWords]] = {
+    one.kind: one for one in (Arcs, Segments, Hops, Nodes, SentenceWords)
 }
 
 

@@ -121,7 +121,7 @@ def test_json_values_as_text(tmp_path: Path) -> None:
         ('"a"', "is a JSON string, expected an object"),
         ('{"source": "a"', r"is not valid JSON: Expecting ',' delimiter at character 15"),
         ('{"source": NaN}', "is not valid JSON: NaN is no JSON value"),
-        ('{"source": ["a"]}', "has a list in source, expected text"),
+        ('{"source": ["a", {"b": 1}]}', "has a list in source, expected text"),
         ('{"source": {"a": 1}}', "has an object in source, expected text"),
         ('{"source": "\\ud800"}', "has half of a surrogate pair in source"),
     ],
@@ -207,7 +207,9 @@ def test_parquet(tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    table = pyarrow.table({"source": ["a", None, "c"], "target": [1, 2, 3], "other": [["x"], ["y"], ["z"]]})
+    table = pyarrow.table(
+        {"source": ["a", None, "c"], "target": [1, 2, 3], "other": [[True], [True], [False]]}
+    )
     path = tmp_path / "a.parquet"
     parquet.write_table(table, path)
     rows = list(read_rows(path, fields=FIELDS))

@@ -29,10 +29,13 @@ def test_collate_puts_each_word_in_its_sentence(story: StoryColumn) -> None:
         word: int(story.words.encode(word)[0])
         for word in ["mary", "went", "home", "john", "slept", "it", "rained"]
     }
-    assert batch.ids.tolist() == [
-        [[words["mary"], words["went"], words["home"]], [words["john"], words["slept"], 0]],
-        [[words["it"], words["rained"], 0], [0, 0, 0]],
+    (bucket,) = batch.buckets
+    assert bucket.ids.tolist() == [
+        [words["mary"], words["went"], words["home"]],
+        [words["john"], words["slept"], 0],
+        [words["it"], words["rained"], 0],
     ]
+    assert bucket.lengths.tolist() == [3, 2, 2]
     assert batch.lengths.tolist() == [2, 1]
     assert batch.mask.tolist() == [[True, True], [True, False]]
     assert story.readable(batch) == [["mary went home", "john slept"], ["it rained"]]

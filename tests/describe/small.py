@@ -132,7 +132,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
         else:
             ids = torch.randint(4, column.words.size, (1, LENGTH, 5))
             ids[0, 1, 3:] = 0
-            found[name] = Sentences(ids, torch.tensor([LENGTH]))
+            found[name] = Sentences.padded(ids, torch.tensor([LENGTH]))
     return Batch(found, (0,))
 
 

@@ -71,6 +71,13 @@ facts encoder.story.sentence=recurrent encoder.question={"type":"recurrent","siz
 facts-structured attention.guide=2 encoder.story.tie=adjacent encoder.story.hops=3 encoder.story.ages=2
 facts-structured decoder={"type":"memory-network","read":"sum","reach":1}
 facts-structured decoder.read=all
+document-class encoder.words.values=states encoder.sentences.values=states encoder.words.first=zero
+document-class encoder.words.cell=lstm encoder.words.bidirectional=false encoder.sentences.cell=lstm
+document-class encoder.words={"cell":null,"embedding":5} encoder.attention={"score":"linear","select":"sparsemax"}
+    encoder.sentences={"cell":null}
+document-class encoder.attention={"select":"sigmoid"} encoder.sentences={"bidirectional":false,"first":"zero","size":4}
+document-class-hierarchical encoder.words.bidirectional=false encoder.words.cell=lstm
+document-class-hierarchical encoder.words={"cell":null,"embedding":5} encoder.sentences.cell=lstm
 tree-lstm encoder.structure=balanced encoder.compose=child-sum
 tree-lstm encoder.compose=child-sum
 tree-lstm encoder.structure=latent

@@ -16,7 +16,7 @@ from regard.nn.encoders.story import begin_with_words
 from regard.nn.selections import Facts, Given
 
 IDS = torch.tensor([[[4, 5, 6], [5, 7, 0], [6, 0, 0]], [[7, 4, 0], [0, 0, 0], [0, 0, 0]]])
-STORY = Sentences(IDS, torch.tensor([3, 1]))
+STORY = Sentences.padded(IDS, torch.tensor([3, 1]))
 QUESTION = Tokens(torch.tensor([[5, 6], [4, 0]]), torch.tensor([2, 1]))
 TARGET = torch.tensor([1, 0])
 SIZE = 4
@@ -131,7 +131,7 @@ def test_padding_changes_nothing_and_gradients_reach_everything(select: str, rea
     story, question, decoder = made(select, read=read, hops=3)
     seen = memories(story, question)
     together = decoder(seen)[0]
-    one = Sentences(IDS[1:, :1, :2], torch.tensor([1]))
+    one = Sentences.padded(IDS[1:, :1, :2], torch.tensor([1]))
     asked = question(Tokens(torch.tensor([[4]]), torch.tensor([1])))
     alone = decoder({"story": story(one), "question": asked})[0]
     torch.testing.assert_close(together[1:], alone)
@@ -275,7 +275,7 @@ def looked_at(
     """(K, S) where the hops look."""
     story, question, decoder = made
     seen = {
-        "story": story(Sentences(torch.tensor([lines]), torch.tensor([len(lines)]))),
+        "story": story(Sentences.padded(torch.tensor([lines]), torch.tensor([len(lines)]))),
         "question": question(Tokens(torch.tensor([[asked]]), torch.tensor([1]))),
     }
     weights: Tensor = decoder(seen)[1].weights[0].detach()

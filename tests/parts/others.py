@@ -19,6 +19,8 @@ GIVEN: dict[str, list[Any]] = {
     "story.shared": ["story"],
     "alignment.of": [["question", "target"]],
     "facts.of": ["tale"],
+    "evidence.of": ["paper"],
+    "document.shared": ["document"],
     "places.of": [["film", "target"]],
     "label.classes": [["no", "maybe", "yes"], ["yes", "no"]],
     "tags.of": ["other"],

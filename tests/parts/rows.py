@@ -56,6 +56,15 @@ STORIES = (
     "Ann went out. Bob went out.",
     "The cat saw Bob. Ann went home. Bob went out.",
 )
+DOCUMENTS = (
+    "Ann went home. Bob saw Ann, there! \nThe cat saw it all, as Mr. Ann said.",
+    "Bob went out.\nAnn saw Bob, here. Bob went home.",
+    "Ann saw a ﬁne é cafe\u0301.",
+    "Bob took the dog. bob went home. Ann went out? Bob took Ann.",
+    "The cat went out. Bob went out",
+    "The cat saw Bob. Ann went home. Bob went out.",
+)
+EVIDENCE = ("0:1 2:3", "0:2", "0:0", "0:1", "0:0", "0:2 0:1")
 FACTS = ("0 2", "2", "0", "1 3", "1 0", "0 2")
 QUESTIONS = (
     "where is Ann",
@@ -115,6 +124,9 @@ def _row(number: int) -> dict[str, str]:
         "brackets": BRACKETS[number],
         "bush": BRACKETS[number],
         "story": STORIES[number],
+        "document": DOCUMENTS[number],
+        "paper": STORIES[number - 2],
+        "evidence": EVIDENCE[number],
         "question": QUESTIONS[number],
         "parse": TREES_OF_QUESTIONS[number],
         "tale": STORIES[number - 2],

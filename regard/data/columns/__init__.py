@@ -5,6 +5,8 @@ from regard.data.columns.audio import AudioColumn, SoundVariation
 from regard.data.columns.bits import BitsColumn
 from regard.data.columns.brackets import BracketsColumn
 from regard.data.columns.column import Column
+from regard.data.columns.document import DocumentColumn
+from regard.data.columns.evidence import EvidenceColumn
 from regard.data.columns.facts import FactsColumn
 from regard.data.columns.image import ImageColumn
 from regard.data.columns.label import LabelColumn
@@ -30,6 +32,8 @@ __all__ = [
     "BitsColumn",
     "BracketsColumn",
     "Column",
+    "DocumentColumn",
+    "EvidenceColumn",
     "FactsColumn",
     "ImageColumn",
     "LabelColumn",

@@ -11,14 +11,15 @@ from numpy.typing import DTypeLike
 from torch import Tensor
 
 from regard import parts
-from regard.data.batch import Forest, Sentences, Span, Tokens, Trees
+from regard.data.batch import Evidence, Forest, Sentences, Span, Tokens, Trees
+from regard.data.listed import LISTED
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan
 from regard.trace import Seen
 
-Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Pictures | Films | Series | Places
+Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Pictures | Films | Series | Places | Evidence
 
 
 class RegisteredName:
@@ -61,6 +62,8 @@ class Column(ABC):
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
     dtype: ClassVar[DTypeLike] = np.int32
     """Of the numbers of an encoding, as the cache stores them; not used where nothing is `cached`."""
+    listed: ClassVar[bool] = False
+    """Whether a value may be a list of texts (`regard.data.listed`)."""
     usual: ClassVar[tuple[str, ...]] = ()
     """Metrics of an output of this type where the spec names none; of truth, metrics of the output it is about."""
 
@@ -104,6 +107,8 @@ class Column(ABC):
         """The part of `check` that needs no encoding."""
         if value is None:
             return "is missing"
+        if not self.listed and LISTED in value:
+            return "has a list, expected text"
         return None if value.strip() else "is empty"
 
     def unseen(self, value: str) -> list[str]:

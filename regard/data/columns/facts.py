@@ -11,7 +11,7 @@ import torch
 
 from regard.data.batch import Tokens
 from regard.data.columns.column import Column
-from regard.data.columns.story import BREAK
+from regard.data.columns.document import BREAK
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, register

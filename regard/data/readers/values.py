@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.data.drawn import stored_picture
+from regard.data.listed import listed_texts
 from regard.data.readers.row import Row
 
 
@@ -58,8 +59,8 @@ def _is_number(word: str | None) -> bool:
 def row_of(
     record: Mapping[str, Any], fields: Sequence[str], *, file: str, line: int, source: str = ""
 ) -> Row:
-    """The fields of a record as text; null is missing. Lists but for those of numbers and objects make a bad row, and
-    bytes but for pictures."""
+    """The fields of a record as text; null is missing. Lists but for those of numbers and texts, objects, and bytes but
+    for pictures make a bad row."""
     values: dict[str, str] = {}
     for field in fields:
         value = dig(record, field)
@@ -67,6 +68,7 @@ def row_of(
             continue
         text = as_text(value)
         text = listed_numbers(value) if text is None else text
+        text = listed_texts(value) if text is None else text
         text = stored_picture(value) if text is None else text
         problem = None
         if text is None:

@@ -16,6 +16,7 @@ from regard.inspect.content import (
     ArcDiagram,
     Chart,
     Content,
+    DocumentWords,
     HeadPanels,
     HeadPaths,
     HopTable,
@@ -31,6 +32,7 @@ from regard.inspect.scene import Group, Image, Mark, Scene
 from regard.inspect.sights import FilmLooks, PictureLooks, PlaneLooks, SeriesLooks
 from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
+from regard.inspect.terminal.document import document_notes, draw_document
 from regard.inspect.terminal.head_paths import draw_head_paths
 from regard.inspect.terminal.heads import draw_heads, head_notes
 from regard.inspect.terminal.hops import draw_hops, hop_notes
@@ -90,6 +92,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
         list(segment_notes(bands, width, ink)),
         list(hop_notes(tables, width, ink)),
         list(node_notes(nodes, width, ink)),
+        list(document_notes([part for part in parts if isinstance(part, DocumentWords)], width, ink)),
         list(look_notes(pictures, width, ink)),
         list(time_notes(timed, width, ink)),
     ):
@@ -119,6 +122,8 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_hops(content, width, ink)
         case NodeDiagram():
             return draw_nodes(content, width, ink)
+        case DocumentWords():
+            return draw_document(content, width, ink)
         case HeadPaths():
             return draw_head_paths(content, width, ink)
         case Lines():

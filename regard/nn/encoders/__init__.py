@@ -1,6 +1,7 @@
 from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
 from regard.nn.encoders.encoder import Encoder, build_encoder, owner_of
+from regard.nn.encoders.hierarchical import HierarchicalEncoder
 from regard.nn.encoders.image import ImageEncoder
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.parented import ParentedEncoder
@@ -18,6 +19,7 @@ __all__ = [
     "BagEncoder",
     "ConvolutionalEncoder",
     "Encoder",
+    "HierarchicalEncoder",
     "ImageEncoder",
     "MeanEncoder",
     "ParentedEncoder",

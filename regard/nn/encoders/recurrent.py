@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
@@ -168,15 +168,21 @@ class RecurrentEncoder(TextEncoder):
 
     def forward(self, tokens: Tokens) -> Memory:
         packing = Packing.of(tokens.lengths, tokens.mask.shape[1], tokens.counts)
-        values = embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
+        embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
+        values, summary = self.run(embedded, packing)
+        if self.values == "states":
+            return Memory(packing.unpack(values), tokens.mask, summary)
+        return Memory(packing.unpack(embedded), tokens.mask, summary, keys=packing.unpack(values))
+
+    def run(self, embedded: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+        """Packed vectors (N, E) → packed states of the last layer (N, D), and the summaries of the rows (B, D)."""
+        values = embedded
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)
             values, summary = layer(inputs, packing)
             if self.residual and index > 0:
                 values = values + inputs
-        if self.values == "states":
-            return Memory(packing.unpack(values), tokens.mask, summary)
-        return Memory(packing.unpack(embedded), tokens.mask, summary, keys=packing.unpack(values))
+        return values, summary
 
 
 def reads_backward(direction: Direction, layer: int) -> bool:

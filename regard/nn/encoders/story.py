@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Sentences, Tokens
+from regard.data.batch import Sentences
 from regard.errors import RegardError
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.bag import BagEncoder, position_line
@@ -182,15 +182,14 @@ class StoryEncoder(Encoder):
 
     def forward(self, story: Sentences) -> Memory:
         mask = story.mask
-        sentences = story.ids[mask]  # (N, L): what is padding is never computed
-        tokens = Tokens(sentences, (sentences != 0).sum(-1))
-        ages = self._ages(story, mask)  # (N)
+        ages = self._ages(story, mask)  # (B, S)
         found = []
         for table, times in zip(self.tables, self.ages, strict=True):
-            sentence = table.sums(tokens) if isinstance(table, BagEncoder) else table(tokens).summary
-            vectors = sentence + times[ages]  # (N, D)
-            spread = vectors.new_zeros(*mask.shape, vectors.shape[-1])
-            found.append(spread.masked_scatter(mask.unsqueeze(-1), vectors))  # (B, S, D)
+            read = [
+                table.sums(tokens) if isinstance(table, BagEncoder) else table(tokens).summary
+                for tokens in story.buckets
+            ]
+            found.append(story.gather(read) + times[ages] * mask.unsqueeze(-1))  # (B, S, D)
         keys, values = torch.cat(found[:-1], -1), torch.cat(found[1:], -1)
         summary = masked_mean(found[-1], mask)
         return Memory(values, mask, summary, keys=keys, layout="sentences")
@@ -207,7 +206,7 @@ class StoryEncoder(Encoder):
         if self.training and self.time_noise:
             pauses = torch.rand(mask.shape, device=mask.device) < self.time_noise
             ages = ages + pauses.flip(1).cumsum(1).flip(1)
-        return ages.clamp(max=self.ages.shape[1] - 1)[mask]
+        return ages.clamp(min=0, max=self.ages.shape[1] - 1)
 
 
 def _read_sentences(options: Any, age: str) -> list[str]:

@@ -11,6 +11,7 @@ from torch import nn
 from regard.nn.encoders import (
     BagEncoder,
     ConvolutionalEncoder,
+    HierarchicalEncoder,
     ImageEncoder,
     MeanEncoder,
     ParentedEncoder,
@@ -24,7 +25,7 @@ from regard.nn.encoders import (
 )
 from regard.nn.encoders.transformer import TransformerEncoder
 from regard.nn.encoders.video import DOT
-from tests.describe.bindings.cells import Binding, of_layer
+from tests.describe.bindings.cells import Binding, of_attention, of_layer
 from tests.describe.bindings.images import of_image, of_network
 from tests.describe.bindings.transformers import of_feed, of_heads, of_layer_norm, of_start
 from tests.describe.notation import Family
@@ -43,6 +44,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         return of_video(encoder, given)
     if isinstance(encoder, VectorsEncoder):
         return {"S": given.values.shape[1], "x_j": given.values[0]}
+    if isinstance(encoder, HierarchicalEncoder):
+        return of_hierarchy(encoder, given)
     if isinstance(encoder, StoryEncoder):
         return of_story(encoder, options, given)
     if isinstance(encoder, PointsEncoder):
@@ -120,9 +123,34 @@ def of_pyramid(encoder: PyramidalEncoder, given: Any) -> Binding:
     return found
 
 
+def of_sentences(given: Any) -> Binding:
+    """The words of a story or document that is one bucket."""
+    (tokens,) = given.buckets
+    return {"S": len(tokens.ids), "N_j": tokens.lengths, "w_jm": tokens.ids + 1}
+
+
+def of_hierarchy(encoder: HierarchicalEncoder, given: Any) -> Binding:
+    found = of_sentences(given) | {"E_x": encoder.embedding.weight}
+    words, sentences = encoder.words, encoder.sentences
+    if isinstance(words, RecurrentEncoder):
+        layer: Any = words.layers[0]
+        read = of_layer(layer, letter="b", carried="n", mark="w,", places=("", ""))
+        arrows = "→←" if len(layer.cells) == 2 else ("",)
+        named = {
+            f"{arrow}{letter}_{{}}": f"{letter}_{{{'w,' + arrow if arrow else 'w'}}}"
+            for arrow in arrows
+            for letter in "bn"
+        }
+        found |= {named.get(name, name): weight for name, weight in read.items()}
+    if isinstance(sentences, RecurrentEncoder):
+        found |= of_recurrent(sentences)
+    if encoder.attention is not None:
+        found |= of_attention(encoder.attention, "w") | {"q_w": encoder.query}
+    return found
+
+
 def of_story(encoder: StoryEncoder, options: Any, given: Any) -> Binding:
-    ids = given.ids[0]
-    found: Binding = {"S": len(ids), "N_j": (ids != 0).sum(-1), "w_jm": ids + 1}
+    found = of_sentences(given)
     tables: Sequence[Any] = list(encoder.tables)
     labels = "AC" if options.tie == "layers" else [str(number + 1) for number in range(len(tables))]
     for label, table, ages in zip(labels, tables, encoder.ages, strict=True):

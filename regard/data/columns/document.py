@@ -1,0 +1,231 @@
+"""A document: sentences, each of them words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+
+from regard.data.batch import Sentences, Tokens
+from regard.data.columns.column import Column
+from regard.data.columns.sentence_rule import sentences_by_rule
+from regard.data.columns.text import Case, NormalForm, Split, TextColumn, VocabularySize, check_shared
+from regard.data.length_buckets import length_buckets
+from regard.data.listed import LISTED, listed_texts
+from regard.data.ragged import Array, Ragged
+from regard.parts import Count, Mistakes, Plan, register
+
+BREAK = -1
+"""Stands behind each sentence in the encoding."""
+
+
+class SentenceOptions(Column.Options):
+    """Shared by the columns whose values are sentences of words."""
+
+    vocabulary: VocabularySize | None = None
+    """Keep the most frequent so many words, the four special entries included."""
+    min_count: Count = 1
+    """Rarer words are unknown."""
+    normalize: NormalForm | None = "NFC"
+    """Unicode normal form."""
+    case: Case = "keep"
+    """marked: lower case with marks from which the case is restored."""
+    split: Split = "space"
+    """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+    shared: str | None = None
+    """Take the vocabulary of this other column, fitted on both."""
+
+
+@register("column", "document")
+class DocumentColumn(Column):
+    """Sentences, found by a rule (`sentence_rule`), one a line, or given as a list.
+
+    by              the rule, or lines; a list of sentences, or of lists of words, is always taken as it is
+    max_sentences   longest document allowed
+    max_length      of one sentence, in words: a longer one becomes several
+    and `vocabulary`, `min_count`, `normalize`, `case`, `split` as in a text
+
+    The encoding is the ids of the words with −1 behind each sentence; decode(encode(x)) is x with each run of white
+    space as one space, for words of the vocabulary.
+    """
+
+    class Options(SentenceOptions):
+        """Sentences of words: a whole text, divided where its sentences end, or a list of sentences."""
+
+        by: Literal["rule", "lines"] = "rule"
+        """Where sentences end. rule: after `. ! ? …` before a space and no small letter, but for initials and common
+        abbreviations; after `。！？`; and at the end of a line (`<br>` too). lines: at the end of a line alone. A JSON
+        list of sentences, or of lists of words, is taken as it is."""
+        max_sentences: Count = 1000
+        """Longest document, in sentences."""
+        max_length: Count = 100
+        """Of one sentence, in words: a longer one is read as several."""
+
+    type = "document"
+    roles: ClassVar[tuple[str, ...]] = ("inputs",)
+    encoder = "hierarchical"
+    listed = True
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, **{key: value for key, value in dict(options).items() if key != "shared"})
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: sentences of words"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        check_shared(options, name, plan, mistakes)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        by: Literal["rule", "lines"] = "rule",
+        max_sentences: int | None = 1000,
+        max_length: int | None = 100,
+        **words: Any,
+    ) -> None:
+        super().__init__(name, field=field)
+        self.by, self.max_sentences, self.max_length = by, max_sentences, max_length
+        self.words = TextColumn(name, field=field, **words)
+
+    @property
+    def vocabulary(self) -> Any:
+        return self.words.vocabulary
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return self.words.size
+
+    def written(self, value: Any) -> str:
+        """A text, a list of sentences, or a list of lists of words."""
+        texts = listed_texts(value)
+        return super().written(value) if texts is None else texts
+
+    def sentences(self, text: str) -> list[str]:
+        """The sentences of a text, as they are written; what is blank is none."""
+        if LISTED in text:
+            found = [" ".join(part.split()) for part in text.split(LISTED)]
+        elif self.by == "lines":
+            found = [line.strip() for line in text.splitlines()]
+        else:
+            found = sentences_by_rule(text)
+        return [sentence for sentence in found if sentence]
+
+    def pieces(self, text: str) -> list[list[str]]:
+        """The words of each sentence, as cut; a sentence that is too long as several."""
+        found = []
+        for sentence in self.sentences(text):
+            words = self.words.pieces(sentence)
+            most = self.max_length or max(len(words), 1)
+            found += [words[start : start + most] for start in range(0, len(words), most)]
+        return found
+
+    def learn(self, values: Iterable[str]) -> None:
+        self.words.learn(sentence for value in values for sentence in self.sentences(value))
+
+    def check_value(self, value: str | None) -> str | None:
+        reason = super().check_value(value)
+        if reason or value is None or self.pieces(value):
+            return reason
+        return "has no sentence"
+
+    def check_encoded(self, encoded: Array) -> str | None:
+        count = int(np.count_nonzero(encoded == BREAK))
+        if self.max_sentences is not None and count > self.max_sentences:
+            return f"has {count} sentences, more than max_sentences {self.max_sentences}"
+        return None
+
+    def encode(self, value: str) -> Array:
+        vocabulary, found = self.words.vocabulary, []
+        for words in self.pieces(value):
+            found += [*vocabulary.ids(words), BREAK]
+        return np.array(found, dtype=np.int32)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.words.decode(sentence) for sentence in split_sentences(ids))
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        """One piece a sentence: these are the positions that are looked at."""
+        if isinstance(value, str):
+            return [self.words.join(words) for words in self.pieces(value)]
+        return [self.words.decode(sentence) for sentence in split_sentences(value)]
+
+    def readable(self, collated: Sentences) -> list[list[str]]:
+        return [[self.words.decode(words) for words in document] for document in documents(collated)]
+
+    def readable_words(self, collated: Sentences) -> list[list[list[str]]]:
+        """The words of each sentence of each row."""
+        return [[self.words.tokens(words) for words in document] for document in documents(collated)]
+
+    def collate(
+        self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
+    ) -> Sentences:
+        """The sentences in buckets of about one length, as `Sentences` says."""
+        rows = Ragged.of(encoded)
+        values = rows.values.astype(np.int64)
+        breaks = np.flatnonzero(values == BREAK)
+        before = np.concatenate([[0], np.cumsum(values == BREAK)])[
+            rows.offsets
+        ]  # (B + 1,) sentences before a row
+        starts = np.concatenate([[0], breaks[:-1] + 1]) if len(breaks) else breaks
+        words = breaks - starts  # (N,) of each sentence
+        buckets, order = [], [np.zeros(0, dtype=np.int64)]
+        for chosen in self.divide(words):
+            order.append(chosen)
+            lengths = words[chosen]
+            places = np.arange(int(lengths.max()))
+            known = places < lengths[:, None]
+            ids = np.where(known, values[np.where(known, starts[chosen, None] + places, 0)], 0)
+            counts = torch.from_numpy(lengths)
+            buckets.append(Tokens(torch.from_numpy(ids), counts))
+        places = np.argsort(np.concatenate(order), kind="stable")
+        return Sentences(tuple(buckets), torch.from_numpy(places), torch.from_numpy(np.diff(before)))
+
+    def divide(self, words: Array) -> list[Array]:
+        """The sentences of each bucket, from the words of each, (N,)."""
+        return length_buckets(words)
+
+    def options(self) -> dict[str, Any]:
+        words = {key: value for key, value in self.words.options().items() if key != "field"}
+        own = {"by": self.by, "max_sentences": self.max_sentences, "max_length": self.max_length}
+        return {"field": self.field, **words, **own}
+
+    def learned(self) -> dict[str, Any]:
+        return self.words.learned()
+
+    def pretend(self, size: int) -> None:
+        self.words.pretend(size)
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self.words.relearn(learned)
+
+
+def documents(collated: Sentences) -> list[list[list[int]]]:
+    """The ids of each sentence of each row of a batch."""
+    rows = [
+        ids[:count]
+        for bucket in collated.buckets
+        for ids, count in zip(bucket.ids.tolist(), bucket.lengths.tolist(), strict=True)
+    ]
+    sentences = iter([rows[place] for place in collated.places.tolist()])
+    return [[next(sentences) for _ in range(count)] for count in collated.lengths.tolist()]
+
+
+def split_sentences(ids: Sequence[int] | Array) -> list[list[int]]:
+    """The ids of each sentence of an encoding."""
+    values = np.asarray(ids)
+    ends = np.flatnonzero(values == BREAK)
+    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+    return [values[start:end].tolist() for start, end in zip(starts, ends, strict=True)]
+
+
+def sentence_lengths(ids: Array) -> Array:
+    """(S,) the words of each sentence of an encoding."""
+    return np.diff(np.flatnonzero(ids == BREAK), prepend=-1) - 1

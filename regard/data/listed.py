@@ -1,0 +1,26 @@
+"""Lists of texts as one value of a row: what a JSON list of sentences becomes on its way to a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+LISTED = "\ufdd0"
+"""Behind each text of a list. Unicode keeps this code point free for use inside a program: no text contains it."""
+
+
+def listed_texts(value: Any) -> str | None:
+    """["Mary left.", "It rained."], or sentences as lists of their words, as one text; None for lists of anything
+    else."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        return None
+    texts = [text if isinstance(text, str) else _words(text) for text in value]
+    if not texts or any(text is None for text in texts):
+        return None
+    return "".join(f"{text}{LISTED}" for text in texts)
+
+
+def _words(value: Any) -> str | None:
+    if not isinstance(value, Sequence) or isinstance(value, bytes):
+        return None
+    return " ".join(value) if all(isinstance(word, str) for word in value) else None

@@ -1,0 +1,223 @@
+"""A document: its sentences down the page, each with its weight, and its words shaded by the product of both levels.
+
+Of a long document the sentences that were read most are shown, and those that decide; what lies between is folded into
+a line that says how much it holds. A web page has all of it, to be unfolded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.content import DocumentWords, Fold
+from regard.inspect.highlight import answer
+from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.palette import Over, Shade
+from regard.inspect.scene import Group, Mark, Rect, Scene, Text
+from regard.inspect.writing import runs_right_to_left, text_width, visible
+from regard.terminal import printable
+from regard.trace import SentenceWords, Trace
+
+SIZE = 14.0
+LINE = 25.0
+NUMBER = 30.0
+"""Room of the number of a sentence."""
+CELL = 44.0
+LEFT = NUMBER + CELL + 14.0
+WIDTH = 560.0
+"""Of the words."""
+MOST_LINES = 12
+"""Of one sentence."""
+PAD = 4.0
+CLOSE = -5.0
+"""Between a word and the comma behind it."""
+
+
+def document(trace: Trace, *, over: str | None = None, title: str | None = None) -> Scene:
+    """The document an answer was found in.
+
+    over   the input to show, where several are documents; the first otherwise
+    """
+    found = {name: one for name, one in trace.structures.items() if isinstance(one, SentenceWords)}
+    name = over if over is not None else next(iter(found), None)
+    if name is None or name not in found:
+        raise RegardError(f"the trace has no document {name!r}; it has: {', '.join(found) or 'none'}.")
+    shown = DocumentWords(found[name])
+    return frame(
+        below([draw_document(shown), document_legend([shown])], gap=16),
+        title=answer(trace) if title is None else title,
+        description=tell_document(shown),
+    )
+
+
+def draw_document(shown: DocumentWords) -> Block:
+    """The sentences that are shown, those that are not as folds between them."""
+    marks: list[Mark] = [Text(0, 12, shown.title, size=13, bold=True)] if shown.title else []
+    y = 24.0 if shown.title else 0.0
+    rtl = runs_right_to_left(tuple(shown.words.words[:200]))
+    rows: list[Mark] = []
+    for one in shown.folded:
+        if isinstance(one, Fold):
+            rows.append(Text(LEFT, y + 15, f"⋯ {one.told}", size=12, colour="muted", italic=True))
+            y += LINE
+        else:
+            group, high = _sentence(shown, one, y, rtl)
+            rows.append(group)
+            y += high + 5
+    marks.append(Group(tuple(rows), kind="rows"))
+    return Block((Group(tuple(marks), kind="document", content=shown),), LEFT + WIDTH, max(y - 5, 20.0))
+
+
+def _sentence(shown: DocumentWords, sentence: int, y: float, rtl: bool) -> tuple[Group, float]:
+    """The number and weight of a sentence, and its words in lines."""
+    marks: list[Mark] = [Text(NUMBER - 8, y + 16, str(sentence + 1), size=11, anchor="end", colour="muted")]
+    lines = _lines(shown, sentence)
+    high = len(lines) * LINE
+    marks += _weight(shown, sentence, y)
+    for number, line in enumerate(lines):
+        marks += _line(shown, line, y + number * LINE, rtl)
+    return Group(tuple(marks), kind="row", tags=(("sentence", str(sentence)),)), high
+
+
+def _weight(shown: DocumentWords, sentence: int, y: float) -> list[Mark]:
+    weights = shown.words.sentences
+    if weights is None:
+        return []
+    weight = float(weights[sentence])
+    shade = Shade(weight)
+    written = f"{weight:.2f}".removeprefix("0") if weight >= 0.005 else ""
+    marks: list[Mark] = [
+        Rect(NUMBER, y, CELL, LINE - 3, fill=shade, radius=4, tip=f"sentence {sentence + 1}  {weight:.3f}"),
+        Text(NUMBER + CELL / 2, y + 15.5, written, size=12, anchor="middle", colour=Over(shade)),
+    ]
+    if shown.is_true(sentence):
+        marks.append(
+            Rect(NUMBER + 0.75, y + 0.75, CELL - 1.5, LINE - 4.5, stroke="truth", stroke_width=2, radius=4)
+        )
+    return marks
+
+
+Placed = tuple[int, float, float]
+"""A word, where it begins in its line, and how wide it is."""
+
+
+def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
+    """The words of each line. What belongs to the word before it, a comma, is not apart from it."""
+    low, high = shown.words.bounds[sentence]
+    lines: list[list[Placed]] = [[]]
+    x = 0.0
+    for place in range(low, high):
+        size = 1.04 * text_width(shown.word(place), SIZE) + 2 * PAD
+        close = shown.joined(place) and place not in shown.shaded
+        gap = 0.0 if not lines[-1] else CLOSE if close else 1.0
+        if lines[-1] and x + gap + size > WIDTH and not shown.joined(place):
+            if len(lines) == MOST_LINES:
+                lines[-1].append((-1, x, 10.0))
+                break
+            lines.append([])
+            x = gap = 0.0
+        lines[-1].append((place, x + gap, size))
+        x += gap + size
+    return lines
+
+
+def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> list[Mark]:
+    marks: list[Mark] = []
+    plain: list[tuple[str, float]] = []
+    for place, x, size in line:
+        left = LEFT + (WIDTH - x - size if rtl else x)
+        if place < 0:
+            plain.append(("…", left + PAD))
+            continue
+        shade = Shade(shown.share(place))
+        if place in shown.shaded:
+            word, weight = visible(shown.word(place)), shown.weight(place)
+            tip = f"{word}  {weight:.3f}"
+            marks.append(
+                Rect(
+                    left, y, size, LINE - 3, fill=shade, radius=4, tip=tip, tags=(("value", f"{weight:.4g}"),)
+                )
+            )
+            if shown.decides(place):
+                marks.append(
+                    Rect(
+                        left + 0.75,
+                        y + 0.75,
+                        size - 1.5,
+                        LINE - 4.5,
+                        stroke="truth",
+                        stroke_width=1.75,
+                        radius=4,
+                    )
+                )
+            marks.append(
+                Text(
+                    left + size / 2,
+                    y + 16,
+                    visible(shown.word(place)),
+                    size=SIZE,
+                    anchor="middle",
+                    colour=Over(shade),
+                )
+            )
+        else:
+            plain.append((visible(shown.word(place)), left + PAD))
+    return [*marks, *(Text(x, y + 16, word, size=SIZE) for word, x in plain)]
+
+
+def document_legend(shown: Sequence[DocumentWords]) -> Block:
+    """The scale of the shades, and what the outlines mean."""
+    truth = any(one.words.truth is not None for one in shown)
+    both = any(one.words.weights is not None for one in shown)
+    name = "sentence, word relative to the largest product" if both else "sentence"
+    return colour_scale(name=name, truth=truth, outlined="decides")
+
+
+def tell_document(shown: DocumentWords) -> str:
+    """The sentence and the words that were read most, in words."""
+    parts, words = [], shown.words
+    if words.sentences is not None and len(words.sentences):
+        best = int(words.sentences.argmax())
+        parts.append(f"Read most: sentence {best + 1} of {len(words.counts)} ({words.sentences[best]:.2f}).")
+    shares = words.shares
+    if words.weights is not None and shares is not None and len(shares):
+        most = np.argsort(-shares, kind="stable")[:5]
+        parts.append(
+            "Most attended words: "
+            + ", ".join(f"{visible(shown.word(int(place)))} ({shares[place]:.2f})" for place in most)
+            + "."
+        )
+    return " ".join(parts)
+
+
+def document_html(shown: DocumentWords) -> str:
+    """The whole document as HTML: what a figure folds is folded here too, and can be unfolded."""
+    parts = []
+    for one in shown.folded:
+        if isinstance(one, Fold):
+            inside = "".join(_paragraph(shown, sentence) for sentence in range(one.first, one.last + 1))
+            parts.append(f"<details><summary>{escape(one.told)}</summary>{inside}</details>")
+        else:
+            parts.append(_paragraph(shown, one))
+    rtl = runs_right_to_left(tuple(shown.words.words[:200]))
+    return f'<div class="document" dir="{"rtl" if rtl else "ltr"}">{"".join(parts)}</div>'
+
+
+def _paragraph(shown: DocumentWords, sentence: int) -> str:
+    low, high = shown.words.bounds[sentence]
+    words = []
+    for place in range(low, high):
+        text = escape(printable(visible(shown.word(place))))
+        share = shown.share(place)
+        if place in shown.shaded:
+            kind = ' class="decides"' if shown.decides(place) else ""
+            text = f'<mark{kind} style="--w:{share:.2f}" title="{shown.weight(place):.3f}">{text}</mark>'
+        words.append(text if shown.joined(place) or place == low else f" {text}")
+    weight = ""
+    if shown.words.sentences is not None:
+        number = float(shown.words.sentences[sentence])
+        weight = f'<b style="--w:{number:.2f}">{number:.2f}</b>'
+    return f"<p><i>{sentence + 1}</i>{weight}<span>{''.join(words)}</span></p>"

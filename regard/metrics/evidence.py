@@ -1,0 +1,125 @@
+"""Was it read where it stands? The most attended sentence and words of a document against those that decide.
+
+Of a document whose deciding words are known, the sentence with the largest weight is right where it holds one of them.
+Of its words, as many are taken as decide, those with the largest weight, which is the product of that of the sentence
+and that of the word in it; the precision is the share of them that decide. Of equals the first count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regard.errors import RegardError
+from regard.metrics.inference import Inference, OutputInfo
+from regard.metrics.metric import Metric, Score
+from regard.parts import register
+from regard.trace import SentenceWords
+
+
+class EvidenceMetric(Metric):
+    """A metric of where a model looked in a document whose deciding words are known."""
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        if output.known("evidence", attended=True):
+            return None
+        if output.known("evidence"):
+            return f"{self.name} is of attention; the decoder of {output.name!r} has none over the document"
+        return (
+            f"{self.name} needs the words that decide {output.name!r}, a column of type evidence in `truth`"
+        )
+
+
+@register("metric", "key_sentence")
+class KeySentence(EvidenceMetric):
+    """How often the most attended sentence holds a word that decides, beside a sentence at random."""
+
+    def measure(self, inference: Inference) -> Score | None:
+        found = inference.once(read_documents)
+        return (
+            key_sentence([_sentences(one) for one in found], [_true(one) for one in found]) if found else None
+        )
+
+    def baseline(self, inference: Inference) -> Score | None:
+        found = inference.once(read_documents)
+        if not found:
+            return None
+        chance = float(np.mean([np.mean(_true(one) > 0) for one in found]))
+        return Score("key_sentence", chance, len(found), "a sentence at random")
+
+
+@register("metric", "key_words")
+class KeyWords(EvidenceMetric):
+    """The share of the most attended words, as many as decide, that do, beside words at random."""
+
+    def measure(self, inference: Inference) -> Score | None:
+        found = [one for one in inference.once(read_documents) if one.weights is not None]
+        if not found:
+            return None
+        return key_words([one.shares for one in found], [one.truth for one in found])  # type: ignore[misc]
+
+    def baseline(self, inference: Inference) -> Score | None:
+        found = [one.truth for one in inference.once(read_documents) if one.truth is not None]
+        if not found:
+            return None
+        # Of W words, k of which decide, k at random hold k²/W that do.
+        chance = sum(float(truth.sum()) ** 2 / len(truth) for truth in found) / sum(map(np.sum, found))
+        return Score("key_words", chance, len(found), "words at random")
+
+
+def read_documents(inference: Inference) -> list[SentenceWords]:
+    """The documents of which some words are known to decide, and where the model looked in them."""
+    found = []
+    for name in inference.output.known("evidence", attended=True):
+        for _, trace in inference.traces():
+            one = trace.structures.get(name)
+            if (
+                isinstance(one, SentenceWords)
+                and one.truth is not None
+                and one.truth.any()
+                and one.sentences is not None
+            ):
+                found.append(one)
+    return found
+
+
+def _sentences(words: SentenceWords) -> ArrayLike:
+    return words.sentences if words.sentences is not None else np.zeros(len(words.counts))
+
+
+def _true(words: SentenceWords) -> np.ndarray:
+    """(S,) how many of the words that decide each sentence has."""
+    truth = np.zeros(len(words.words)) if words.truth is None else words.truth
+    return np.array([truth[low:high].sum() for low, high in words.bounds])
+
+
+def key_sentence(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
+    """weights, truth (S,) of each document: the true sentences are those above 0."""
+    _check(weights, truth)
+    pairs = [(np.asarray(looked), np.asarray(true)) for looked, true in zip(weights, truth, strict=True)]
+    right = sum(bool(true[looked.argmax()] > 0) for looked, true in pairs)
+    return Score(
+        "key_sentence", right / len(pairs), len(pairs), "most attended sentence holds a word that decides"
+    )
+
+
+def key_words(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
+    """weights, truth (W,) of each document: the true words are those above 0."""
+    _check(weights, truth)
+    right = total = 0
+    for looked, true in zip(weights, truth, strict=True):
+        wanted = np.asarray(true) > 0
+        count = int(wanted.sum())
+        most = np.argsort(-np.asarray(looked, dtype=np.float64), kind="stable")[:count]
+        right += int(wanted[most].sum())
+        total += count
+    return Score("key_words", right / max(total, 1), len(truth), "most attended words, as many as decide")
+
+
+def _check(weights: Sequence[object], truth: Sequence[object]) -> None:
+    if len(weights) != len(truth) or not len(truth):
+        raise RegardError(
+            f"expected looks at as many documents as are known, received {len(weights)} and {len(truth)}."
+        )

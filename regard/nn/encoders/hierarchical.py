@@ -1,0 +1,369 @@
+"""Hierarchical encoder: the words of each sentence are read, then the sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard import parts
+from regard.data.batch import Sentences, Tokens
+from regard.data.perceived import Series
+from regard.nn.attention import Attention, check_attention
+from regard.nn.cells import AnyCell
+from regard.nn.embedding import Arrange, Embedding, as_it_stands
+from regard.nn.encoders.encoder import Encoder, positions_read
+from regard.nn.encoders.layer import First, LayerSymbols
+from regard.nn.encoders.mean import MeanEncoder
+from regard.nn.encoders.recurrent import RecurrentEncoder
+from regard.nn.memory import Memory, Parts
+from regard.nn.packing import BucketPacking
+from regard.nn.selections import Softmax
+from regard.nn.symbols import LookSymbols, MemorySymbols
+from regard.nn.vectors import read_vectors
+from regard.parts import Dropout, Mistakes, Plan, Size, register
+
+Values = Literal["states", "inputs"]
+
+
+class LevelOptions(parts.Settings):
+    """How one level of a document is read."""
+
+    cell: AnyCell | None = "gru"
+    """The recurrent cell; null: what is read is the memory of the level, and its mean the summary."""
+    size: Size | None = None
+    """Units, in each direction; default: 100."""
+    bidirectional: bool = True
+    """Read from both ends."""
+    first: First = "learned"
+    """The state before the first one."""
+    values: Values = "states"
+    """What a look reads: the states, or what the level read itself, with the states as keys that say where it is."""
+    dropout: Dropout = 0.0
+    """Probability that a feature of what the level reads is set to zero in training."""
+
+
+class WordsOptions(LevelOptions):
+    """How the words of a sentence are read."""
+
+    embedding: Size = 200
+    """Features of the vector of a word."""
+    vectors: str | None = None
+    """Pretrained vectors: a text file, one word and its `embedding` numbers a line."""
+    freeze_vectors: bool = False
+    """Keep the pretrained vectors as they are."""
+    word_dropout: Dropout = 0.0
+    """Share of the words that are read as unknown in training."""
+
+
+class Handed(nn.Module):
+    """Vectors of what the level below made, (B, S, size), where an encoder expects an embedding."""
+
+    def __init__(self, size: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.size, self.dropout = size, nn.Dropout(dropout)
+
+    def read(self, tokens: Any, arrange: Arrange = as_it_stands) -> Tensor:
+        vectors: Tensor = self.dropout(arrange(tokens.values))
+        return vectors
+
+
+@register("encoder", "hierarchical")
+class HierarchicalEncoder(Encoder):
+    """The two levels of Hierarchical Attention Networks (Yang et al. 2016) and of hierarchical recurrent encoders.
+
+        b_jm = [→b_jm; ←b_jm]                    the words m of sentence j, read by a recurrent network
+        z_j  = Σ_m β_jm b_jm,  β_j = softmax(v·tanh(W b_jm + U q))      the sentence, with attention; q is learned
+        z_j  = [→b_jN; ←b_j1]                    the sentence, without: what the network ends with
+        h_j  = [→h_j; ←h_j]                      the sentences, read by another one
+
+    With an additive score, U q is the bias of Yang's u = tanh(W h + b), and v his u_w. The sentences of all documents
+    of a batch are read together, those about as long side by side (`Sentences`): no document is padded to the longest.
+    The memory is that of the sentences; the words are its `parts`.
+    """
+
+    class Options(Encoder.Options):
+        """The words of each sentence are read, then the sentences: h_j = cell(h_{j−1}, z_j), z_j of the words of
+        sentence j."""
+
+        words: WordsOptions = WordsOptions()
+        """How the words of a sentence are read."""
+        attention: Attention.Options | None = None
+        """How the words make a sentence: a look with a learned query. Default: the last states."""
+        sentences: LevelOptions = LevelOptions()
+        """How the sentences are read."""
+
+    reads = ("document", "story")
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> HierarchicalEncoder:
+        words = options.words
+        vectors = None
+        if words.vectors is not None and read_files:
+            vectors = read_vectors(words.vectors, column.words, words.embedding)
+        embedding = Embedding(
+            column.size,
+            words.embedding,
+            dropout=words.dropout,
+            word_dropout=words.word_dropout,
+            vectors=vectors,
+            freeze=words.freeze_vectors,
+        )
+        reader = make_level(words, embedding)
+        attention, size = None, reader.summary_size
+        if options.attention is not None:
+            width: int = getattr(reader, "key_size", reader.value_size)
+            asked: int = getattr(options.attention.score, "size", None) or width
+            attention, size = Attention.build(options.attention, asked, reader), reader.value_size
+        return cls(
+            reader, make_level(options.sentences, Handed(size, dropout=options.sentences.dropout)), attention
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if "values" in options.sentences.model_fields_set and not positions_read(plan, options):
+            mistakes.at("sentences").add(
+                "values has no effect: no decoder looks at the sentences.",
+                "values",
+                fix="Add an attention over this input, or leave values out.",
+            )
+        for level in ("words", "sentences"):
+            check_level(getattr(options, level), mistakes.at(level))
+        words, here = options.words, mistakes.at("words")
+        if words.freeze_vectors and words.vectors is None:
+            here.add(
+                "freeze_vectors keeps pretrained vectors, and there are none.",
+                "freeze_vectors",
+                fix="Name a file: vectors.",
+            )
+        if options.attention is None:
+            if "values" in words.model_fields_set and words.cell is not None:
+                here.add(
+                    "values has no effect: without attention a sentence is what its last states are.",
+                    "values",
+                    fix="Add  attention: {score: additive}  to the encoder, or leave values out.",
+                )
+            return
+        given = options.attention.model_fields_set
+        idle = [option for option in ("over", "guide", "truth") if option in given]
+        for option in idle:
+            mistakes.at("attention").add(
+                f"{option} has no effect: the words of every sentence are looked at, and no truth is known of them.",
+                option,
+                fix=f"Leave {option} out.",
+            )
+        if idle:
+            return
+        check_attention(
+            options.attention,
+            mistakes.at("attention"),
+            user="a hierarchical encoder",
+            gives=("query",),
+            together=True,
+            truths=None,
+        )
+
+    @classmethod
+    def width(cls, options: Any) -> int | None:
+        sentences = options.sentences
+        if sentences.cell is not None and sentences.values == "states":
+            return level_width(sentences)
+        words = options.words
+        if words.cell is None or (options.attention is not None and words.values == "inputs"):
+            return int(words.embedding)
+        return level_width(words)
+
+    @classmethod
+    def symbols(cls, options: Any) -> MemorySymbols:
+        keys = options.sentences.cell is not None and options.sentences.values == "inputs"
+        return MemorySymbols(keys="κ_j" if keys else "")
+
+    @classmethod
+    def board(cls, options: Any) -> list[str]:
+        words, sentences = options.words, options.sentences
+        both = any(level.cell is not None and level.bidirectional for level in (words, sentences))
+        arrows = ", d ∈ {→, ←}" if both else ""
+        return [
+            f"j = 1 … S, m = 1 … N_j{arrows}     — w_jm: word m of sentence j",
+            *_word_lines(options),
+            *_sentence_lines(sentences),
+            f"— words: {_size_note(words)}vectors of {words.embedding}{_extras(words)}",
+            f"— sentences: {_size_note(sentences)}vectors z_j{_extras(sentences)}",
+        ]
+
+    def __init__(self, words: Encoder, sentences: Encoder, attention: Attention | None = None) -> None:
+        super().__init__()
+        self.words, self.sentences, self.attention = words, sentences, attention
+        self.query = None if attention is None else nn.Parameter(torch.randn(attention.query_size) * 0.1)
+        self.value_size, self.summary_size = sentences.value_size, sentences.summary_size
+        self.key_size = getattr(sentences, "key_size", sentences.value_size)
+
+    @property
+    def embedding(self) -> Embedding:
+        """That of the words."""
+        found: Embedding = self.words.embedding  # type: ignore[assignment]
+        return found
+
+    def forward(self, document: Sentences) -> Memory:
+        if isinstance(self.words, RecurrentEncoder):
+            vectors, found = self._read_together(self.words, document)
+        else:
+            vectors, found = self._look([self.words(tokens) for tokens in document.buckets], document)
+        memory = self.sentences(Series(document.gather(vectors), document.lengths, document.counts))
+        return Memory(
+            memory.values, memory.mask, memory.summary, keys=memory.keys, layout="sentences", parts=found
+        )
+
+    def _read_together(self, words: RecurrentEncoder, document: Sentences) -> tuple[list[Tensor], Parts]:
+        """The vectors of the sentences, and their words. The network reads all buckets in one go: the more rows go
+        through a step together, the fewer steps there are. A softmax needs no padding either."""
+        buckets = document.buckets
+        packing = BucketPacking.over(buckets)
+        lengths = torch.cat([tokens.lengths for tokens in buckets])
+        together = Tokens(torch.cat([tokens.ids.flatten() for tokens in buckets]), lengths)
+        embedded = words.embedding.read(together, packing.pack)  # (N, E)
+        states, summaries = words.run(embedded, packing)  # (N, D), (rows, D)
+        values, keys = (states, None) if words.values == "states" else (embedded, states)
+        pieces = packing.apart(values)
+        others = None if keys is None else packing.apart(keys)
+        if self.attention is None or self.query is None:
+            return [summaries], Parts(document, pieces, others)
+        if type(self.attention.select) is Softmax:
+            score = self.attention.score
+            scores = score(self.query.expand(1, 1, -1), score.keys(states.unsqueeze(0)))  # (1, 1, N)
+            weights = packing.softmax(scores[0, 0]).unsqueeze(1)
+            shares = [bucket.squeeze(2) for bucket in packing.apart(weights)]
+            return [packing.sums(weights * values)], Parts(document, pieces, others, shares)
+        ends = summaries.split([len(tokens.ids) for tokens in buckets])
+        found = [
+            Memory(value, tokens.mask, end, keys=None if others is None else others[number])
+            for number, (tokens, value, end) in enumerate(zip(buckets, pieces, ends, strict=True))
+        ]
+        return self._look(found, document)
+
+    def _look(self, read: Sequence[Memory], document: Sentences) -> tuple[list[Tensor], Parts]:
+        """The vectors of the sentences of each bucket from the memories of their words."""
+        vectors, weights = [], []
+        for memory in read:
+            if self.attention is None or self.query is None:
+                vectors.append(memory.summary)
+                continue
+            look = self.attention(self.query.expand(len(memory.mask), 1, -1), memory)
+            vectors.append(look.context.squeeze(1))
+            weights.append(look.weights.squeeze(1))
+        keys = [memory.keys for memory in read if memory.keys is not None]
+        return vectors, Parts(document, [memory.values for memory in read], keys or None, weights or None)
+
+
+def make_level(options: Any, embedding: Any) -> Encoder:
+    """The encoder of one level, over the vectors it reads."""
+    if options.cell is None:
+        return MeanEncoder(embedding)
+    return RecurrentEncoder(
+        embedding,
+        cell=options.cell,
+        size=options.size or 100,
+        bidirectional=options.bidirectional,
+        first=options.first,
+        values="states" if options.values == "states" else "embeddings",
+    )
+
+
+def level_width(options: Any) -> int:
+    """Features of the states of a level."""
+    return int((options.size or 100) * (2 if options.bidirectional else 1))
+
+
+def check_level(options: Any, mistakes: Mistakes) -> None:
+    for option in ("size", "bidirectional", "first", "values"):
+        if options.cell is None and option in options.model_fields_set:
+            mistakes.add(
+                f"{option} is about the recurrent network, and cell is null.",
+                option,
+                fix=f"Choose a cell, or leave {option} out.",
+            )
+
+
+def _size_note(options: Any) -> str:
+    if options.cell is None:
+        return ""
+    return f"{options.size or 100} units{' in each direction' if options.bidirectional else ''}, "
+
+
+def _extras(options: Any) -> str:
+    vectors = f" from {options.vectors}" if getattr(options, "vectors", None) else ""
+    dropout = f", dropout {options.dropout}" if options.dropout else ""
+    unknown = getattr(options, "word_dropout", 0)
+    return vectors + dropout + (f", {unknown:.0%} of the words unknown in training" if unknown else "")
+
+
+def _word_lines(options: Any) -> list[str]:
+    """From the words to the vector z_j of each sentence."""
+    words = options.words
+    lines = ["x_jm = E_x[w_jm]"]
+    values, last, functions = "x_jm", "Σ_m x_jm / N_j", []
+    keys = ""
+    if words.cell is not None:
+        both = words.bidirectional
+        layer = LayerSymbols(
+            words.cell,
+            both,
+            inputs="x_jm",
+            letter="b",
+            carried="n",
+            at=("j",),
+            index="m",
+            mark="w",
+            first=("0", "N_j+1"),
+        )
+        lines += [*layer.steps(), *_first_lines(layer, words), *(["b_jm = [→b_jm; ←b_jm]"] if both else [])]
+        values, keys = ("b_jm", "") if words.values == "states" else ("x_jm", "b_jm")
+        last = "[→b_{j,N_j}; ←b_j1]" if both else "b_{j,N_j}"
+        functions = layer.functions()
+    if options.attention is None:
+        return [*lines, f"z_j = {last}     — sentence j", *functions]
+    look = LookSymbols(
+        "q_w",
+        MemorySymbols(values, keys=keys, index="m", length="N_j"),
+        step="j",
+        count="S",
+        letters=("f", "β", "z"),
+        mark="w",
+    )
+    return [*lines, "— q_w: learned", *Attention.equations(options.attention, look), *functions]
+
+
+def _first_lines(layer: LayerSymbols, options: Any) -> list[str]:
+    """The states before the first word and behind the last, the same for every sentence."""
+    _, zeros = layer.first_states("zero", options.size or 100)
+    if options.first == "zero":
+        return zeros
+    learned = []
+    for line in zeros:
+        state = line.partition(" = ")[0]
+        arrow = state[0] if state[0] in "→←" else ""
+        letter = state.lstrip("→←")[0]
+        learned.append(f"{state} = {letter}_w{arrow}")
+    return [f"{learned[0]}     — learned", *learned[1:]]
+
+
+def _sentence_lines(options: Any) -> list[str]:
+    """From the vectors of the sentences to the memory and its summary."""
+    if options.cell is None:
+        return ["h_j = z_j", "h = Σ_j h_j / S     — the summary"]
+    both, keys = options.bidirectional, options.values == "inputs"
+    memory = "κ" if keys else "h"
+    layer = LayerSymbols(options.cell, both, inputs="z_j", letter="h" if both else memory)
+    note, zeros = layer.first_states(options.first, options.size or 100)
+    steps = layer.steps()
+    return [
+        steps[0] + note,
+        *steps[1:],
+        *zeros,
+        *([f"{memory}_j = [→h_j; ←h_j]"] if both else []),
+        *(["h_j = z_j     — what a look reads; κ_j: the keys"] if keys else []),
+        ("h = [→h_S; ←h_1]" if both else f"h = {memory}_S") + "     — the summary",
+        *layer.functions(),
+    ]
