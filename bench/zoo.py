@@ -73,6 +73,7 @@ BARS: dict[str, list[Bar]] = {
     "lie-access": [Bar("long.bit_accuracy", 0.999)],
     "dnc": [Bar("long.bit_accuracy", 0.999)],
     "summary": [Bar("test.unseen_words", 0.95), Bar("test.exact", 0.90), Bar("test.copied_right", 0.90)],
+    "summary-hierarchical": [Bar("test.unseen_words", 0.95), Bar("test.key_sentence", 0.90)],
     "headline": [],
     "tagger": [Bar("test.tag_accuracy", 0.97)],
     "tagger-crf": [Bar("test.tag_accuracy", 0.97), Bar("test.tag_accuracy", 0.0, behind="tagger")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -133,8 +134,17 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
         else:
             ids = torch.randint(4, column.words.size, (1, LENGTH, 5))
             ids[0, 1, 3:] = 0
-            found[name] = Sentences.padded(ids, torch.tensor([LENGTH]))
+            found[name] = small_sentences(ids, column)
     return Batch(found, (0,))
+
+
+def small_sentences(ids: torch.Tensor, column: Any) -> Sentences:
+    """Where a decoder may copy the words, the last one is outside the vocabulary."""
+    made, words = Sentences.padded(ids, torch.tensor([LENGTH])), column.words
+    if not words.verbatim:
+        return made
+    pieces = words.spell(ids[ids > 0].tolist())
+    return replace(made, verbatim=verbatim([[*pieces[:-1], "unheard"]]))
 
 
 def small_text(column: Any, count: int) -> Tokens:

@@ -119,7 +119,13 @@ def check_words(
     same(board.all(f"p(y{primes}_t{primes})"), found, "p(y_t)")
     for number, (name, looks) in enumerate(unrolled.looks.items()):
         weight = f"α{primes}{'′' * number}_t{primes}{written[name].index}"
-        same(board.all(weight), looks, weight)
+        if name in decoder.by_words:
+            sentences = torch.bincount(memories[name].parent_index[0]).tolist()
+            for t, row in enumerate(looks, 1):
+                pairs = [(j, m) for j, count in enumerate(sentences, 1) for m in range(1, count + 1)]
+                same(torch.stack([board(f"α_{{{t},{j},{m}}}") for j, m in pairs]), row, weight)
+        else:
+            same(board.all(weight), looks, weight)
 
 
 def check_trees(board: Board, decoder: Any, memory: Any) -> None:

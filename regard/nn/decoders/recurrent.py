@@ -35,6 +35,7 @@ from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.scores.two_level import TwoLevel
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
@@ -64,6 +65,9 @@ class TextAttentionOptions(Attention.Options):
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
     feed: bool = True
     """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    level: Literal["positions", "words", "both"] = "positions"
+    """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
+    each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
     coverage: NotNegative = 0.0
     """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
     2015). Against looking twice at the same position alone, see `repetition`."""
@@ -104,6 +108,7 @@ class RecurrentDecoder(StepwiseDecoder):
     sources     the memories' sizes by name, for instance the encoders themselves
     attention   an `Attention` for each memory to be attended to
     copies      the memory that words are copied from, and the pieces of the vocabulary in the order of their ids
+    levels      "words" or "both" of the memories whose words are looked at instead of their sentences
     sampling    how the probability rises that in training a previous word is drawn from the model instead of read
                 from the target (scheduled sampling, Bengio 2015)
     """
@@ -178,8 +183,9 @@ class RecurrentDecoder(StepwiseDecoder):
             size=options.size,
             layers=options.layers,
             condition=options.ways,
-            attention={name: Attention.build(one, options.size, sources[name]) for name, one in looks.items()}
+            attention={name: _attention(one, options.size, sources[name]) for name, one in looks.items()}
             or None,
+            levels={name: one.level for name, one in looks.items()},
             state=options.attention[0].state if options.attention else "previous",
             feed=all(one.feed for one in options.attention),
             deep=options.deep,
@@ -270,11 +276,13 @@ class RecurrentDecoder(StepwiseDecoder):
         objective: TextObjective | None = None,
         sampling: ScheduledSamplingOptions | None = None,
         copies: tuple[str, Sequence[str]] | None = None,
+        levels: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         _check(condition, attention, sources, state)
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
         self.objective, self.sampling = objective or TextObjective(), sampling
+        self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")
         if sampling is not None:
             # of batches; a buffer, so that a resumed run goes on where it stood
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
@@ -721,7 +729,18 @@ class RecurrentDecoder(StepwiseDecoder):
 
 def _first_copyable(looks: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
     """The first memory looked at whose positions are words."""
-    return next((name for name in looks if getattr(sources[name], "by_word", False)), next(iter(looks)))
+    words = (name for name, one in looks.items() if sources[name].by_word or one.level in ("words", "both"))
+    return next(words, next(iter(looks)))
+
+
+def _attention(options: Any, size: int, source: Any) -> Attention:
+    """The attention over the memory of an encoder, or over the words that its sentences are made of."""
+    if options.level == "positions":
+        return Attention.build(options, size, source)
+    looked = Attention.build(options, size, source.words)
+    if options.level == "both":
+        looked.score = TwoLevel(looked.score, Attention.build(options, size, source).score)
+    return looked
 
 
 def _check(
