@@ -249,6 +249,7 @@ def test_what_can_neither_be_written_nor_copied_has_a_finite_gradient() -> None:
     assert all(parameter.grad.isfinite().all() for parameter in decoder.parameters())
 
 
+@torch.no_grad()
 def test_the_history_score_adds_up_all_looks_before() -> None:
     encoder, decoder = make(score="history")
     memories = memory_of(encoder, SOURCES)

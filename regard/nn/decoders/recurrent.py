@@ -15,8 +15,8 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
-from regard.nn.copying import Copying, copied_mass
-from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
+from regard.nn.copying import Copying
+from regard.nn.decoders import at_once, copied, fused, fused_step, graphed, recurrent_board
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
@@ -560,19 +560,7 @@ class RecurrentDecoder(StepwiseDecoder):
         unrolled = self.unroll(memories, previous, packing)
         if self.copying is None:
             return torch.softmax(self.output(unrolled.readouts), -1)
-        return self._log_mixture(unrolled, self.output(unrolled.readouts), memories, packing).exp()
-
-    def _log_mixture(
-        self, unrolled: Unrolled, logits: Tensor, memories: Mapping[str, Memory], packing: Packing
-    ) -> Tensor:
-        """(N, V + S) log p of everything that can be written or copied, packed."""
-        copying = cast(Copying, self.copying)
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        gates, weights = cast(Tensor, unrolled.gates), unrolled.looks[copying.source]
-        found = copying.log_probabilities(
-            logits.unsqueeze(1), gates.unsqueeze(1), weights.unsqueeze(1), places
-        )
-        return found.squeeze(1)
+        return copied.log_mixture(self, unrolled, self.output(unrolled.readouts), memories, packing).exp()
 
     def count(self, target: Tokens) -> Tensor:
         """Words, and the ends."""
@@ -599,13 +587,16 @@ class RecurrentDecoder(StepwiseDecoder):
         if self.copying is None:
             total, likelihood = self.output.loss(readouts, words, smoothing=self.objective.smoothing)
         else:
-            costs = self._copy_costs(unrolled, readouts, words, memories, packing)
+            costs = copied.costs(self, unrolled, readouts, words, memories, packing)
             total = costs.sum()
             likelihood = total.detach()
         if self.training and self.sampling is not None:
             self.seen += 1
         if distilled is not None:
-            cost = self._distilled(unrolled, readouts, distilled.probabilities, memories, packing)
+            if self.copying is None:
+                cost = self.output.distilled(readouts, distilled.probabilities)
+            else:
+                cost = copied.distilled(self, unrolled, readouts, distilled.probabilities, memories, packing)
             total = (1 - distilled.weight) * total + distilled.weight * cost
         known = truth_by_name(truth, self.reading.names if self.reading else ())
         looked, parts = self.objective.of_looks(unrolled, memories, packing, known)
@@ -615,68 +606,17 @@ class RecurrentDecoder(StepwiseDecoder):
             looked, parts = looked + drawn, parts | more
         return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
 
-    def _copy_costs(
-        self,
-        unrolled: Unrolled,
-        readouts: Tensor,
-        words: Tensor,
-        memories: Mapping[str, Memory],
-        packing: Packing,
-    ) -> Tensor:
-        """(N) −log p of the words, written or copied."""
-        copying = cast(Copying, self.copying)
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        copied = copied_mass(unrolled.looks[copying.source], places, words)
-        return copying.costs(self.output(readouts), cast(Tensor, unrolled.gates), copied, words)
-
-    def _distilled(
-        self,
-        unrolled: Unrolled,
-        readouts: Tensor,
-        probabilities: Tensor,
-        memories: Mapping[str, Memory],
-        packing: Packing,
-    ) -> Tensor:
-        """−Σ p log q of another model's probabilities p, (N, V) or, where it copies, (N, V + S)."""
-        if self.copying is None:
-            return self.output.distilled(readouts, probabilities)
-        logs = self._log_mixture(unrolled, self.output(readouts), memories, packing)
-        probabilities = nn.functional.pad(probabilities, (0, logs.shape[1] - probabilities.shape[1]))
-        possible = logs.masked_fill(logs == -torch.inf, 0.0)  # a word that neither can write
-        return -(probabilities * possible).sum()
-
     # What was copied.
 
     def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
         if self.copying is None:
             return super().spell(ids, column, view, row)
-        return [
-            piece
-            for number in column.vocabulary.content(ids)
-            for piece in (
-                [self._copied(number, view, row)] if self._copies(number) else column.spell([number])
-            )
-        ]
+        return copied.spelled(self.copying, ids, column, view, row)
 
     def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
         if self.copying is None:
             return super().readable(ids, column, view, row)
-        return [
-            piece
-            for number in ids
-            for piece in (
-                [column.cutter.show(self._copied(number, view, row))]
-                if self._copies(number)
-                else column.tokens([number])
-            )
-        ]
-
-    def _copies(self, number: int) -> bool:
-        return self.copying is not None and number >= self.copying.vocabulary
-
-    def _copied(self, number: int, view: BatchView, row: int) -> str:
-        copying = cast(Copying, self.copying)
-        return view.verbatim[copying.source][row][number - copying.vocabulary]
+        return copied.readable(self.copying, ids, column, view, row)
 
     @torch.no_grad()
     def with_structures(
@@ -692,7 +632,7 @@ class RecurrentDecoder(StepwiseDecoder):
         shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
         if self.copying is None or all(answer.trace is None for answer in shown):
             return shown
-        source, table = self.copying.source, self._copies_of(found, memories()).cpu().numpy()
+        source, table = self.copying.source, copied.copies_of(self, found, memories()).cpu().numpy()
         return [
             answer
             if (trace := answer.trace) is None
@@ -705,22 +645,6 @@ class RecurrentDecoder(StepwiseDecoder):
             )
             for row, answer in enumerate(shown)
         ]
-
-    def _copies_of(self, found: Hypotheses, memories: Mapping[str, Memory]) -> Tensor:
-        """(B, T, S) the probability that each word of the best answers was copied from each position, given that it
-        was written: (1 − g_t) α_tj [x_j = y_t] / p(y_t)."""
-        copying = cast(Copying, self.copying)
-        previous, packing = previous_tokens(found)
-        unrolled = self.unroll_plain(memories, previous, packing)
-        words = packing.pack(found.tokens[:, 0])
-        weights = unrolled.looks[copying.source]
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        gates = cast(Tensor, unrolled.gates)
-        costs = copying.costs(
-            self.output(unrolled.readouts), gates, copied_mass(weights, places, words), words
-        )
-        taken = torch.sigmoid(-gates).unsqueeze(-1) * weights * (places == words.unsqueeze(-1))
-        return packing.unpack((taken * costs.exp().unsqueeze(-1)).clamp(max=1.0))
 
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)
