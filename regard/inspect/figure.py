@@ -31,9 +31,9 @@ from regard.trace import (
     SeenPicture,
     SeenSeries,
     Segments,
+    SentenceWords,
     Trace,
     TracedStructure,
-    Words,
 )
 
 Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
@@ -59,7 +59,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
 
 def _drawable(found: TracedStructure) -> bool:
     """Whether there is something to draw: a document that nobody looked at is text alone."""
-    return not isinstance(found, Words) or found.shares is not None
+    return not isinstance(found, SentenceWords) or found.shares is not None
 
 
 def _taped(trace: Trace, *, title: str | None) -> Scene:
@@ -142,7 +142,7 @@ def _shows_looks(trace: Trace, name: str) -> bool:
     found = trace.structures.get(name)
     if isinstance(found, Nodes):
         return found.weights is not None
-    if isinstance(found, Words):
+    if isinstance(found, SentenceWords):
         return trace.single
     return not isinstance(found, Arcs | None)
 
@@ -175,7 +175,7 @@ def _content(trace: Trace, name: str, title: str) -> Drawing:
         return ArcDiagram(tuple(trace.input[name]), found, title=title)
     if isinstance(found, Nodes):
         return NodeDiagram(tuple(trace.input[name]), found, title=title)
-    if isinstance(found, Words):
+    if isinstance(found, SentenceWords):
         return DocumentWords(found, title=title)
     return (
         bands_of(trace, name, title=title)

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.data.batch import Batch, Evidence
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
-from regard.trace import Arcs, HeadLooks, Nodes, Words
+from regard.trace import Arcs, HeadLooks, Nodes, SentenceWords
 
 
 def with_heads(
@@ -99,7 +99,7 @@ def with_words(
                 known = batch[truth[name]] if name in truth and truth[name] in batch else None
                 structures.setdefault(
                     name,
-                    Words(
+                    SentenceWords(
                         flat,
                         np.array(counts, dtype=np.int64),
                         shares,

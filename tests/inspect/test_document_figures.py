@@ -13,7 +13,7 @@ from rich.console import Console
 
 from regard.errors import RegardError
 from regard.inspect.document import document
-from regard.trace import Trace, Words
+from regard.trace import SentenceWords, Trace
 
 HOSTILE = "<script>alert(1)</script>&\x1b[31m\u202e"
 
@@ -26,7 +26,7 @@ def made(sentences: int = 3, *, key: int = 1, text: str = "fine", weights: bool 
     looks[key] = 0.9
     truth = np.zeros(3 * sentences, dtype=int)
     truth[3 * key + 1] = 1
-    found = Words(words, np.full(sentences, 3), own if weights else None, looks, truth)
+    found = SentenceWords(words, np.full(sentences, 3), own if weights else None, looks, truth)
     pieces = [f"w{number} {text}." for number in range(sentences)]
     return Trace(
         {"document": pieces},
@@ -92,8 +92,8 @@ def test_what_a_document_says_is_never_markup(tmp_path: Path) -> None:
 def test_sentences_alone_and_nothing_at_all() -> None:
     only = made(weights=False)
     assert ".90" in printed(only) and "[9" not in printed(only).replace("[9!] decides", "")
-    words: Words = only.structures["document"]  # type: ignore[assignment]
-    unread = Words(words.words, words.counts)
+    words: SentenceWords = only.structures["document"]  # type: ignore[assignment]
+    unread = SentenceWords(words.words, words.counts)
     trace = Trace(
         {"document": only.input["document"]}, ["good"], kind="label", structures={"document": unread}
     )
@@ -108,4 +108,4 @@ def test_a_trace_with_words_goes_through_json() -> None:
     assert again.to_dict() == trace.to_dict()
     assert printed(again) == printed(trace)
     with pytest.raises(RegardError, match="the sentences have 4 in all"):
-        Words(["a"], np.array([4]))
+        SentenceWords(["a"], np.array([4]))
