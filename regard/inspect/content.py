@@ -317,7 +317,7 @@ class Fold:
     told: str
 
 
-FULL = 12
+FULL = 16
 """A document of no more sentences is shown whole."""
 MOST_READ = 8
 """Of a longer one at most so many are shown: those read most."""

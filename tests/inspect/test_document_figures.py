@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from regard.errors import RegardError
+from regard.inspect.comparison import compare
 from regard.inspect.document import document
 from regard.trace import SentenceWords, Trace
 
@@ -77,9 +78,9 @@ def test_a_long_document_is_folded_and_stays_small(tmp_path: Path) -> None:
 
 
 def test_a_short_document_is_shown_whole() -> None:
-    page = made(12).html()
+    page = made(16).html()
     assert "<details>" not in page
-    assert "⋯" not in printed(made(12))
+    assert "⋯" not in printed(made(16))
 
 
 def test_what_a_document_says_is_never_markup(tmp_path: Path) -> None:
@@ -100,6 +101,13 @@ def test_sentences_alone_and_nothing_at_all() -> None:
     assert "good" in printed(trace)
     with pytest.raises(RegardError, match="the trace has no document"):
         document(Trace({"x": ["a"]}, ["b"]))
+
+
+def test_two_models_side_by_side() -> None:
+    scene = compare([("one", made(key=0)), ("other", made(key=2))])
+    assert [one.title for one in scene.contents()] == ["one", "other"]  # type: ignore[union-attr]
+    assert "one: Read most: sentence 1 of 3" in scene.description
+    assert "other: Read most: sentence 3 of 3" in scene.description
 
 
 def test_a_trace_with_words_goes_through_json() -> None:
