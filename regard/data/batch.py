@@ -46,6 +46,21 @@ class Spelling:
 
 
 @dataclass(frozen=True)
+class Verbatim:
+    """The pieces of a batch as they stand in the texts, those outside the vocabulary too: what a decoder copies.
+
+    keys     (B, T) int64, of each piece a number that equal pieces have in every column; 0 beyond the length
+    pieces   those of each row
+    """
+
+    keys: Tensor
+    pieces: tuple[tuple[str, ...], ...]
+
+    def to(self, device: torch.device | str) -> Verbatim:
+        return Verbatim(moved(self.keys, device), self.pieces)
+
+
+@dataclass(frozen=True)
 class Tokens:
     """A batch of sequences of ids, padded on the right with PAD.
 
@@ -53,12 +68,14 @@ class Tokens:
     lengths  (B,)   int64
     counts   the lengths on the CPU, where they are known there, so that nobody waits for the device to ask it
     spelling the characters of the words, where the column spells them
+    verbatim the pieces themselves, where a decoder may copy them
     """
 
     ids: Tensor
     lengths: Tensor
     counts: Tensor | None = None
     spelling: Spelling | None = None
+    verbatim: Verbatim | None = None
 
     @property
     def mask(self) -> Tensor:
@@ -68,8 +85,9 @@ class Tokens:
     def to(self, device: torch.device | str) -> Tokens:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         spelling = None if self.spelling is None else self.spelling.to(device)
+        verbatim = None if self.verbatim is None else self.verbatim.to(device)
         ids, lengths = (moved(part, device) for part in (self.ids, self.lengths))
-        return Tokens(ids, lengths, counts, spelling)
+        return Tokens(ids, lengths, counts, spelling, verbatim)
 
 
 @dataclass(frozen=True)
@@ -81,12 +99,14 @@ class Sentences:
              the documents
     lengths  (B,) sentences of each document
     counts   the lengths on the CPU, where they are known there
+    verbatim the words themselves, (B, W) of the sentences one after another, where a decoder may copy them
     """
 
     buckets: tuple[Tokens, ...]
     places: Tensor
     lengths: Tensor
     counts: Tensor | None = None
+    verbatim: Verbatim | None = None
 
     @classmethod
     def padded(cls, ids: Tensor, lengths: Tensor) -> Sentences:
@@ -119,7 +139,8 @@ class Sentences:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         buckets = tuple(bucket.to(device) for bucket in self.buckets)
         places, lengths = (moved(part, device) for part in (self.places, self.lengths))
-        return Sentences(buckets, places, lengths, counts)
+        verbatim = None if self.verbatim is None else self.verbatim.to(device)
+        return Sentences(buckets, places, lengths, counts, verbatim)
 
 
 @dataclass(frozen=True)

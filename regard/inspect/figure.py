@@ -11,6 +11,7 @@ from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, DocumentWords, HopTable, NodeDiagram, SegmentBands
+from regard.inspect.copies import copied_links, draw_copies, tell_copies
 from regard.inspect.document import document_legend, draw_document, tell_document
 from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
@@ -39,9 +40,9 @@ Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
-    """The tape of an external memory; what was seen, and where each word looked at it; what was selected jointly as
-    arcs, segments or hops; a document; a heatmap where a text was written with attention, highlighted words where a
-    label was found by it; otherwise what was written, with the probability of each piece.
+    """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; what
+    was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with attention,
+    highlighted words where a label was found by it; otherwise what was written, with the probability of each piece.
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
     """
@@ -49,6 +50,8 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
         return _taped(trace, title=title)
     if trace.seen:
         return _perceived(trace, title=title, style=style)
+    if trace.copied:
+        return _copied(trace, title=title)
     if any(_drawable(one) for one in trace.structures.values()):
         return _structures(trace, title=title)
     return _looks(trace, title=title)
@@ -68,6 +71,17 @@ def _taped(trace: Trace, *, title: str | None) -> Scene:
         below([*blocks, unframed(written)], gap=26),
         title=headline(trace) if title is None else title,
         description=f"{told} {written.description}".strip(),
+    )
+
+
+def _copied(trace: Trace, *, title: str | None) -> Scene:
+    """What was copied and from where, then all that is shown of a text that was not."""
+    shown = [copied_links(trace, name) for name in trace.copied]
+    rest = figure(replace(trace, copied={}), title="")
+    return frame(
+        below([*(draw_copies(links) for links in shown), unframed(rest)], gap=26),
+        title=headline(trace) if title is None else title,
+        description=" ".join([*map(tell_copies, shown), rest.description]),
     )
 
 

@@ -73,7 +73,7 @@ def read_documents(inference: Inference) -> list[SentenceWords]:
     """The documents of which some words are known to decide, and where the model looked in them."""
     found = []
     for name in inference.output.known("evidence", attended=True):
-        for _, trace in inference.traces():
+        for _, trace in inference.traces(structures=True):
             one = trace.structures.get(name)
             if (
                 isinstance(one, SentenceWords)

@@ -23,9 +23,12 @@ def make_columns(spec: Spec) -> dict[str, Column]:
 
 
 def _asked(spec: Spec, name: str) -> dict[str, Any]:
-    """What the encoder or decoder of a column asks of it."""
+    """What the encoder or decoder of a column asks of it, and what others that read it do."""
     reader = spec.encoder.get(name) if name in spec.inputs else spec.decoder.get(name)
-    return {} if reader is None else reader.part.column_needs(reader)
+    asked: dict[str, Any] = {} if reader is None else dict(reader.part.column_needs(reader))
+    for output, decoder in spec.decoder.items():
+        asked |= decoder.part.input_needs(decoder, output, spec).get(name, {})
+    return asked
 
 
 def shared_with(spec: Spec) -> dict[str, str]:

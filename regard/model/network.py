@@ -67,7 +67,9 @@ class Network(nn.Module):
         encoded = {}
         for name, reader in self.readers.items():
             given = {"heads": batch[self.trees[name]].heads} if name in self.trees else {}
-            encoded[name] = self.encoders[reader](batch[name], **given)
+            memory: Memory = self.encoders[reader](batch[name], **given)
+            copied = getattr(batch[name], "verbatim", None)
+            encoded[name] = memory if copied is None else replace(memory, verbatim=copied.keys)
         return encoded
 
     def reader(self, name: str) -> Any:
@@ -76,7 +78,8 @@ class Network(nn.Module):
 
     def memories(self, output: str, encoded: Mapping[str, Memory]) -> dict[str, Memory]:
         """The memories one decoder is conditioned on."""
-        return {name: encoded[name] for name in self.over[output]}
+        decoder: Any = self.decoders[output]
+        return {name: decoder.looked_at(name, encoded[name]) for name in self.over[output]}
 
     def truth(self, output: str, batch: Batch, encoded: Mapping[str, Memory]) -> dict[str, Any] | None:
         """{input: (B, T, S)} where the true attention is in the batch, or was imposed; places are laid on the
@@ -86,6 +89,8 @@ class Network(nn.Module):
             if column in batch:
                 known = batch[column]
                 if isinstance(known, Evidence):
+                    if self.decoders[output].stepwise:
+                        continue  # of the whole output, not of its words
                     known = known.sentences
                 if isinstance(known, Places):
                     memory = encoded[name]

@@ -105,6 +105,7 @@ class Memory:
     above     (B, S) of positions that are the nodes of a tree in post-order, the place of the parent; −1 for the root
     heads     which position is whose head, where the encoder gave its positions parents
     points    (B, S, k) float64, the coordinates of positions that are points
+    verbatim  (B, S) the key of the word at each position (`regard.data.batch.Verbatim`), where it may be copied
     override  (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
     """
 
@@ -121,6 +122,7 @@ class Memory:
     heads: HeadMarginals | None = None
     override: Tensor | None = None
     points: Tensor | None = None
+    verbatim: Tensor | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows of the batch, (B') int64."""
@@ -141,4 +143,5 @@ class Memory:
             heads=None if self.heads is None else self.heads.select(rows),
             override=pick(self.override),
             points=pick(self.points),
+            verbatim=pick(self.verbatim),
         )

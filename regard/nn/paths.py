@@ -49,15 +49,27 @@ def suiting(kind: str) -> list[str]:
     ]
 
 
-def paths_of(cell: str, score: str, selection: str) -> tuple[str, str]:
-    """The paths on the CPU and on CUDA, of a decoder that attends to one memory and reads what it finds."""
+def paths_of(
+    cell: str, score: str, selection: str, *, copies: bool = False, **options: Any
+) -> tuple[str, str]:
+    """The paths on the CPU and on CUDA, of a decoder that attends to one memory and reads what it finds.
+
+    copies    whether it copies words of what it reads
+    options   of the decoder
+    """
     memory = Memory(torch.zeros(1, POSITIONS, SIZE), torch.ones(1, POSITIONS).bool(), torch.zeros(1, SIZE))
     source: Any = SimpleNamespace(value_size=SIZE, summary_size=SIZE)
     attention = Attention(
         SIZE, SIZE, score=make_score(score, SIZE, SIZE), select=make_selection(selection, SIZE)
     )
     decoder = RecurrentDecoder(
-        Embedding(4, SIZE), {"source": source}, cell=cell, size=SIZE, attention={"source": attention}
+        Embedding(4, SIZE),
+        {"source": source},
+        cell=cell,
+        size=SIZE,
+        attention={"source": attention},
+        copies=("source", []) if copies else None,
+        **options,
     )
     memories = {"source": memory}
     return (
@@ -83,6 +95,23 @@ def table() -> str:
     return "\n".join(shown)
 
 
+def copying_table() -> str:
+    """Of decoders with the most usual parts that copy words, by where they look from."""
+    states: dict[str, dict[str, Any]] = {
+        "previous": {"state": "previous"},
+        "current": {"state": "current"},
+        "current, feed: false": {"state": "current", "feed": False},
+    }
+    shown = ["| device | " + " | ".join(f"`state: {state}`" for state in states) + " |"]
+    shown.append("|" + "---|" * (1 + len(states)))
+    for device, index in (("CPU", 0), ("CUDA", 1)):
+        served = [
+            paths_of("lstm", "additive", "softmax", copies=True, **one)[index] for one in states.values()
+        ]
+        shown.append(f"| {device} | " + " | ".join(served) + " |")
+    return "\n".join(shown)
+
+
 def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Pairs of a cell and a score as few lines: cells with the same scores side by side."""
     by_cell: dict[str, list[str]] = {}
@@ -96,7 +125,11 @@ def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def written(page: str) -> str:
     """The page with the table of today between its marks."""
-    made = f"{BEGIN}\n\n{table()}\n\n{END}"
+    copying = (
+        "A decoder that copies words (`copy`), with cells and attentions that have kernels, in training (a search goes "
+        "step by step, without kernels of its own):"
+    )
+    made = f"{BEGIN}\n\n{table()}\n\n{copying}\n\n{copying_table()}\n\n{END}"
     return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: made, page, flags=re.DOTALL)
 
 

@@ -74,6 +74,7 @@ class Constants:
     truth      by attended memory, (B, T, S), where the true alignment is given
     prepared   what a fast path has laid out for itself
     drawing    (B) the rows that draw where they look, in training
+    places     (B, S) the choice that the word at each position of the source is, of a decoder that copies
     """
 
     keys: Mapping[str, Tensor]
@@ -81,6 +82,7 @@ class Constants:
     truth: Mapping[str, Tensor] | None = None
     prepared: Any = None
     drawing: Tensor | None = None
+    places: Tensor | None = None
 
     def select(self, rows: Tensor) -> Constants:
         def pick(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -92,6 +94,7 @@ class Constants:
             None if self.truth is None else pick(self.truth),
             None if self.prepared is None else self.prepared.select(rows),
             None if self.drawing is None else self.drawing.index_select(0, rows),
+            None if self.places is None else self.places.index_select(0, rows),
         )
 
 
@@ -102,7 +105,7 @@ class State:
     layers     one (B, K, state) for each layer
     feed       (B, K, O) the last attentional vector, where it is fed back
     position   how many words have been read
-    looks      (B, K, S) where the last step looked, of the memories whose score remembers it
+    looks      (B, K, S) where the steps before looked, of the memories whose score remembers it, as it does
     """
 
     layers: tuple[Tensor, ...]

@@ -82,10 +82,11 @@ def _nested(settings: type[BaseModel], title: str, level: str = "###") -> list[s
     """The tables of what is a mapping of options itself."""
     lines = []
     for name, field in settings.model_fields.items():
+        key = f"{title}: {field.alias or name}"
         for model in _models(field.annotation):
             words = (model.__doc__ or "").strip().split("\n\n")[0]
-            lines += ["", f"{level}# {title}: {name}", "", " ".join(words.split()), "", *options_table(model)]
-            lines += _nested(model, f"{title}: {name}", level)
+            lines += ["", f"{level}# {key}", "", " ".join(words.split()), "", *options_table(model)]
+            lines += _nested(model, key, level)
     return lines
 
 

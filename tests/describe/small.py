@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch import nn
 from regard import zoo
 from regard.data.batch import BEGIN, Batch, Forest, Sentences, Span, Tokens, Trees
 from regard.data.columns.stream import span as as_span
+from regard.data.columns.verbatim import verbatim
 from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
 from regard.model.counting import _fitted
@@ -96,7 +98,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
         if part.type == "stream":
             found[name] = as_span(torch.randint(4, column.size, (1, count)).numpy(), np.array([BEGIN]))
         elif part.type == "text":
-            found[name] = Tokens(torch.randint(4, column.size, (1, count)), length, length)
+            found[name] = small_text(column, count)
         elif part.type == "tags":
             found[name] = Tokens(torch.randint(0, column.size, (1, count)), length, length)
         elif part.type == "points":
@@ -132,8 +134,29 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
         else:
             ids = torch.randint(4, column.words.size, (1, LENGTH, 5))
             ids[0, 1, 3:] = 0
-            found[name] = Sentences.padded(ids, torch.tensor([LENGTH]))
+            found[name] = small_sentences(ids, column)
     return Batch(found, (0,))
+
+
+def small_sentences(ids: torch.Tensor, column: Any) -> Sentences:
+    """Where a decoder may copy the words, the last one is outside the vocabulary."""
+    made, words = Sentences.padded(ids, torch.tensor([LENGTH])), column.words
+    if not words.verbatim:
+        return made
+    pieces = words.spell(ids[ids > 0].tolist())
+    return replace(made, verbatim=verbatim([[*pieces[:-1], "unheard"]]))
+
+
+def small_text(column: Any, count: int) -> Tokens:
+    """Some units of the vocabulary. Where a decoder may copy them, the second stands twice in an input, and the last is
+    outside the vocabulary."""
+    ids, length = torch.randint(4, column.size, (1, count)), torch.tensor([count])
+    if not column.verbatim:
+        return Tokens(ids, length, length)
+    pieces = column.spell(ids[0].tolist())
+    if column.name not in ("target", "summary", "headline", "reply"):
+        ids[0, 2], ids[0, -1], pieces = ids[0, 1], 1, [*pieces[:2], pieces[1], "unheard"]
+    return Tokens(ids, length, length, verbatim=verbatim([pieces]))
 
 
 def small_forest(column: Any) -> Forest:

@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     ContinuingDecoder,
     CRFDecoder,
     DecomposableDecoder,
+    FeedForwardDecoder,
     MachineDecoder,
     MemoryNetworkDecoder,
     NumberDecoder,
@@ -65,7 +66,7 @@ def check_decoder(
         check_machine(board, decoder, memories)
     elif isinstance(decoder, RecurrentDecoder):
         check_words(board, place, decoder, memories, truth, target, spec)
-    elif isinstance(decoder, TransformerDecoder):
+    elif isinstance(decoder, TransformerDecoder | FeedForwardDecoder):
         found = decoder.distribution(memories, target)
         same(board.all(f"p({y}_t{'′' * place})"), found, f"p({y}_t)")
     elif isinstance(decoder, CRFDecoder):
@@ -111,10 +112,20 @@ def check_words(
     primes, written = "′" * place, read_by(spec, decoder_name(spec, place))
     previous, _, packing = forced(target)
     unrolled = decoder.unroll(memories, previous, packing, truth=truth)
-    same(board.all(f"p(y{primes}_t{primes})"), torch.softmax(decoder.output(unrolled.readouts), -1), "p(y_t)")
+    if decoder.copying is None:
+        found = torch.softmax(decoder.output(unrolled.readouts), -1)
+    else:
+        found = decoder.distribution(memories, target)
+    same(board.all(f"p(y{primes}_t{primes})"), found, "p(y_t)")
     for number, (name, looks) in enumerate(unrolled.looks.items()):
         weight = f"α{primes}{'′' * number}_t{primes}{written[name].index}"
-        same(board.all(weight), looks, weight)
+        if name in decoder.by_words:
+            sentences = torch.bincount(memories[name].parent_index[0]).tolist()
+            for t, row in enumerate(looks, 1):
+                pairs = [(j, m) for j, count in enumerate(sentences, 1) for m in range(1, count + 1)]
+                same(torch.stack([board(f"α_{{{t},{j},{m}}}") for j, m in pairs]), row, weight)
+        else:
+            same(board.all(weight), looks, weight)
 
 
 def check_trees(board: Board, decoder: Any, memory: Any) -> None:

@@ -41,6 +41,15 @@ translation-no-attention
 image-qa-attention decoder.caption={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
     encoder.question={"type":"transformer","size":6,"embedding":6,"heads":2,"parents":{"size":3}}
 translation-luong attention.feed=false
+summary-hierarchical attention.level=words attention.score=general decoder.copy=false metrics=["exact"]
+summary-hierarchical encoder.words.values=inputs encoder.sentences.values=inputs encoder.sentences.bidirectional=false
+headline decoder.order=3 encoder.window=1 attention={"guide":0.5} decoder.label_smoothing=0.1
+translation-no-attention encoder={"type":"smoothed","embedding":5,"parents":{"size":3}}
+    decoder={"type":"feed-forward","order":2,"size":6,"embedding":4,"attention":{"score":"additive","select":"sparsemax"}}
+translation decoder.copy=true attention={"score":"history","repetition":0.5}
+translation decoder.copy=true decoder.layers=2 decoder.cell=lstm attention.repetition=2 decoder.deep=true
+translation-luong decoder.copy={"from":"source"} attention.feed=false
+translation-luong decoder.copy=source attention.select=sparsemax attention.score=history decoder.tie=output
 nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select=spanning
     decoder.compare=concatenation
 nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true

@@ -17,8 +17,18 @@ def test_the_table_in_the_docs_is_up_to_date() -> None:
 
 def test_every_combination_is_in_the_table() -> None:
     assert {"softmax", "sigmoid", "segments", "hard"} <= set(paths.suiting("selection"))
-    assert set(paths.suiting("score")) == {"additive", "dot", "scaled-dot", "general", "linear", "location"}
+    kernels = {"additive", "dot", "scaled-dot", "general", "linear", "location"}
+    assert set(paths.suiting("score")) == kernels | {"history"}
+    assert paths.paths_of("gru", "history", "softmax") == ("plain", "plain")
     for cell in ("rnn", "gru", "lstm"):
-        for score in paths.suiting("score"):
+        for score in sorted(kernels):
             for selection in ("softmax", "sigmoid", "segments", "hard"):
                 assert paths.paths_of(cell, score, selection)[0] == "fused"
+
+
+def test_a_decoder_that_copies_has_kernels_where_it_looks_from_the_previous_state() -> None:
+    found = {
+        state: paths.paths_of("gru", "additive", "softmax", copies=True, state=state)
+        for state in ("previous", "current")
+    }
+    assert found == {"previous": ("fused", "graphed"), "current": ("plain", "plain")}

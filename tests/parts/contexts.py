@@ -70,6 +70,7 @@ SPECS: dict[str, Document] = {
         "look": "source",
     },
     "plain": {"inputs": ["source"], "outputs": ["target"]},
+    "digest": {"inputs": ["document"], "outputs": ["target"], "look": "document"},
     "pair": {"inputs": ["source", "other"], "outputs": ["topic"]},
     "three": {"inputs": ["source", "other", "third"], "outputs": ["topic"]},
     "tags": {"inputs": ["source", "other"], "outputs": ["tags", "topic"]},
@@ -165,10 +166,13 @@ BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {
 INSIDE: dict[str, dict[str, Any]] = {"recurrent.scheduled_sampling": {"steps": 1}}
 """What settings inside a part begin with; nothing for most."""
 
-ABOVE: dict[str, dict[str, Any]] = {"series.augment": {"points": 3, "origin": 0}}
+ABOVE: dict[str, dict[str, Any]] = {
+    "series.augment": {"points": 3, "origin": 0},
+    "recurrent.copy_": {"attention": [{"over": "source"}, {"over": "question"}]},
+}
 """Options of a part without which some of the settings inside it are refused."""
 
-MOST = {"column": 4, "encoder": 3, "decoder": 4, "selection": 2, "score": 2, "network": 2}
+MOST = {"column": 4, "encoder": 3, "decoder": 5, "selection": 2, "score": 2, "network": 2}
 """Specs that a part is tried in; a column once for each of its names."""
 
 

@@ -40,6 +40,7 @@ GIVEN: dict[str, list[Any]] = {
     "memory-network.query": ["wanting"],
     "memory-network.attention.over": ["tale"],
     "pointer.over": [["others", "points"]],
+    "recurrent.copy_.from_": ["question"],
     "query": ["question"],
     "over": [["source"]],
     "decomposable.over": [["other", "source"], ["question", "source"]],

@@ -56,8 +56,8 @@ class Column(ABC):
     """Whether something in it can have a place: an image, a video, audio, a series."""
     cached: ClassVar[bool] = True
     """Whether encodings are made once and kept in the cache (text), or made anew for every batch (pictures)."""
-    reads_texts: ClassVar[bool] = False
-    """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
+    copyable: ClassVar[bool] = False
+    """Whether it can give the pieces of a batch `verbatim`, so that a decoder may copy them."""
     scalar: ClassVar[bool] = False
     """Whether an encoding is a single number (shape ()) instead of a sequence (1-D)."""
     dtype: ClassVar[DTypeLike] = np.int32
@@ -69,6 +69,11 @@ class Column(ABC):
 
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether a batch needs the texts beside the encodings: then `collate_texts` makes it."""
+        return False
 
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:

@@ -33,7 +33,10 @@ class SpelledTextColumn(TextColumn):
 
     type = "spelled-text"
     roles: ClassVar[tuple[str, ...]] = ()  # a text column becomes one where its encoder asks for characters
-    reads_texts = True
+
+    @property
+    def reads_texts(self) -> bool:
+        return True
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
@@ -74,7 +77,7 @@ class SpelledTextColumn(TextColumn):
 
     def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Tokens:
         """As `collate`, with the distinct words of the texts spelled."""
-        tokens = self.collate(encoded)
+        tokens = super().collate_texts(encoded, texts)
         numbers: dict[str, int] = {}
         places = [
             np.array([numbers.setdefault(word, len(numbers)) for word in self.words(text)], dtype=np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from regard.data.batch import UNKNOWN, Tokens
 from regard.data.columns.column import Column
 from regard.data.columns.subword import Algorithm, Subwords
 from regard.data.columns.units import Bytes, Characters, Unit, Words
+from regard.data.columns.verbatim import verbatim
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
@@ -46,6 +48,7 @@ class TextColumn(Column):
     max_length   longest text allowed, in pieces; None: no limit
     algorithm    subwords only: how they are learned
     repeat       the ids come so many times in a row; `decode` gives what they say, all of it
+    verbatim     batches hold the pieces themselves too, so that a decoder can copy them
 
     The promise is decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary, which for bytes is
     every x. `normalize` applies the normal form and case: lower, and for words and subwords makes each run of
@@ -83,10 +86,12 @@ class TextColumn(Column):
     usual: ClassVar[tuple[str, ...]] = ("bleu", "exact")
     encoder = "recurrent"
     decoder = "recurrent"
+    copyable = True
 
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
         given = {key: value for key, value in dict(options).items() if key != "shared"}
+        given["verbatim"] = bool(asked.get("verbatim"))
         if asked.get("spelled"):
             from regard.data.columns.spelled import SpelledTextColumn
 
@@ -118,11 +123,12 @@ class TextColumn(Column):
         max_length: int | None = None,
         algorithm: Algorithm = "bpe",
         repeat: int = 1,
+        verbatim: bool = False,
     ) -> None:
         super().__init__(name, field=field)
         self.unit, self.limit, self.min_count, self.form = unit, vocabulary, min_count, normalize
         self.case, self.split, self.max_length, self.algorithm = case, split, max_length, algorithm
-        self.spaces, self.repeat = spaces, repeat
+        self.spaces, self.repeat, self.verbatim = spaces, repeat, verbatim
         self._refuse_contradictions()
         self._cutter: Unit | None = None
         self._vocabulary: Vocabulary | None = None
@@ -257,6 +263,23 @@ class TextColumn(Column):
         rows = Ragged.of(encoded)
         return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))
 
+    @property
+    def reads_texts(self) -> bool:
+        return self.verbatim
+
+    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Tokens:
+        """As `collate`, with the pieces of the texts where they are to be there `verbatim`."""
+        tokens = self.collate(encoded)
+        if not self.verbatim:
+            return tokens
+        return replace(tokens, verbatim=verbatim([self.pieces(text) * self.repeat for text in texts]))
+
+    def readable(self, collated: Any) -> list[list[str]]:
+        """Where the pieces came with the batch, unknown ones as they stand in the text."""
+        if collated.verbatim is None:
+            return super().readable(collated)
+        return [[self.cutter.show(piece) for piece in row] for row in collated.verbatim.pieces]
+
     def options(self) -> dict[str, Any]:
         return {
             "field": self.field,
@@ -270,6 +293,7 @@ class TextColumn(Column):
             "max_length": self.max_length,
             "algorithm": self.algorithm,
             **({} if self.repeat == 1 else {"repeat": self.repeat}),
+            **({"verbatim": True} if self.verbatim else {}),
         }
 
     def learned(self) -> dict[str, Any]:

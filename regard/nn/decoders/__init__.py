@@ -4,6 +4,7 @@ from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.decoders.crf import ChainTags, CRFDecoder
 from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.decomposable import DecomposableDecoder
+from regard.nn.decoders.feed_forward import FeedForwardDecoder
 from regard.nn.decoders.label import LabelDecoder, Labels
 from regard.nn.decoders.language import LanguageDecoder
 from regard.nn.decoders.machine import MachineDecoder, Vectors
@@ -28,6 +29,7 @@ __all__ = [
     "Decoder",
     "DecomposableDecoder",
     "Distilled",
+    "FeedForwardDecoder",
     "LabelDecoder",
     "Labels",
     "LanguageDecoder",

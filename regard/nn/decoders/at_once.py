@@ -62,5 +62,7 @@ def unroll(
     if decoder.reading is None:
         return Unrolled(decoder.readout(inputs, None, embedded), {})
     read = decoder.reading(packing.unpack(inputs), memories, state.constants)
-    readouts = decoder.readout(inputs, packing.pack(read.context), embedded)
-    return Unrolled(readouts, packing.pack_all(read.weights), packing.pack_all(read.drawn))
+    context = packing.pack(read.context)
+    gates = None if decoder.copying is None else decoder.copying.gates(inputs, context, embedded)
+    readouts = decoder.readout(inputs, context, embedded)
+    return Unrolled(readouts, packing.pack_all(read.weights), packing.pack_all(read.drawn), gates)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
@@ -47,6 +47,7 @@ class BatchView:
     replace_unknown  whether unknown output words become the most attended source word
     target           the true output of the rows, as its column collates it, where the batch holds it
     overridden       the inputs whose attention was imposed: there the truth is what was imposed
+    verbatim         the pieces of each row as they stand in the text, for the inputs that are copied from
     """
 
     pieces: Mapping[str, Sequence[Sequence[str]]]
@@ -55,6 +56,7 @@ class BatchView:
     replace_unknown: bool = False
     target: Any = None
     overridden: Sequence[str] = ()
+    verbatim: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
     def inputs(self, row: int) -> dict[str, Sequence[str]]:
         """The readable pieces of one row, by input."""
@@ -70,6 +72,7 @@ class Decoder(nn.Module):
     stepwise   whether a search writes the output, one step after another
     looks      how many looks an answer has; None: one for each token that is written
     reading    its attentions, by the name of the memory; None without any
+    by_words   the memories of sentences whose words it looks at
     """
 
     class Options(parts.Options):
@@ -91,10 +94,18 @@ class Decoder(nn.Module):
     stepwise: ClassVar[bool] = False
     looks: int | None = None
     reading: Reading | None
+    by_words: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
         self.reading = None
+
+    def looked_at(self, name: str, memory: Memory) -> Memory:
+        """What it reads of an input: the memory itself, or the words that its positions are made of (`by_words`)."""
+        if name not in self.by_words or memory.parts is None:
+            return memory
+        words = memory.parts.memory(memory)
+        return replace(words, verbatim=memory.verbatim, override=memory.override)
 
     @property
     def attended(self) -> tuple[str, ...]:
@@ -115,6 +126,11 @@ class Decoder(nn.Module):
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
         """What it asks of its column beyond the column's own options, as keywords of the column's class."""
+        return {}
+
+    @classmethod
+    def input_needs(cls, options: Any, name: str, plan: Plan) -> dict[str, dict[str, Any]]:
+        """What the decoder of the output `name` asks of input columns, by input, as `column_needs`."""
         return {}
 
     @classmethod

@@ -42,6 +42,8 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
         return False
     if memories[reading.names[0]].override is not None:
         return False
+    if decoder.copying is not None and not decoder.looks_before:
+        return False  # what was read is not given back beside what is said
     attention = reading.attention(reading.names[0])
     return (
         decoder.stack.cell(0).kernel is not None
@@ -208,7 +210,8 @@ def unroll(
     if attention.select.draws and drawing is not None:
         drawn[name] = read_of(weights, alone)
     readouts = reads if decoder.looks_after else decoder.readout(states, reads, embedded)
-    return Unrolled(readouts, {name: weights}, drawn)
+    gates = None if decoder.copying is None else decoder.copying.gates(states, reads, embedded)
+    return Unrolled(readouts, {name: weights}, drawn, gates)
 
 
 def read_of(weights: Tensor, alone: Alone) -> Tensor:

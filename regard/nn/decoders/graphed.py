@@ -50,6 +50,8 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
     reading, cells = decoder.reading, [decoder.stack.cell(index) for index in range(len(decoder.stack.cells))]
     if reading is None or not (decoder.looks_before or decoder.feeds):
         return False
+    if decoder.copying is not None and not decoder.looks_before:
+        return False  # what was read is not given back beside what is said
     if len(cells) > 1 and decoder.stack.residual:
         return False
     if any(type(cell) not in CELLS or cell.kernel is None for cell in cells):
@@ -161,7 +163,8 @@ def unroll(
     with outside_inference():
         said, contexts, weights = recur(given_of(decoder, memories, packing, plan), inputs)
     readouts = said if decoder.looks_after else decoder.readout(said, contexts, embedded)
-    return Unrolled(readouts, dict(zip(reading.names, weights, strict=True)))
+    gates = None if decoder.copying is None else decoder.copying.gates(said, cast(Tensor, contexts), embedded)
+    return Unrolled(readouts, dict(zip(reading.names, weights, strict=True)), gates=gates)
 
 
 def given_of(

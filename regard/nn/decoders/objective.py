@@ -13,6 +13,7 @@ from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.guide import guide_total
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.repetition import repetition_total
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,13 @@ class TextObjective:
     guide       by attended memory, the weight of the loss between the selection and the true alignment, where that is
                 given
     coverage    by attended memory, the weight of Σ_s (1 − Σ_t α_ts)²
+    repetition  by attended memory, the weight of Σ_t Σ_s min(α_ts, Σ_{υ<t} α_υs)
     """
 
     smoothing: float = 0.0
     guide: Mapping[str, float] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
+    repetition: Mapping[str, float] = field(default_factory=dict)
 
     def of_looks(
         self,
@@ -61,4 +64,7 @@ class TextObjective:
             if weight:
                 looked = coverage_total(unrolled.looks[name], memories[name].mask, packing)
                 charge("coverage", weight, looked)
+        for name, weight in self.repetition.items():
+            if weight:
+                charge("repetition", weight, repetition_total(unrolled.looks[name], packing))
         return total, parts

@@ -68,14 +68,17 @@ class Reading(nn.Module):
         return tuple(name for name in self.names if "previous" in self.attention(name).score.needs)
 
     def first_looks(self, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
-        """(B, 1, S) of the remembering ones, before the first step: all on the first position."""
-        found = {}
-        for name in self.remembering:
-            values = memories[name].values
-            weights = values.new_zeros(len(values), 1, values.shape[1])
-            weights[..., :1] = 1.0
-            found[name] = weights
-        return found
+        """(B, 1, S) of the remembering ones, before the first step."""
+        return {
+            name: self.attention(name).score.first(memories[name].values[..., 0].unsqueeze(1))
+            for name in self.remembering
+        }
+
+    def remember(self, looks: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """(B, K, S) what the remembering ones know at the next step, from what they knew and where this one looked."""
+        return {
+            name: self.attention(name).score.remember(known, weights[name]) for name, known in looks.items()
+        }
 
     def keys(self, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
         return {name: self.attention(name).keys(memories[name]) for name in self.names}

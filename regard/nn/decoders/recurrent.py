@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import torch
-from pydantic import field_validator
+from pydantic import ConfigDict, Field, field_validator
 from torch import Tensor, nn
 
 from regard import parts
@@ -15,12 +15,19 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
-from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
-from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
+from regard.nn.copying import Copying
+from regard.nn.decoders import at_once, copied, fused, fused_step, graphed, recurrent_board
+from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined
-from regard.nn.decoders.recurrent_checks import check_attentions, check_cell, check_condition
+from regard.nn.decoders.recurrent_checks import (
+    check_attentions,
+    check_cell,
+    check_condition,
+    check_copying,
+    copied_input,
+)
 from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.stepwise import StepwiseDecoder, previous_tokens
 from regard.nn.decoders.unrolled import Unrolled
@@ -28,6 +35,7 @@ from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.scores.two_level import TwoLevel
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
@@ -35,9 +43,19 @@ from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
+from regard.prediction import Prediction
 
 Condition = Literal["start", "every-step", "attention"]
 AttentionState = Literal["previous", "current"]
+
+
+class CopyOptions(parts.Settings):
+    """Write words of an input as they stand there, those outside the vocabulary too (pointer-generator, See 2017)."""
+
+    model_config = ConfigDict(populate_by_name=True)  # `from` cannot be written as a keyword of Python
+
+    from_: Annotated[str | None, Field(alias="from")] = None
+    """The input to copy from; default: the first one looked at whose words can be copied."""
 
 
 class TextAttentionOptions(Attention.Options):
@@ -47,8 +65,15 @@ class TextAttentionOptions(Attention.Options):
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
     feed: bool = True
     """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    level: Literal["positions", "words", "both"] = "positions"
+    """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
+    each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
     coverage: NotNegative = 0.0
-    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once."""
+    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
+    2015). Against looking twice at the same position alone, see `repetition`."""
+    repetition: NotNegative = 0.0
+    """λ of the repetition penalty λ Σ_t Σ_s min(α_ts, r_ts), r_ts = Σ_{υ<t} α_υs: what was looked at is not looked at
+    again (what See 2017 calls the coverage loss). To let the score know r, see `score: history`."""
 
 
 class ScheduledSamplingOptions(parts.Settings):
@@ -77,9 +102,13 @@ class RecurrentDecoder(StepwiseDecoder):
 
     p(y_t) = softmax(V o_t + b). With `deep`, o_t = tanh(W [s_t; c_t; e(y_{t−1})] + b) in every case.
     With `tied`, V is the embedding, and o_t has its size. Several memories: summaries and contexts side by side.
+    With `copying`, p(y_t) is this distribution mixed with the selection over one of the memories, whose words it takes
+    as they stand: see `Copying`.
 
     sources     the memories' sizes by name, for instance the encoders themselves
     attention   an `Attention` for each memory to be attended to
+    copies      the memory that words are copied from, and the pieces of the vocabulary in the order of their ids
+    levels      "words" or "both" of the memories whose words are looked at instead of their sentences
     sampling    how the probability rises that in training a previous word is drawn from the model instead of read
                 from the target (scheduled sampling, Bengio 2015)
     """
@@ -109,6 +138,11 @@ class RecurrentDecoder(StepwiseDecoder):
         """Share of the target distribution that is spread over the whole vocabulary."""
         scheduled_sampling: ScheduledSamplingOptions | None = None
         """Read the model's own words with a rising probability; default: always the true ones."""
+        copy_: Annotated[CopyOptions | None, Field(alias="copy")] = None
+        """true, or the name of an input: also copy its words, those outside the vocabulary too; default: write from
+        the vocabulary alone."""
+
+        model_config = ConfigDict(populate_by_name=True)  # `copy` is a method of every model of pydantic
 
         moved = {
             "activation": "cell: {type: rnn, activation: …}",
@@ -119,6 +153,14 @@ class RecurrentDecoder(StepwiseDecoder):
         @classmethod
         def _one_attention(cls, value: Any) -> Any:
             return () if value is None else (value,) if isinstance(value, dict | parts.Settings) else value
+
+        @field_validator("copy_", mode="before")
+        @classmethod
+        def _copying(cls, value: Any) -> Any:
+            """`copy: true`, `copy: article`."""
+            if isinstance(value, bool):
+                return CopyOptions() if value else None
+            return {"from": value} if isinstance(value, str) else value
 
         @property
         def ways(self) -> tuple[Condition, ...]:
@@ -141,8 +183,9 @@ class RecurrentDecoder(StepwiseDecoder):
             size=options.size,
             layers=options.layers,
             condition=options.ways,
-            attention={name: Attention.build(one, options.size, sources[name]) for name, one in looks.items()}
+            attention={name: _attention(one, options.size, sources[name]) for name, one in looks.items()}
             or None,
+            levels={name: one.level for name, one in looks.items()},
             state=options.attention[0].state if options.attention else "previous",
             feed=all(one.feed for one in options.attention),
             deep=options.deep,
@@ -153,8 +196,12 @@ class RecurrentDecoder(StepwiseDecoder):
                 smoothing=options.label_smoothing,
                 guide={name: one.guide for name, one in looks.items()},
                 coverage={name: one.coverage for name, one in looks.items()},
+                repetition={name: one.repetition for name, one in looks.items()},
             ),
             sampling=options.scheduled_sampling,
+            copies=None
+            if options.copy_ is None
+            else (options.copy_.from_ or _first_copyable(looks, sources), column.vocabulary.pieces),
         )
 
     @classmethod
@@ -162,6 +209,8 @@ class RecurrentDecoder(StepwiseDecoder):
         check_cell(options, mistakes)
         check_condition(options, mistakes)
         check_attentions(options, name, plan, mistakes)
+        if options.copy_ is not None:
+            check_copying(options, name, plan, mistakes)
         check_tie(options, name, plan, mistakes)
         if options.residual and options.layers == 1:
             mistakes.add(
@@ -169,6 +218,15 @@ class RecurrentDecoder(StepwiseDecoder):
                 "residual",
                 fix="Add layers, or leave residual out.",
             )
+
+    @classmethod
+    def column_needs(cls, options: Any) -> dict[str, Any]:
+        return {} if options.copy_ is None else {"verbatim": True}
+
+    @classmethod
+    def input_needs(cls, options: Any, name: str, plan: Plan) -> dict[str, dict[str, Any]]:
+        source = copied_input(options, plan)
+        return {} if source is None else {source: {"verbatim": True}}
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
@@ -217,11 +275,14 @@ class RecurrentDecoder(StepwiseDecoder):
         residual: bool = False,
         objective: TextObjective | None = None,
         sampling: ScheduledSamplingOptions | None = None,
+        copies: tuple[str, Sequence[str]] | None = None,
+        levels: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         _check(condition, attention, sources, state)
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
         self.objective, self.sampling = objective or TextObjective(), sampling
+        self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")
         if sampling is not None:
             # of batches; a buffer, so that a resumed run goes on where it stood
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
@@ -260,6 +321,10 @@ class RecurrentDecoder(StepwiseDecoder):
         self.narrow = nn.Linear(size, embedding.size, bias=False) if narrow else None
         self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
         self.dropout = nn.Dropout(dropout)
+        self.copying = None
+        if copies is not None:
+            source, pieces = copies
+            self.copying = Copying(source, size + context_size + embedding.size, pieces)
 
     def summary(self, memories: Mapping[str, Memory]) -> Tensor:
         """(B, D) the summaries of all sources side by side."""
@@ -294,9 +359,10 @@ class RecurrentDecoder(StepwiseDecoder):
             ).unsqueeze(1)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
         laid_out = None
-        if not torch.is_grad_enabled() and fused.knows(self, memories):
+        if self.copying is None and not torch.is_grad_enabled() and fused.knows(self, memories):
             laid_out = fused_step.lay_out(self, memories, keys)
-        constants = Constants(keys, projected, truth_by_name(truth, attended), laid_out, drawing)
+        places = None if self.copying is None else self.copying.places(memories[self.copying.source])
+        constants = Constants(keys, projected, truth_by_name(truth, attended), laid_out, drawing, places)
         looks = self.reading.first_looks(memories) if self.reading else {}
         return State(layers, feed, constants, looks=looks)
 
@@ -304,12 +370,34 @@ class RecurrentDecoder(StepwiseDecoder):
         """The previous words (B, K) of K hypotheses → logits of the next ones."""
         if state.constants.prepared is not None and not torch.is_grad_enabled():
             return fused_step.step(self, tokens, state)
-        embedded = self.embedding(tokens)
+        embedded = self.embedding(self._known(tokens))
         projected = self._project(embedded, state)
         state, output, read = self._advance(projected, embedded, state, memories, at_once=True)
         context = None if read is None else read.context
         readout = self.readout(output, context, embedded) if state.feed is None else state.feed
-        return Step(self.output(self.dropout(readout)), state, {} if read is None else read.weights)
+        logits = self.output(self.dropout(readout))
+        if self.copying is not None and read is not None:
+            logits = self._mixed(logits, output, read, embedded, state.constants)
+        return Step(logits, state, {} if read is None else read.weights)
+
+    def _known(self, tokens: Tensor) -> Tensor:
+        """Previous words by the ids of the vocabulary."""
+        return tokens if self.copying is None else self.copying.read(tokens)
+
+    def _mixed(
+        self, logits: Tensor, output: Tensor, read: Read, embedded: Tensor, constants: Constants
+    ) -> Tensor:
+        """(B, K, V + S) log-probabilities of all words that can be written or copied, from logits (B, K, V)."""
+        copying = cast(Copying, self.copying)
+        gates = copying.gates(output, read.context, embedded)
+        places = cast(Tensor, constants.places)
+        return copying.log_probabilities(logits, gates, read.weights[copying.source], places)
+
+    def targets(self, memories: Mapping[str, Memory], target: Tokens) -> Tokens:
+        """A given output as choices: of a decoder that copies, words outside the vocabulary by where they stand."""
+        if self.copying is None:
+            return target
+        return self.copying.targets(memories[self.copying.source], target)
 
     def _project(self, embedded: Tensor, state: State) -> Tensor:
         """What is known of the first layer's gates before the recurrence: the word and the summary."""
@@ -346,7 +434,7 @@ class RecurrentDecoder(StepwiseDecoder):
         if self.looks_after and self.reading:
             read = self._read(output, memories, state, at_once=at_once)
             feed = self._combined(output, read.context, embedded) if self.feeds else None
-        kept = {name: read.weights[name] for name in state.looks} if read is not None else {}
+        kept = self.reading.remember(state.looks, read.weights) if self.reading and read else {}
         advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
         return advanced, output, read
 
@@ -386,6 +474,7 @@ class RecurrentDecoder(StepwiseDecoder):
         drawing: Tensor | None = None,
     ) -> Unrolled:
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
+        previous = self._known(previous)
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing, drawing=drawing)
         if graphed.knows(self, memories):
@@ -405,7 +494,7 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Unrolled:
         """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
         state = self.start(memories, truth=truth, drawing=drawing)
-        share = self.sampled_share()
+        share, previous = self.sampled_share(), self._known(previous)
         embedded = self.embedding(previous)
         projected = self._project(embedded, state)
         outputs: list[Tensor] = []
@@ -414,7 +503,7 @@ class RecurrentDecoder(StepwiseDecoder):
         for t in range(previous.shape[1]):
             now = slice(t, t + 1)
             if share > 0 and t > 0:
-                drawn = self._draw(outputs, reads, feeds, embedded[:, t - 1 : t])
+                drawn = self._draw(outputs, reads, feeds, embedded[:, t - 1 : t], state.constants)
                 coin = torch.rand(drawn.shape, device=drawn.device) < share
                 words = self.embedding(torch.where(coin, drawn, previous[:, now]))
                 embedded = torch.cat([embedded[:, :t], words, embedded[:, t + 1 :]], 1)
@@ -425,16 +514,17 @@ class RecurrentDecoder(StepwiseDecoder):
                 reads.append(read)
             if state.feed is not None:
                 feeds.append(state.feed)
-        if feeds:
-            readouts = torch.cat(feeds, 1)
-        else:
-            context = torch.cat([read.context for read in reads], 1) if reads else None
-            readouts = self.readout(torch.cat(outputs, 1), context, embedded)
+        context = torch.cat([read.context for read in reads], 1) if reads else None
+        readouts = torch.cat(feeds, 1) if feeds else self.readout(torch.cat(outputs, 1), context, embedded)
+        gates = None
+        if self.copying is not None and context is not None:
+            gates = packing.pack(self.copying.gates(torch.cat(outputs, 1), context, embedded))
         looks = joined([read.weights for read in reads])
         return Unrolled(
             packing.pack(readouts),
             packing.pack_all(looks),
             packing.pack_all(joined([read.drawn for read in reads])),
+            gates,
         )
 
     def sampled_share(self) -> float:
@@ -445,20 +535,32 @@ class RecurrentDecoder(StepwiseDecoder):
 
     @torch.no_grad()
     def _draw(
-        self, outputs: list[Tensor], reads: list[Read], feeds: list[Tensor], embedded: Tensor
+        self,
+        outputs: list[Tensor],
+        reads: list[Read],
+        feeds: list[Tensor],
+        embedded: Tensor,
+        constants: Constants,
     ) -> Tensor:
         """(B, 1) words from the model's distribution at the last step."""
         if feeds:
             readout = feeds[-1]
         else:
             readout = self.readout(outputs[-1], reads[-1].context if reads else None, embedded)
-        return torch.multinomial(torch.softmax(self.output(readout)[:, 0], -1), 1)
+        logits = self.output(readout)
+        if self.copying is not None:
+            logits = self._mixed(logits, outputs[-1], reads[-1], embedded, constants)
+        return self._known(torch.multinomial(torch.softmax(logits[:, 0], -1), 1))
 
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
-        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it would teach others."""
+        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it would teach others; of
+        a decoder that copies (N, V + S)."""
         previous, _, packing = forced(target)
-        return torch.softmax(self.output(self.unroll(memories, previous, packing).readouts), -1)
+        unrolled = self.unroll(memories, previous, packing)
+        if self.copying is None:
+            return torch.softmax(self.output(unrolled.readouts), -1)
+        return copied.log_mixture(self, unrolled, self.output(unrolled.readouts), memories, packing).exp()
 
     def count(self, target: Tokens) -> Tensor:
         """Words, and the ends."""
@@ -473,7 +575,7 @@ class RecurrentDecoder(StepwiseDecoder):
         distilled: Distilled | None = None,
     ) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
-        previous, following, packing = forced(target)
+        previous, following, packing = forced(self.targets(memories, target))
         unroll = self.unroll_plain if self.sampled_share() > 0 else self.unroll
         lengths, words = target.lengths + 1, packing.pack(following)
         drawing = None
@@ -481,23 +583,88 @@ class RecurrentDecoder(StepwiseDecoder):
             drawing = self.score_function.rows(len(lengths), lengths.device)
         unrolled = unroll(memories, previous, packing, truth=truth, drawing=drawing)
         readouts = self.dropout(unrolled.readouts)
-        total, likelihood = self.output.loss(readouts, words, smoothing=self.objective.smoothing)
+        costs = None
+        if self.copying is None:
+            total, likelihood = self.output.loss(readouts, words, smoothing=self.objective.smoothing)
+        else:
+            costs = copied.costs(self, unrolled, readouts, words, memories, packing)
+            total = costs.sum()
+            likelihood = total.detach()
         if self.training and self.sampling is not None:
             self.seen += 1
         if distilled is not None:
-            cost = self.output.distilled(readouts, distilled.probabilities)
+            if self.copying is None:
+                cost = self.output.distilled(readouts, distilled.probabilities)
+            else:
+                cost = copied.distilled(self, unrolled, readouts, distilled.probabilities, memories, packing)
             total = (1 - distilled.weight) * total + distilled.weight * cost
         known = truth_by_name(truth, self.reading.names if self.reading else ())
         looked, parts = self.objective.of_looks(unrolled, memories, packing, known)
         if drawing is not None and self.score_function is not None:
-            costs = self.output.costs(readouts, words)
+            costs = self.output.costs(readouts, words) if costs is None else costs.detach()
             drawn, more = self.score_function(costs, unrolled.looks, unrolled.drawn, drawing, packing)
             looked, parts = looked + drawn, parts | more
         return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
 
+    # What was copied.
+
+    def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+        if self.copying is None:
+            return super().spell(ids, column, view, row)
+        return copied.spelled(self.copying, ids, column, view, row)
+
+    def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+        if self.copying is None:
+            return super().readable(ids, column, view, row)
+        return copied.readable(self.copying, ids, column, view, row)
+
+    @torch.no_grad()
+    def with_structures(
+        self,
+        answers: Sequence[Prediction],
+        found: Hypotheses,
+        memories: Callable[[], Mapping[str, Memory]],
+        *,
+        samples: int,
+        seed: int,
+    ) -> list[Prediction]:
+        """Beside what was selected jointly, where the words of the best answer were copied from."""
+        shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
+        if self.copying is None or all(answer.trace is None for answer in shown):
+            return shown
+        source, table = self.copying.source, copied.copies_of(self, found, memories()).cpu().numpy()
+        return [
+            answer
+            if (trace := answer.trace) is None
+            else replace(
+                answer,
+                trace=replace(
+                    trace,
+                    copied={source: table[row, : len(trace.output), : len(trace.input[source])]},
+                ),
+            )
+            for row, answer in enumerate(shown)
+        ]
+
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)
         self.unroll_plain(memories, previous, packing)
+
+
+def _first_copyable(looks: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
+    """The first memory looked at whose positions are words."""
+    words = (name for name, one in looks.items() if sources[name].by_word or one.level in ("words", "both"))
+    return next(words, next(iter(looks)))
+
+
+def _attention(options: Any, size: int, source: Any) -> Attention:
+    """The attention over the memory of an encoder, or over the words that its sentences are made of."""
+    if options.level == "positions":
+        return Attention.build(options, size, source)
+    looked = Attention.build(options, size, source.words)
+    if options.level == "both":
+        looked.score = TwoLevel(looked.score, Attention.build(options, size, source).score)
+    return looked
 
 
 def _check(

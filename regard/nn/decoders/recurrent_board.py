@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.nn.attention import Attention
 from regard.nn.cells.cell import carried_by
 from regard.nn.decoders.glimpsing import guide_term
 from regard.nn.decoders.stepwise import likelihood
+from regard.nn.scores import History
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 
 CARRIED = "n"
@@ -32,9 +33,10 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         *steps,
     ]
     for one, look in zip(options.attention, looks, strict=True):
-        found += Attention.equations(one, look)
+        found += Attention.equations(one, look) if one.level == "positions" else _word_lines(one, look)
     size = options.embedding if options.tie != "none" else options.size
     weights = "V_y" if options.tie == "none" else "E_y"
+    last = output
     if options.deep or current:
         read = side_by_side([output, *context, *([word] if options.deep else [])])
         found += [f"ŝ_t = tanh(W_o {read} + b_o)"]
@@ -42,12 +44,54 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         output = "ŝ_t"
     elif size != options.size:
         weights = "E_y N_y"
-    output = f"({output})" if " " in output else output
-    found.append(f"p(y_t) = softmax({weights} {output} + b_y)")
+    said = f"softmax({weights} {f'({output})' if ' ' in output else output} + b_y)"
+    found += [f"p(y_t) = {said}"] if options.copy_ is None else _copying(options, looks, said, last)
     if options.tie == "all":
         embedding = next(iter(memories.values())).embedding
         found.append(f"E_y = {embedding}     — one embedding for both sides")
     return [*found, *_cells(options), _sizes(options)]
+
+
+def _word_lines(one: Any, look: LookSymbols) -> list[str]:
+    """A look at the words of sentences: every word of every sentence by one softmax, with `both` times that of the
+    sentences."""
+    words, j = look.memory.words, look.index
+    assert words is not None
+    energy, weight = (look.sub(letter, "t", j, words.index) for letter in "eα")
+    score, sums = one.score.part, f"Σ_{j} Σ_{words.index}"
+    found = [f"{energy} = {score.equation(one.score, look.query, words.key, look.mark)}"]
+    total = energy
+    if one.level == "both":
+        above = look.sub("ε", "t", j)
+        mark = look.mark.replace("a", "k")
+        found.append(
+            f"{above} = {score.equation(one.score, look.query, look.key, mark)}     — of the sentences"
+        )
+        total = f"{energy} + {above}"
+    return [
+        *found,
+        f"{weight} = exp({total}) / ({sums} exp({total}))",
+        f"{look.context} = {sums} {weight} {words.values}",
+    ]
+
+
+def _copying(options: Any, looks: Sequence[LookSymbols], said: str, last: str) -> list[str]:
+    """What is written mixed with what is copied; `last` is what the highest layer gives."""
+    names = [one.over or "" for one in options.attention]
+    place = names.index(options.copy_.from_) if options.copy_.from_ in names else 0
+    look, j, count = looks[place], looks[place].index, looks[place].memory.length
+    word, copied = f"δ_{j}", f"Σ_{j} {look.weight}"
+    words = look.memory.words
+    if options.attention[place].level != "positions" and words is not None:
+        word, count = f"δ_{j}{words.index}", "W"
+        copied = f"Σ_{j} Σ_{words.index} {look.sub('α', 't', j, words.index)}"
+    gate = side_by_side([last, *(one.context for one in looks), "E_y[y_{t−1}]"])
+    return [
+        f"g_t = σ(w_g·{gate} + b_g)     — the probability that the word is written from the vocabulary",
+        f"p(y_t) = g_t [{said}; 0_{count}] + (1 − g_t) {copied} {word}",
+        f"— {word}: the word there, 1 at its number and 0 elsewhere; one outside the vocabulary has the number of the",
+        "— first position where it stands, after those of the vocabulary, and is read as an unknown one",
+    ]
 
 
 def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
@@ -60,6 +104,11 @@ def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]
             notes.append(f"— {look.sub('a', 't', look.index)}: the true alignment")
         if one.coverage:
             costs += f" + {factor(one.coverage)}Σ_{look.index} (1 − Σ_t {look.weight})²"
+        if one.repetition:
+            twice = f"min({look.weight}, {look.sub('r', 't', look.index)})"
+            costs += f" + {factor(one.repetition)}Σ_t Σ_{look.index} {twice}"
+            if one.score.type != "history" or not one.select.part.learns:
+                notes += History.history(look)
         lasting = one.state == "previous" or one.feed
         notes += one.select.part.loss_lines(one.select, look, lasting=lasting)
     whole = f"({costs})" if costs.count("Σ_t") > 1 else costs

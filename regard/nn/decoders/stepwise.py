@@ -65,6 +65,16 @@ class StepwiseDecoder(Decoder):
     def score(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None) -> Hypotheses:
         return score(Stepper(self, memories, truth=truth), target)
 
+    def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+        """The pieces of the tokens of one output, up to its end, as the column joins them."""
+        pieces: list[str] = column.spell(ids)
+        return pieces
+
+    def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+        """The same as people read them."""
+        pieces: list[str] = column.tokens(ids)
+        return pieces
+
     def predictions(self, found: Hypotheses, column: Any, view: BatchView) -> list[Prediction]:
         tokens, lengths, scores = found.tokens.tolist(), found.lengths.tolist(), found.scores.tolist()
         token_scores = found.token_scores.cpu().numpy() if view.trace else None
@@ -79,14 +89,15 @@ class StepwiseDecoder(Decoder):
             for rank, ids in enumerate(ranks):
                 if lengths[row][rank] == 0:
                     continue  # no such hypothesis
-                pieces = column.spell(ids[: lengths[row][rank]])
+                pieces = self.spell(ids[: lengths[row][rank]], column, view, row)
                 if view.replace_unknown:
                     here = {name: weights[row, rank] for name, weights in looks.items()}
                     pieces = _without_unknown(pieces, ids, here, view, row)
                 written.append(Alternative(column.join(pieces), scores[row][rank]))
             seen = None
             if token_scores is not None:
-                seen = _trace(found, column, view, looks, token_scores[row, 0], row, written)
+                pieces = self.readable(found.content(row), column, view, row)
+                seen = _trace(found, pieces, view, looks, token_scores[row, 0], row, written)
             best = written[0]
             others = written if len(written) > 1 else ()
             answers.append(Prediction(best.text, best.text, best.score, seen, others))
@@ -116,16 +127,15 @@ def _without_unknown(
 
 def _trace(
     found: Hypotheses,
-    column: Any,
+    pieces: Sequence[str],
     view: BatchView,
     looks: Mapping[str, np.ndarray],
     token_scores: np.ndarray,
     row: int,
     written: Sequence[Alternative],
 ) -> Trace:
-    content = found.content(row)
     length = int(found.lengths[row, 0])
-    pieces = column.tokens(content) + [END_PIECE] * (length - len(content))
+    pieces = [*pieces, *[END_PIECE] * (length - len(pieces))]
     inputs = view.inputs(row)
     attention = {name: weights[row, 0, :length, : len(inputs[name])] for name, weights in looks.items()}
     return Trace(

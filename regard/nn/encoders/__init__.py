@@ -9,6 +9,7 @@ from regard.nn.encoders.points import PointsEncoder
 from regard.nn.encoders.pyramidal import PyramidalEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.shared import SharedEncoder
+from regard.nn.encoders.smoothed import SmoothedEncoder
 from regard.nn.encoders.story import StoryEncoder
 from regard.nn.encoders.text import TextEncoder, build_word_embedding, word_vector
 from regard.nn.encoders.tree import TreeEncoder
@@ -27,6 +28,7 @@ __all__ = [
     "PyramidalEncoder",
     "RecurrentEncoder",
     "SharedEncoder",
+    "SmoothedEncoder",
     "StoryEncoder",
     "TextEncoder",
     "TreeEncoder",

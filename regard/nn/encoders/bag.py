@@ -55,6 +55,8 @@ class BagEncoder(Encoder):
         like: str | None = None
         """Take the embeddings of this story's keys; their vocabulary must be shared."""
 
+    by_word = True
+
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> BagEncoder:
         return cls(build_embedding(options, column, read_files=read_files), position=options.position)

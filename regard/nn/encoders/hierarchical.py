@@ -96,6 +96,7 @@ class HierarchicalEncoder(Encoder):
         """How the sentences are read."""
 
     reads = ("document", "story")
+    of_words = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> HierarchicalEncoder:
@@ -178,7 +179,11 @@ class HierarchicalEncoder(Encoder):
     @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
         keys = options.sentences.cell is not None and options.sentences.values == "inputs"
-        return MemorySymbols(keys="κ_j" if keys else "")
+        values, own = "x_jm", ""
+        if options.words.cell is not None:
+            values, own = ("b_jm", "") if options.words.values == "states" else ("x_jm", "b_jm")
+        words = MemorySymbols(values, keys=own, summary="", index="m", length="N_j", embedding="")
+        return MemorySymbols(keys="κ_j" if keys else "", words=words)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:

@@ -62,6 +62,7 @@ class TextEncoder(Encoder):
         """An encoder of text."""
 
     reads = ("text",)
+    by_word = True
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

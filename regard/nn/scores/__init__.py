@@ -6,11 +6,13 @@ scaled-dot   q · h / √D
 general      q · W h                  (Luong 2015)
 linear       w · [q; h]
 location     v · tanh(U q + W h + V f), f = F * α of the step before    (Chorowski 2015)
+history      v · tanh(U q + W h + g r), r = Σ α of all steps before     (See 2017)
 """
 
 from regard.nn.scores.additive import Additive
 from regard.nn.scores.dot import Dot
 from regard.nn.scores.general import General
+from regard.nn.scores.history import History
 from regard.nn.scores.linear import Linear
 from regard.nn.scores.location import Location
 from regard.nn.scores.scaled_dot import ScaledDot
@@ -22,6 +24,7 @@ __all__ = [
     "AttentionScore",
     "Dot",
     "General",
+    "History",
     "Linear",
     "Location",
     "ScaledDot",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.memory import Memory
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 
@@ -20,7 +22,8 @@ class AttentionScore(nn.Module):
     What depends on the keys alone (W h) is computed once per sequence by `keys` and passed to every call. A new score
     derives from this class and writes `forward` and `equation`, and `keys` where it prepares them.
 
-    needs      what the call must give beside query and keys: "previous", where the step before looked, (B, T, S)
+    needs      what the call must give beside query and keys: "previous", where the steps before looked, (B, T, S): as
+               `first` and `remember` make it, the weights of the step before unless a score says otherwise
     one_size   whether query and key must have the same number of features
     """
 
@@ -52,6 +55,20 @@ class AttentionScore(nn.Module):
     def keys(self, keys: Tensor) -> Tensor:
         """What is computed once per sequence: (B, S, D) → (B, S, A)."""
         return keys
+
+    def keys_of(self, memory: Memory) -> Tensor:
+        """The same of a memory."""
+        return self.keys(memory.values if memory.keys is None else memory.keys)
+
+    def first(self, like: Tensor) -> Tensor:
+        """(B, 1, S) `previous` at the first step: all on the first position."""
+        weights = torch.zeros_like(like)
+        weights[..., :1] = 1.0
+        return weights
+
+    def remember(self, previous: Tensor, weights: Tensor) -> Tensor:
+        """`previous` of the next step, from that of this one and the weights that were selected."""
+        return weights
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         raise NotImplementedError

@@ -16,6 +16,7 @@ from regard.nn.targets import shifted
 
 def score(stepper: Stepper, target: Tokens) -> Hypotheses:
     """One hypothesis for each source: the given target, with its log-probability and attention."""
+    target = stepper.targets(target)
     _, following, _ = shifted(target)
     following = following.scatter(1, target.lengths[:, None], stepper.end)
 

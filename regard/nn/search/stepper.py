@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.data.batch import BEGIN, END, PAD
+from regard.data.batch import BEGIN, END, PAD, Tokens
 from regard.errors import RegardError
 from regard.nn.memory import Memory
 from regard.nn.stepping import Step, StepState, Stepwise
@@ -38,6 +38,12 @@ class Stepper:
 
     def step(self, tokens: Tensor, state: Any) -> Step:
         return self.decoder.step(tokens, state, self.memories)
+
+    def targets(self, target: Tokens) -> Tokens:
+        """A given output as the choices it is made of: its own ids, unless the decoder numbers them by the source."""
+        as_choices = getattr(self.decoder, "targets", None)
+        found: Tokens = target if as_choices is None else as_choices(self.memories, target)
+        return found
 
     def select(self, rows: Tensor) -> Stepper:
         """The same for some of the sources, (B') int64, whose state has been selected too."""
@@ -78,6 +84,12 @@ class Ensemble(Stepper):
 
     def step(self, tokens: Tensor, state: EnsembleState) -> Step:
         steps = [member.step(tokens, part) for member, part in zip(self.members, state.members, strict=True)]
+        if len({step.logits.shape[-1] for step in steps}) > 1:
+            raise RegardError(
+                "the models of an ensemble must choose among the same words; some of these copy and some do not, or "
+                "they cut the source into other words.",
+                fix="Combine models that copy from the same source, or models that do not copy.",
+            )
         logs = torch.stack([_log_probabilities(step.logits) for step in steps])
         looks = {
             name: torch.stack([step.looks[name] for step in steps]).mean(0)
@@ -88,6 +100,9 @@ class Ensemble(Stepper):
         allowed = [step.allowed for step in steps if step.allowed is not None]
         together = torch.stack(allowed).all(0) if allowed else None
         return Step(torch.logsumexp(logs, 0) - math.log(len(steps)), members, looks, together)
+
+    def targets(self, target: Tokens) -> Tokens:
+        return self.members[0].targets(target)
 
     def select(self, rows: Tensor) -> Ensemble:
         return Ensemble([member.select(rows) for member in self.members])

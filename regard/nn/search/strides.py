@@ -134,6 +134,7 @@ def _widened(memory: Memory) -> Memory:
         values=pad(memory.values, (0, 0, 0, lacking)),
         mask=pad(memory.mask, (0, lacking)),
         keys=None if memory.keys is None else pad(memory.keys, (0, 0, 0, lacking)),
+        verbatim=None if memory.verbatim is None else pad(memory.verbatim, (0, lacking)),
     )
 
 

@@ -55,6 +55,10 @@ class Local(Selection):
         return cls(query_size, window=options.window, center=options.center)
 
     @classmethod
+    def sums_to_one(cls, options: Any) -> bool:
+        return bool(options.center == "monotonic")
+
+    @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         j, center, mark, D = look.index, look.sub("p", look.step), look.mark, options.window
         near = f"softmax_{{{j}: |{j} − {center}| ≤ {D}}}({look.energy})"

@@ -22,6 +22,10 @@ class Oracle(Selection):
     unguided = "the oracle is the truth already"
 
     @classmethod
+    def sums_to_one(cls, options: Any) -> bool:
+        return False
+
+    @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         return [f"— {look.weight}: the true alignment"]
 

@@ -35,6 +35,10 @@ class Rescaled(Selection):
         self.normalize = normalize
 
     @classmethod
+    def sums_to_one(cls, options: Any) -> bool:
+        return False
+
+    @classmethod
     def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
         read, total = super().read_equations(options, look), look.sub("γ", look.step)
         if not options.normalize:

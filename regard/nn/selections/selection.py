@@ -98,6 +98,11 @@ class Selection(nn.Module):
         """Lines about how the selection is learned; none for most."""
         return []
 
+    @classmethod
+    def sums_to_one(cls, options: Any) -> bool:
+        """Whether the weights of each query are a distribution over the positions, as copying needs them."""
+        return cls.joint == "positions"
+
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         raise NotImplementedError
 

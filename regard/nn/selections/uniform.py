@@ -20,6 +20,10 @@ class Uniform(Selection):
     unguided = "a uniform selection has nothing to learn"
 
     @classmethod
+    def sums_to_one(cls, options: Any) -> bool:
+        return True
+
+    @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         share = f"{look.only}/ {look.memory.length}" if look.where else f"1 / {look.memory.length}"
         return [f"{look.weight} = {share}"]

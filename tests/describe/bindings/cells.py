@@ -9,7 +9,7 @@ import torch
 from regard.nn.attention import Attention
 from regard.nn.cells import Cell, DeepCell, GRUCell, JordanCell, LSTMCell, MultiplicativeCell
 from regard.nn.encoders.layer import RecurrentLayer
-from regard.nn.scores import Additive, General, Linear, Location, ScaledDot
+from regard.nn.scores import Additive, General, History, Linear, Location, ScaledDot
 from regard.nn.selections import Local, Segmental
 from tests.describe.notation import Family
 
@@ -69,6 +69,8 @@ def of_attention(attention: Attention, mark: str = "a") -> Binding:
         found |= {"v": score.vector, "U": score.query.weight, "W": score.key.weight}
     if isinstance(score, Location):
         found |= {"V": score.place.weight}
+    if isinstance(score, History) and select.learns:
+        found |= {"g": score.before}
     if isinstance(score, General):
         found |= {"W": score.key.weight}
     if isinstance(score, Linear):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from regard.nn.combining import Beside, Gated
 from regard.nn.decoders import (
     CRFDecoder,
     DecomposableDecoder,
+    FeedForwardDecoder,
     LabelDecoder,
     LanguageDecoder,
     MachineDecoder,
@@ -28,6 +30,7 @@ from regard.nn.decoders import (
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.memory import Memory
+from regard.nn.scores.two_level import TwoLevel
 from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
@@ -52,7 +55,10 @@ def of_decoder(
     if isinstance(decoder, MachineDecoder):
         return of_machine(decoder, given, target)
     if isinstance(decoder, RecurrentDecoder):
-        return of_recurrent(decoder, options, symbols, target, truth)
+        found = of_recurrent(decoder, options, symbols, decoder.targets(given, target), truth)
+        return found | of_copying(decoder, given, symbols)
+    if isinstance(decoder, FeedForwardDecoder):
+        return of_feed_forward(decoder, options, symbols, target, truth)
     if isinstance(decoder, PointerDecoder):
         return of_pointer(decoder, options, target)
     if isinstance(decoder, TransformerDecoder):
@@ -145,12 +151,51 @@ def of_recurrent(
     names = m.reading.names if m.reading is not None else ()
     for place, name in enumerate(names):
         attention, primes = m.reading.attention(name), "′" * place  # type: ignore[union-attr]
-        found |= of_attention(attention, f"a{primes}")
+        if isinstance(attention.score, TwoLevel):
+            for mark, score in (("k", attention.score.sentences), ("a", attention.score.words)):
+                one: Any = SimpleNamespace(
+                    score=score, select=attention.select, query_size=attention.query_size
+                )
+                found |= of_attention(one, f"{mark}{primes}")
+        else:
+            found |= of_attention(attention, f"a{primes}")
         oracle = not attention.select.learns and "truth" in attention.select.needs
         if oracle or m.objective.guide.get(name):
             letter = "α" if oracle else "a"
             found[f"{letter}{primes}_t{symbols[name].index}"] = truth[name][0]
     return found
+
+
+def of_feed_forward(
+    m: FeedForwardDecoder, options: Any, symbols: Mapping[str, MemorySymbols], target: Any, truth: Any
+) -> Binding:
+    ids = torch.tensor([BEGIN] * m.order + target.ids[0].tolist() + [END]) + 1
+    found: Binding = {"T": len(ids) - m.order, "y": Family(ids, (1 - m.order,)), "b_y": m.output.bias}
+    found |= {"E_y": m.embedding.weight, "G_y": m.asking.weight, "V_y": m.output.weight}
+    found |= {"U_y": m.hidden.weight, "b_u": m.hidden.bias}
+    attention = m.reading.attention(m.name)  # type: ignore[union-attr]
+    if m.objective.guide.get(m.name):
+        found[f"a_t{symbols[m.name].index}"] = truth[m.name][0]
+    return found | of_attention(attention)
+
+
+def of_copying(
+    m: RecurrentDecoder, given: Mapping[str, Memory], symbols: Mapping[str, MemorySymbols]
+) -> Binding:
+    """The gate, and the word at each position as a vector with a single one."""
+    if m.copying is None:
+        return {}
+    source = m.copying.source
+    places = m.copying.places(given[source])[0]
+    words = torch.eye(m.copying.vocabulary + len(places)).double()[places]
+    gate = m.copying.gate
+    found = {"w_g": gate.weight[0], "b_g": gate.bias[0]}
+    owners, index = given[source].parent_index, symbols[source].index
+    if owners is None:
+        return found | {f"δ_{index}": words}
+    counts = torch.bincount(owners[0]).tolist()
+    table = torch.nn.utils.rnn.pad_sequence(list(words.split(counts)), batch_first=True)
+    return found | {f"δ_{index}m": table, "W": len(places)}
 
 
 def of_pointer(m: PointerDecoder, options: Any, target: Any) -> Binding:

@@ -18,6 +18,7 @@ from regard.nn.encoders import (
     PointsEncoder,
     PyramidalEncoder,
     RecurrentEncoder,
+    SmoothedEncoder,
     StoryEncoder,
     TreeEncoder,
     VectorsEncoder,
@@ -70,7 +71,7 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
             found["η"] = torch.arange(1, encoder.value_size + 1) / encoder.value_size
         if options.like is not None:
             del found["E_x"]
-    elif not isinstance(encoder, MeanEncoder):
+    elif not isinstance(encoder, MeanEncoder | SmoothedEncoder):
         raise TypeError(f"{type(encoder).__name__} has no binding")
     return found
 

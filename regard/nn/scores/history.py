@@ -1,0 +1,67 @@
+"""The score that knows what was looked at before (See et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.scores.additive import Additive
+from regard.nn.symbols import LookSymbols
+from regard.parts import register
+
+
+@register("score", "history")
+class History(Additive):
+    """v · tanh(U q + W h_s + g r_s), r_ts = Σ_{υ<t} α_υs: content, and how much each position was looked at before.
+
+    What See et al. call the coverage vector. A decoder that does not repeat itself learns it best together with the
+    penalty `repetition`.
+    """
+
+    class Options(Additive.Options):
+        """v · tanh(U q + W h + g r), r how much the position was looked at by all steps before."""
+
+    needs = frozenset({"previous"})
+
+    def __init__(self, query_size: int, key_size: int, size: int | None = None) -> None:
+        super().__init__(query_size, key_size, size)
+        bound = 1 / math.sqrt(self.size)
+        self.before = nn.Parameter(torch.empty(self.size).uniform_(-bound, bound))
+
+    @classmethod
+    def equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        mark, total = look.mark, look.sub("r", look.step, look.index)
+        return [
+            *cls.history(look),
+            f"{look.energy} = v_{mark}·tanh(U_{mark} {look.query} + W_{mark} {look.key} + g_{mark} {total})",
+        ]
+
+    @classmethod
+    def history(cls, look: LookSymbols) -> list[str]:
+        """r_tj, as a sum that grows from step to step."""
+        t, j = look.step, look.index
+        total, letter = look.sub("r", t, j), look.letters[1] + look.prime
+        before = f"r{look.prime}_{{{t}−1,{j}}} + {letter}_{{{t}−1,{j}}}"
+        return [
+            f"{total} = {before}     for {t} > 1     — how much the steps before looked there",
+            f"r{look.prime}_1{j} = 0",
+        ]
+
+    def first(self, like: Tensor) -> Tensor:
+        return torch.zeros_like(like)
+
+    def remember(self, previous: Tensor, weights: Tensor) -> Tensor:
+        return previous + weights
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        if previous is None:
+            raise RegardError(
+                "A history score needs to know where the steps before looked.",
+                fix="Use it in a decoder that goes step by step, or choose score additive.",
+            )
+        seen = previous.unsqueeze(-1) * self.before  # (B, T, S, A)
+        return torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1) + seen) @ self.vector
