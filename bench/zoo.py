@@ -93,6 +93,9 @@ BARS: dict[str, list[Bar]] = {
     "document-class-hierarchical": [],
     "document-class-flat": [Bar("test.accuracy", 0.80)],
     "sentiment": [Bar("test.accuracy", 0.95)],
+    "dialog": [],
+    "dialog-context": [Bar("test.exact", 0.95), Bar("test.exact", 0.80, behind="dialog")],
+    "dialog-memory": [Bar("test.accuracy", 0.95)],
     "nli-syntax": [
         Bar("test.accuracy", 0.90),
         Bar("test.accuracy", 0.03, behind="nli-plain"),

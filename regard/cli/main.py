@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.chat import chat
 from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
@@ -40,6 +41,7 @@ app.command()(train)
 app.command()(evaluate)
 app.command()(predict)
 app.command()(generate)
+app.command()(chat)
 app.command()(score)
 app.command()(show)
 app.command()(compare)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -193,6 +193,54 @@ class SegmentBands:
     def share(self, target: int, source: int) -> float:
         value = float(self.segments.weights[target, source])
         return 0.0 if np.isnan(value) or self.limit <= 0 else min(1.0, max(0.0, value / self.limit))
+
+
+@dataclass(frozen=True, eq=False)
+class Conversation:
+    """A dialog: who said what, how much each look gave to each turn, and the answer.
+
+    weights   (looks, turns), the looks named by `names`
+    truth     the turns that should have been looked at
+    """
+
+    turns: tuple[tuple[str, str], ...]
+    weights: Array
+    names: tuple[str, ...]
+    truth: frozenset[int] = frozenset()
+    answer: str = ""
+    title: str = ""
+
+    MOST: ClassVar[int] = 24
+    """Turns that are shown."""
+
+    def share(self, place: int) -> float:
+        """How strongly a turn is shaded: by the look that gave it most."""
+        return min(1.0, max(0.0, float(self.weights[:, place].max(initial=0.0))))
+
+    def is_answered(self, place: int) -> bool:
+        """Whether the turn is of the speaker who is answered, who spoke last."""
+        return self.turns[place][0] == self.turns[-1][0]
+
+    @cached_property
+    def parts(self) -> tuple[int | range, ...]:
+        """The turns that are shown, and the runs of those that are not."""
+        count = len(self.turns)
+        if count <= self.MOST:
+            return tuple(range(count))
+        kept = {0, *range(count - 4, count), *sorted(self.truth)[: self.MOST // 2]}
+        for place in sorted(range(count), key=lambda place: -self.share(place)):
+            if len(kept) >= self.MOST or self.share(place) < 0.01:
+                break
+            kept.add(place)
+        found: list[int | range] = []
+        for place in range(count):
+            if place in kept:
+                found.append(place)
+            elif found and isinstance(found[-1], range):
+                found[-1] = range(found[-1].start, place + 1)
+            else:
+                found.append(range(place, place + 1))
+        return tuple(one if isinstance(one, int) or len(one) > 1 else one.start for one in found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,6 +471,7 @@ Content = (
     | ArcDiagram
     | SegmentBands
     | HopTable
+    | Conversation
     | NodeDiagram
     | HeadPaths
     | DocumentWords

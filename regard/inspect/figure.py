@@ -11,6 +11,13 @@ from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, DocumentWords, HopTable, NodeDiagram, SegmentBands
+from regard.inspect.conversation import (
+    conversation_legend,
+    conversation_of,
+    draw_conversation,
+    is_conversation,
+    tell_conversation,
+)
 from regard.inspect.copies import copied_links, draw_copies, tell_copies
 from regard.inspect.document import document_legend, draw_document, tell_document
 from regard.inspect.heatmap import heatmap, join, reading
@@ -50,6 +57,8 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
         return _taped(trace, title=title)
     if trace.seen:
         return _perceived(trace, title=title, style=style)
+    if any(is_conversation(trace, name) for name in trace.input):
+        return _conversations(trace, title=title)
     if trace.copied:
         return _copied(trace, title=title)
     if any(_drawable(one) for one in trace.structures.values()):
@@ -72,6 +81,25 @@ def _taped(trace: Trace, *, title: str | None) -> Scene:
         title=headline(trace) if title is None else title,
         description=f"{told} {written.description}".strip(),
     )
+
+
+def _conversations(trace: Trace, *, title: str | None) -> Scene:
+    """Each dialog that was looked at, then the attention and the structures over anything else."""
+    names = [name for name in trace.input if is_conversation(trace, name)]
+    shown = [conversation_of(trace, name, title=name if len(names) > 1 else "") for name in names]
+    blocks = [below([draw_conversation(one) for one in shown], gap=22), conversation_legend(shown[-1])]
+    told = [tell_conversation(one) for one in shown]
+    rest = replace(
+        trace,
+        attention={name: one for name, one in trace.attention.items() if name not in names},
+        structures={name: one for name, one in trace.structures.items() if name not in names},
+        glimpses={name: one for name, one in trace.glimpses.items() if name not in names},
+    )
+    if rest.attention or rest.structures:
+        other = figure(rest, title="")
+        blocks.append(unframed(other))
+        told.append(other.description)
+    return frame(below(blocks, gap=18), title=title or "", description=" ".join(told))
 
 
 def _copied(trace: Trace, *, title: str | None) -> Scene:

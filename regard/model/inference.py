@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -109,7 +109,8 @@ class BatchInference:
     def answers(self, found: Any, *, trace: bool = True) -> list[Prediction]:
         """What was found as predictions, with what attention there was."""
         predictions: list[Prediction] = self.decoder.predictions(found, self.column, self._view(trace))
-        return predictions
+        layouts = {name: layout for name in self.spec.encoder if (layout := self.columns[name].layout)}
+        return [_laid_out(answer, layouts) for answer in predictions] if layouts else predictions
 
     def _view(self, trace: bool) -> BatchView:
         """The batch as people read it."""
@@ -183,3 +184,10 @@ class BatchInference:
                 )
         known, rows = torch.as_tensor(ids, dtype=torch.int64, device=device), len(self.batch)
         return Tokens(known.expand(rows, -1), torch.full((rows,), len(known), device=device))
+
+
+def _laid_out(answer: Prediction, layouts: Mapping[str, str]) -> Prediction:
+    """The answer, its trace saying how the positions of some inputs lie."""
+    if answer.trace is None:
+        return answer
+    return replace(answer, trace=replace(answer.trace, layout={**answer.trace.layout, **layouts}))

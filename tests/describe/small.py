@@ -112,7 +112,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = Trees(heads, relations, torch.tensor([words]))
         elif part.type == "brackets":
             found[name] = small_forest(column)
-        elif part.type == "label":
+        elif part.type in ("label", "candidate"):
             found[name] = torch.tensor([2])
         elif part.type == "number":
             found[name] = torch.tensor([1.5]).double()

@@ -80,6 +80,9 @@ facts encoder.story.sentence=recurrent encoder.question={"type":"recurrent","siz
 facts-structured attention.guide=2 encoder.story.tie=adjacent encoder.story.hops=3 encoder.story.ages=2
 facts-structured decoder={"type":"memory-network","read":"sum","reach":1}
 facts-structured decoder.read=all
+dialog-memory inputs.dialog.shared=response inputs.utterance.shared=response decoder.tie=true
+dialog-memory decoder={"type":"retrieval","embedding":5,"query":"utterance"} attention.over=dialog
+dialog-memory attention.select=facts decoder.fewer=true
 document-class encoder.words.values=states encoder.sentences.values=states encoder.words.first=zero
 document-class encoder.words.cell=lstm encoder.words.bidirectional=false encoder.sentences.cell=lstm
 document-class encoder.words={"cell":null,"embedding":5} encoder.attention={"score":"linear","select":"sparsemax"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -31,6 +32,14 @@ GIVEN: dict[str, list[Any]] = {
     "bits.of": ["noise"],
     "machine.over": [["signals"]],
     "story.mark": ["!"],
+    "dialog.mark": ["/"],
+    "dialog.shared": ["dialog"],
+    "candidates.mark": ["é"],
+    "candidate.candidates": [str(Path(__file__).with_name("candidates.txt"))],
+    "candidate.of": ["proposed"],
+    "memory-retrieval.over": [["dialog", "said"]],
+    "memory-retrieval.query": ["answering"],
+    "memory-retrieval.attention.over": ["talk"],
     "series.unit": [[0, 1]],
     "shared.of": ["other"],
     "bag.like": ["story"],

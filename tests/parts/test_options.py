@@ -217,10 +217,21 @@ TABLE = {
     "quotes": (False, '"a","b"\n"c","d"\n'),
     "header": (False, "text,label\nfine,pos\n"),
 }
+TALK = """[{
+    "log": [{"text": "hi", "utterance": "ho", "who": "U"}, {"text": "hello", "utterance": "hu", "who": "S"}],
+    "turns": [{"text": "a"}, {"text": "b"}]
+}]"""
 READ: dict[str, dict[str, tuple[Any, str]]] = {
     "csv": TABLE,
     "table": {**TABLE, "delimiter": ("comma", TABLE["delimiter"][1])},
     "tsv": {option: (value, text.replace(",", "\t")) for option, (value, text) in TABLE.items()},
+    "dialog-json": {
+        "turns": ("turns", TALK),
+        "text": ("utterance", TALK),
+        "speaker": ("who", TALK),
+        "names": ({"USER": "V", "SYSTEM": "B"}, TALK),
+        "answers": ("S", TALK),
+    },
     "sst": {"phrases": (True, "(1 (2 so) (3 so))\n")},
 }
 """Of each reader with options: another value of each, and a file that is then read in another way."""

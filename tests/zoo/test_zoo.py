@@ -18,6 +18,7 @@ DATA = {
     "world copy": {"train": 120, **SMALL},
     "world grammar": {"train": 120, **SMALL},
     "world rooms": {"train": 120, **SMALL},
+    "world film-talk": {"train": 120, **SMALL},
     "world reports": {"train": 120, **SMALL},
     "world reviews": {"train": 60, "long": 3, **SMALL},
     "world inference": {"train": 120, **SMALL},
@@ -56,6 +57,7 @@ SIZES = {
     "world points": ["encoder.size=8", "decoder.size=8"],
     "world films": ["encoder.size=8", "encoder.network.channels=[4,8,8]", "encoder.network.connected=8"],
     "package python-docs": ["decoder.size=8", "decoder.embedding=8"],
+    "world film-talk": [],
     "world rooms": ["encoder.story.embedding=8", "encoder.question.embedding=8"],
 }
 

@@ -9,11 +9,13 @@ from regard.nn.decoders.label import LabelDecoder, Labels
 from regard.nn.decoders.language import LanguageDecoder
 from regard.nn.decoders.machine import MachineDecoder, Vectors
 from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
+from regard.nn.decoders.memory_retrieval import MemoryRetrievalDecoder
 from regard.nn.decoders.nodes import NodesDecoder
 from regard.nn.decoders.number import NumberDecoder, Numbers
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.pointer import PointerDecoder, PointerState
 from regard.nn.decoders.recurrent import RecurrentDecoder
+from regard.nn.decoders.retrieval import RetrievalDecoder
 from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
 from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
@@ -35,6 +37,7 @@ __all__ = [
     "LanguageDecoder",
     "MachineDecoder",
     "MemoryNetworkDecoder",
+    "MemoryRetrievalDecoder",
     "NodesDecoder",
     "NumberDecoder",
     "Numbers",
@@ -42,6 +45,7 @@ __all__ = [
     "PointerDecoder",
     "PointerState",
     "RecurrentDecoder",
+    "RetrievalDecoder",
     "Source",
     "State",
     "Step",

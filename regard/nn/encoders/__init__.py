@@ -1,4 +1,5 @@
 from regard.nn.encoders.bag import BagEncoder
+from regard.nn.encoders.candidates import CandidatesEncoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
 from regard.nn.encoders.encoder import Encoder, build_encoder, owner_of
 from regard.nn.encoders.hierarchical import HierarchicalEncoder
@@ -18,6 +19,7 @@ from regard.nn.encoders.video import VideoEncoder
 
 __all__ = [
     "BagEncoder",
+    "CandidatesEncoder",
     "ConvolutionalEncoder",
     "Encoder",
     "HierarchicalEncoder",

@@ -95,7 +95,7 @@ class HierarchicalEncoder(Encoder):
         sentences: LevelOptions = LevelOptions()
         """How the sentences are read."""
 
-    reads = ("document", "story")
+    reads = ("document", "story", "dialog")
     of_words = True
 
     @classmethod

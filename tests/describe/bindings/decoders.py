@@ -20,10 +20,12 @@ from regard.nn.decoders import (
     LanguageDecoder,
     MachineDecoder,
     MemoryNetworkDecoder,
+    MemoryRetrievalDecoder,
     NodesDecoder,
     NumberDecoder,
     PointerDecoder,
     RecurrentDecoder,
+    RetrievalDecoder,
     TagsDecoder,
     TreeDecoder,
     WindowDecoder,
@@ -78,7 +80,12 @@ def of_decoder(
     if isinstance(decoder, CRFDecoder):
         return found | of_crf(decoder, target)
     found["y"] = target[0] + 1
-    if isinstance(decoder, LabelDecoder):
+    if isinstance(decoder, MemoryRetrievalDecoder | RetrievalDecoder) and decoder.candidates is not None:
+        listed = decoder.candidates
+        found |= {"C": len(listed.ids), "M_i": listed.lengths, "v_in": listed.ids + 1}
+        if not getattr(options, "tie", False):
+            found["E_y"] = listed.bag.embedding.weight
+    if isinstance(decoder, LabelDecoder | RetrievalDecoder):
         return found | of_label(decoder, given, symbols, truth)
     if isinstance(decoder, MemoryNetworkDecoder):
         return found | of_memory_network(decoder, truth)
@@ -242,7 +249,7 @@ def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
 
 
 def of_label(
-    m: LabelDecoder | NumberDecoder,
+    m: LabelDecoder | NumberDecoder | RetrievalDecoder,
     given: Mapping[str, Memory],
     symbols: Mapping[str, MemorySymbols],
     truth: Any,
