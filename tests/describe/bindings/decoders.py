@@ -25,6 +25,7 @@ from regard.nn.decoders import (
     TagsDecoder,
     TreeDecoder,
     WindowDecoder,
+    WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.memory import Memory
@@ -76,6 +77,10 @@ def of_decoder(
         return found | of_label(decoder, given, symbols, truth)
     if isinstance(decoder, MemoryNetworkDecoder):
         return found | of_memory_network(decoder, truth)
+    if isinstance(decoder, WordByWordDecoder):
+        found |= {"W_t": decoder.onward.weight, "W_g": decoder.gather.weight, "b_g": decoder.gather.bias}
+        found["r_0"] = torch.zeros_like(decoder.onward.weight[0])
+        return found | of_attention(decoder.reading.attention(decoder.first))
     if isinstance(decoder, DecomposableDecoder):
         return found | of_decomposable(decoder)
     raise TypeError(f"{type(decoder).__name__} has no binding")
