@@ -68,6 +68,30 @@ def test_what_the_words_before_found_matters(decoder: WordByWordDecoder) -> None
     assert (looks[:, 2] - others[:, 2]).abs().max() > 1e-4
 
 
+def test_with_a_cell_it_carries_on_what_it_compared() -> None:
+    torch.manual_seed(4)
+    sources = {"premise": Source(), "hypothesis": Source()}
+    decoder = WordByWordDecoder(3, sources, size=7, cell="lstm").double().eval()
+    memories = {"premise": memory([4, 2], 0), "hypothesis": memory([2, 5], 1)}
+    logits, looks = decoder(memories)
+    cell, row = decoder.cell, 0
+    state = torch.zeros(14).double()
+    for place, word in enumerate(memories["hypothesis"].values[row, :2]):
+        found = looks[row, place] @ memories["premise"].values[row]
+        state = cell(torch.cat([word, found, (word - found).abs(), word * found]), state)
+    gathered = torch.tanh(decoder.gather(torch.cat([state[:7], memories["hypothesis"].summary[row]])))
+    torch.testing.assert_close(logits[row], decoder.output(gathered))
+
+
+def test_words_to_compare_have_one_width() -> None:
+    class Wider(Source):
+        value_size = 8
+
+    WordByWordDecoder(3, {"premise": Source(), "hypothesis": Wider()})
+    with pytest.raises(RegardError, match="memories of one width"):
+        WordByWordDecoder(3, {"premise": Source(), "hypothesis": Wider()}, cell="gru")
+
+
 def test_two_texts_are_read() -> None:
     with pytest.raises(RegardError, match="Two texts are read"):
         WordByWordDecoder(3, {"premise": Source()})

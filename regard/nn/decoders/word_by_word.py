@@ -6,6 +6,11 @@ For the memories y (B, S, D) of the first text, the premise, and h (B, T, D′) 
     go on     r_t  = c_t + tanh(W_t r_{t−1}),   r_0 = 0
     answer    g    = tanh(W_p r_T + W_x h + b),   p(y) = softmax(V g + b′)
 
+With a `cell` what was found is compared with the word that asked, and carried on (match-LSTM, Wang and Jiang 2016; the
+differences as in Mou 2016):
+
+    go on     r_t  = cell(r_{t−1}, [h_t; c_t; |h_t − c_t|; h_t ⊙ c_t])
+
 Each word of the hypothesis looks at the premise, knowing what the words before it found there. With the additive score
 this is Rocktäschel's M_t = tanh(W_y Y + W_h h_t + W_r r_{t−1}): the query is [h_t; r_{t−1}]. Their h is the last state
 of the hypothesis; here it is its summary, which is the same for an encoder that reads forward.
@@ -21,6 +26,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.attention import Attention, check_attention
+from regard.nn.cells import AnyCell, make_cell
 from regard.nn.class_weights import class_cost, class_count, class_weights
 from regard.nn.decoders.decoder import BatchView, Decoder, Source
 from regard.nn.decoders.label import Labels, label_predictions, weighted
@@ -29,7 +35,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 from regard.nn.symbols import LookSymbols, MemorySymbols
-from regard.parts import Mistakes, Plan, Positive, Size, register
+from regard.parts import Mistakes, Options, Plan, Positive, Size, register
 from regard.prediction import Prediction
 
 
@@ -37,7 +43,8 @@ from regard.prediction import Prediction
 class WordByWordDecoder(Decoder):
     """p(y | premise, hypothesis) as above; the first of the `sources` is looked at, the words of the second ask.
 
-    size            of g
+    cell            of the second way to go on; None: the first
+    size            of g, and of r with a cell
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
     """
 
@@ -47,8 +54,11 @@ class WordByWordDecoder(Decoder):
 
         attention: Attention.Options = Attention.Options()
         """How the words of the second text look at the first."""
+        cell: AnyCell | None = None
+        """Compare what each word found with the word itself, and carry that on in a recurrent cell (match-LSTM, Wang
+        and Jiang 2016); default: r_t = c_t + tanh(W r_{t−1})."""
         size: Size = 100
-        """Of the layer before the answer."""
+        """Of the layer before the answer, and of the cell."""
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
         """How much a mistake about each class costs; balanced: by its rarity."""
 
@@ -59,11 +69,12 @@ class WordByWordDecoder(Decoder):
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> WordByWordDecoder:
         first, second = sources.values()
-        query = second.value_size + first.value_size
+        carried = first.value_size if options.cell is None else options.size
         return cls(
             column.size,
             sources,
-            attention=Attention.build(options.attention, query, first),
+            attention=Attention.build(options.attention, second.value_size + carried, first),
+            cell=options.cell,
             size=options.size,
             dropout=options.dropout,
             class_weights=class_weights(options.class_weights, column),
@@ -105,12 +116,20 @@ class WordByWordDecoder(Decoder):
         t, length = other.index, other.length
         look = LookSymbols(f"[{other.values}; r_{{{t}−1}}]", one, step=t, count=length)
         dropout = f", dropout {options.dropout}" if options.dropout else ""
+        h, c, before = other.values, look.context, f"r_{{{t}−1}}"
+        onward, cell = f"r_{t} = {c} + tanh(W_t {before})     — r_0: zeros", []
+        if options.cell is not None:
+            compared = f"[{h}; {c}; |{h} − {c}|; {h} ⊙ {c}]"
+            first = "r_0, m_0: zeros" if options.cell.part.carries else "r_0: zeros"
+            step = options.cell.part.written_step(options.cell, "y", f"r_{t}", before, compared)
+            onward, cell = f"{step}     — {first}", options.cell.part.equations(options.cell, "y")
         return [
             *Attention.equations(options.attention, look),
-            f"r_{t} = {look.context} + tanh(W_t r_{{{t}−1}})     — r_0: zeros",
+            onward,
             f"g = tanh(W_g [r_{length}; {other.summary}] + b_g)",
             "p(y) = softmax(V_y g + b_y)",
-            f"— {options.size} units in g{dropout}",
+            *cell,
+            f"— {options.size} units in g{'' if options.cell is None else ' and r'}{dropout}",
         ]
 
     @classmethod
@@ -125,6 +144,7 @@ class WordByWordDecoder(Decoder):
         sources: Mapping[str, Source],
         *,
         attention: Attention | None = None,
+        cell: str | Options | None = None,
         size: int = 100,
         dropout: float = 0.0,
         class_weights: Tensor | None = None,
@@ -137,10 +157,18 @@ class WordByWordDecoder(Decoder):
             )
         self.first, self.second = sources
         first, second = sources.values()
-        query = second.value_size + first.value_size
-        self.reading = Reading({self.first: attention or Attention(query, first.value_size)})
-        self.onward = nn.Linear(first.value_size, first.value_size, bias=False)
-        self.gather = nn.Linear(first.value_size + second.summary_size, size)
+        width = first.value_size
+        if cell is not None and second.value_size != width:
+            raise RegardError(
+                f"Words to compare need memories of one width; {self.first} has {width}, {self.second} "
+                f"{second.value_size}.",
+                fix=f"Share the encoder:  {self.second}: {{type: shared, of: {self.first}}}.",
+            )
+        carried = width if cell is None else size
+        self.reading = Reading({self.first: attention or Attention(second.value_size + carried, width)})
+        self.onward = nn.Linear(width, width, bias=False) if cell is None else None
+        self.cell = None if cell is None else make_cell(cell, 4 * width, size)
+        self.gather = nn.Linear(carried + second.summary_size, size)
         self.output = nn.Linear(size, classes)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("class_weights", class_weights, persistent=False)
@@ -150,19 +178,37 @@ class WordByWordDecoder(Decoder):
         assert self.reading is not None
         asking = memories[self.second]
         values = self.dropout(asking.values)
-        found = values.new_zeros(len(values), self.reading.context_size)  # (B, D): r
+        state = values.new_zeros(len(values), self._carried)  # (B, D): r, and what a cell carries beside it
         looked = {self.first: memories[self.first]}
         constants = Constants(self.reading.keys(looked))
         previous, steps = self.reading.first_looks(looked), []
         for step in range(values.shape[1]):
-            query = torch.cat([values[:, step], found], -1).unsqueeze(1)
+            query = torch.cat([values[:, step], self._found(state)], -1).unsqueeze(1)
             read = self.reading(query, looked, constants, step, previous)
             there = asking.mask[:, step, None]
-            found = torch.where(there, read.context.squeeze(1) + torch.tanh(self.onward(found)), found)
+            state = torch.where(there, self._onward(values[:, step], read.context.squeeze(1), state), state)
             previous = {name: read.weights[name] for name in previous}
             steps.append({self.first: read.weights[self.first] * there.unsqueeze(1)})
-        gathered = torch.tanh(self.gather(self.dropout(torch.cat([found, asking.summary], -1))))
+        gathered = torch.tanh(self.gather(self.dropout(torch.cat([self._found(state), asking.summary], -1))))
         return self.output(self.dropout(gathered)), joined(steps)[self.first]
+
+    @property
+    def _carried(self) -> int:
+        assert self.reading is not None
+        return self.reading.context_size if self.cell is None else self.cell.state_size
+
+    def _found(self, state: Tensor) -> Tensor:
+        """r of a state."""
+        return state if self.cell is None else self.cell.output(state)
+
+    def _onward(self, word: Tensor, context: Tensor, state: Tensor) -> Tensor:
+        """(B, D) of a word, of what it found and of the state before → the next state."""
+        if self.cell is None:
+            assert self.onward is not None
+            return context + torch.tanh(self.onward(state))
+        compared = torch.cat([word, context, (word - context).abs(), word * context], -1)
+        onward: Tensor = self.cell(compared, state)
+        return onward
 
     def count(self, target: Tensor) -> Tensor:
         return class_count(target, self.class_weights)

@@ -78,8 +78,15 @@ def of_decoder(
     if isinstance(decoder, MemoryNetworkDecoder):
         return found | of_memory_network(decoder, truth)
     if isinstance(decoder, WordByWordDecoder):
-        found |= {"W_t": decoder.onward.weight, "W_g": decoder.gather.weight, "b_g": decoder.gather.bias}
-        found["r_0"] = torch.zeros_like(decoder.onward.weight[0])
+        found |= {"W_g": decoder.gather.weight, "b_g": decoder.gather.bias}
+        if decoder.onward is not None:
+            found |= {"W_t": decoder.onward.weight, "r_0": torch.zeros_like(decoder.onward.weight[0])}
+        else:
+            zeros = torch.zeros(decoder.cell.size).double()
+            found |= of_cell(decoder.cell, "y") | {
+                "r_0": zeros,
+                **({"m_0": zeros} if decoder.cell.carries else {}),
+            }
         return found | of_attention(decoder.reading.attention(decoder.first))
     if isinstance(decoder, DecomposableDecoder):
         return found | of_decomposable(decoder)
