@@ -12,6 +12,7 @@ from torch import Tensor
 
 import regard
 from regard import RegardError
+from regard.inspect import figure
 from regard.nn.decoders import WordByWordDecoder
 from regard.nn.memory import Memory
 
@@ -126,6 +127,8 @@ def test_every_word_of_the_hypothesis_has_a_look_in_the_trace(tmp_path: Path) ->
     assert trace.attention["premise"][0] == pytest.approx(looks.weights.mean(0))
     assert type(trace).from_dict(trace.to_dict()).glimpses["premise"].names == looks.names
     drawn = trace.html()
+    told = figure(trace).description  # a heatmap: a row for each word that asked
+    assert all(f"{word} looks at" in told for word in ("the", "dog", "runs"))
     assert all(word in drawn for word in ("dog", "sleeps"))
     imposed = model.predict(
         {"premise": "the dog sleeps runs", "hypothesis": "the dog runs"}, look="1-2"
