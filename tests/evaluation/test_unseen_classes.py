@@ -68,6 +68,8 @@ COUNTED = {  # of the three odd rows
     "tree": "9 of 32 words have a relation that training never saw (newdep)",
     "nodes": "15 of 56 nodes have labels that training never saw (new0, new1)",
 }
+WHOLE_ROWS = ("label", "label, weighted", "label, facts", "tags, a chain")
+"""Where a class that training never saw leaves out its row: the loss is that of the other rows."""
 TYPES = {"nodes": "brackets"}
 
 
@@ -124,16 +126,11 @@ def test_classes_that_only_dev_has_are_errors_and_are_reported_once(
     if output in ("tags", "tree"):
         pairs = zip(" ".join(answers).split(), " ".join(one[output] for one in LATER).split(), strict=True)
         assert usual == pytest.approx(sum(a == b for a, b in pairs) / 32)
-
-
-@pytest.mark.parametrize("case", ["label", "label, weighted", "label, facts", "tags, a chain"])
-def test_the_loss_is_that_of_the_other_rows(case: str, tmp_path: Path) -> None:
-    model = trained(case, LATER, tmp_path / "run")
-    both = model.evaluate("dev", metrics=["loss", "perplexity"]).scores
-    only = model.evaluate(data=KNOWN, metrics=["loss", "perplexity"]).scores
-    for name, score in only.items():
-        assert both[name].value == pytest.approx(score.value, rel=1e-5)
-        assert "never saw" not in score.signature
+    if case in WHOLE_ROWS:
+        only = model.evaluate(data=KNOWN, metrics=["loss", "perplexity"]).scores
+        for name, score in only.items():
+            assert found.scores[name].value == pytest.approx(score.value, rel=1e-5)
+            assert "never saw" not in score.signature
 
 
 @pytest.mark.parametrize("case", ["label", "tags, a chain"])
