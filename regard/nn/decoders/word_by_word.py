@@ -11,6 +11,9 @@ differences as in Mou 2016):
 
     go on     r_t  = cell(r_{t−1}, [h_t; c_t; |h_t − c_t|; h_t ⊙ c_t])
 
+With `ask: sum` the query is h_t + Q r_{t−1}, as wide as a word: a score by dot products then aligns what is the same
+before anything is learned.
+
 Each word of the hypothesis looks at the premise, knowing what the words before it found there. With the additive score
 this is Rocktäschel's M_t = tanh(W_y Y + W_h h_t + W_r r_{t−1}): the query is [h_t; r_{t−1}]. Their h is the last state
 of the hypothesis; here it is its summary, which is the same for an encoder that reads forward.
@@ -38,11 +41,14 @@ from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.parts import Mistakes, Options, Plan, Positive, Size, register
 from regard.prediction import Prediction
 
+Asking = Literal["beside", "sum"]
+
 
 @register("decoder", "word-by-word")
 class WordByWordDecoder(Decoder):
     """p(y | premise, hypothesis) as above; the first of the `sources` is looked at, the words of the second ask.
 
+    ask             the query: [h_t; r_{t−1}] (beside), or h_t + Q r_{t−1} (sum)
     cell            of the second way to go on; None: the first
     size            of g, and of r with a cell
     class_weights   (C) how much a mistake about each class costs; the mean is over the weights
@@ -54,6 +60,9 @@ class WordByWordDecoder(Decoder):
 
         attention: Attention.Options = Attention.Options()
         """How the words of the second text look at the first."""
+        ask: Asking = "beside"
+        """The query of a word: beside what was found before, [h_t; r_{t−1}], or their sum, h_t + Q r_{t−1}, which dot
+        products can compare with the words of the first text."""
         cell: AnyCell | None = None
         """Compare what each word found with the word itself, and carry that on in a recurrent cell (match-LSTM, Wang
         and Jiang 2016); default: r_t = c_t + tanh(W r_{t−1})."""
@@ -70,10 +79,12 @@ class WordByWordDecoder(Decoder):
     ) -> WordByWordDecoder:
         first, second = sources.values()
         carried = first.value_size if options.cell is None else options.size
+        query = second.value_size + (carried if options.ask == "beside" else 0)
         return cls(
             column.size,
             sources,
-            attention=Attention.build(options.attention, second.value_size + carried, first),
+            attention=Attention.build(options.attention, query, first),
+            ask=options.ask,
             cell=options.cell,
             size=options.size,
             dropout=options.dropout,
@@ -114,7 +125,10 @@ class WordByWordDecoder(Decoder):
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         one, other = memories.values()
         t, length = other.index, other.length
-        look = LookSymbols(f"[{other.values}; r_{{{t}−1}}]", one, step=t, count=length)
+        beside, query = options.ask == "beside", f"q_{t}"
+        asked = [] if beside else [f"{query} = {other.values} + Q_y r_{{{t}−1}}"]
+        query = f"[{other.values}; r_{{{t}−1}}]" if beside else query
+        look = LookSymbols(query, one, step=t, count=length)
         dropout = f", dropout {options.dropout}" if options.dropout else ""
         h, c, before = other.values, look.context, f"r_{{{t}−1}}"
         onward, cell = f"r_{t} = {c} + tanh(W_t {before})     — r_0: zeros", []
@@ -124,6 +138,7 @@ class WordByWordDecoder(Decoder):
             step = options.cell.part.written_step(options.cell, "y", f"r_{t}", before, compared)
             onward, cell = f"{step}     — {first}", options.cell.part.equations(options.cell, "y")
         return [
+            *asked,
             *Attention.equations(options.attention, look),
             onward,
             f"g = tanh(W_g [r_{length}; {other.summary}] + b_g)",
@@ -144,6 +159,7 @@ class WordByWordDecoder(Decoder):
         sources: Mapping[str, Source],
         *,
         attention: Attention | None = None,
+        ask: Asking = "beside",
         cell: str | Options | None = None,
         size: int = 100,
         dropout: float = 0.0,
@@ -165,7 +181,9 @@ class WordByWordDecoder(Decoder):
                 fix=f"Share the encoder:  {self.second}: {{type: shared, of: {self.first}}}.",
             )
         carried = width if cell is None else size
-        self.reading = Reading({self.first: attention or Attention(second.value_size + carried, width)})
+        query = second.value_size + (carried if ask == "beside" else 0)
+        self.reading = Reading({self.first: attention or Attention(query, width)})
+        self.ask = nn.Linear(carried, second.value_size, bias=False) if ask == "sum" else None
         self.onward = nn.Linear(width, width, bias=False) if cell is None else None
         self.cell = None if cell is None else make_cell(cell, 4 * width, size)
         self.gather = nn.Linear(carried + second.summary_size, size)
@@ -183,14 +201,21 @@ class WordByWordDecoder(Decoder):
         constants = Constants(self.reading.keys(looked))
         previous, steps = self.reading.first_looks(looked), []
         for step in range(values.shape[1]):
-            query = torch.cat([values[:, step], self._found(state)], -1).unsqueeze(1)
-            read = self.reading(query, looked, constants, step, previous)
+            query = self._query(values[:, step], self._found(state))
+            read = self.reading(query.unsqueeze(1), looked, constants, step, previous)
             there = asking.mask[:, step, None]
             state = torch.where(there, self._onward(values[:, step], read.context.squeeze(1), state), state)
             previous = {name: read.weights[name] for name in previous}
             steps.append({self.first: read.weights[self.first] * there.unsqueeze(1)})
         gathered = torch.tanh(self.gather(self.dropout(torch.cat([self._found(state), asking.summary], -1))))
         return self.output(self.dropout(gathered)), joined(steps)[self.first]
+
+    def _query(self, word: Tensor, found: Tensor) -> Tensor:
+        """(B, D) of a word and of what was found before → (B, Q)."""
+        if self.ask is None:
+            return torch.cat([word, found], -1)
+        asked: Tensor = word + self.ask(found)
+        return asked
 
     @property
     def _carried(self) -> int:

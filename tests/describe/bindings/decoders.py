@@ -79,6 +79,7 @@ def of_decoder(
         return found | of_memory_network(decoder, truth)
     if isinstance(decoder, WordByWordDecoder):
         found |= {"W_g": decoder.gather.weight, "b_g": decoder.gather.bias}
+        found |= {} if decoder.ask is None else {"Q_y": decoder.ask.weight}
         if decoder.onward is not None:
             found |= {"W_t": decoder.onward.weight, "r_0": torch.zeros_like(decoder.onward.weight[0])}
         else:
