@@ -47,9 +47,10 @@ Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
-    """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; what
-    was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with attention,
-    highlighted words where a label was found by it; otherwise what was written, with the probability of each piece.
+    """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; a
+    dialog; what was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with
+    attention, or where each word of one input looked at another; highlighted words where a label was found by attention;
+    otherwise what was written, with the probability of each piece.
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
     """
@@ -116,7 +117,8 @@ def _copied(trace: Trace, *, title: str | None) -> Scene:
 def _looks(trace: Trace, *, title: str | None) -> Scene:
     if not trace.attention:
         return pieces(trace, title=title)
-    if trace.single:
+    asked = any(several.names for several in trace.glimpses.values())
+    if trace.single and not asked:
         return highlight(trace, title=title)
     return heatmap(trace, title=title)
 

@@ -19,7 +19,7 @@ from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
 from regard.model.counting import _fitted
 from regard.model.network import Network
-from regard.nn.decoders import PointerDecoder
+from regard.nn.decoders import PointerDecoder, WordByWordDecoder
 from regard.nn.memory import Memory
 from regard.spec import Spec
 
@@ -173,7 +173,7 @@ def true_looks(decoder: Any, memories: dict[str, Memory], target: Any) -> dict[s
     if hasattr(decoder, "story"):
         facts = torch.arange(decoder.hops)[None] % LENGTH
         return {decoder.story: Tokens(facts, torch.tensor([decoder.hops]))}
-    if isinstance(target, Span) or isinstance(decoder, PointerDecoder):
+    if isinstance(target, Span) or isinstance(decoder, PointerDecoder | WordByWordDecoder):
         return {}
     looks = decoder.looks if decoder.looks is not None else target.ids.shape[1] + 1 if decoder.reading else 1
     found = {}

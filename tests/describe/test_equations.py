@@ -24,6 +24,7 @@ from regard.nn.decoders import (
     RecurrentDecoder,
     TagsDecoder,
     TreeDecoder,
+    WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.targets import forced
@@ -155,6 +156,9 @@ def check_looks(board: Board, place: int, decoder: Any, memories: Any, answer: A
         for facts, looks in enumerate(found, start=decoder.hops + 1 - len(found)):
             weights = board.all(f"α_k{j}") if len(found) == 1 else board.all(f"α_ℓk{j}")[facts - 2]
             same(weights, looks.weights[0], f"α of {facts} facts")
+    elif isinstance(decoder, WordByWordDecoder):
+        one, other = (memory.index for memory in written.values())
+        same(board.all(f"α{primes}_{other}{one}"), answer.attention[decoder.first][0], "α")
     elif decoder.reading is not None:
         (name,) = decoder.reading.names
         step = f"k{primes}" if decoder.glimpses > 1 else ""

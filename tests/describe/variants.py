@@ -54,6 +54,10 @@ nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select
     decoder.compare=concatenation
 nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true
 nli-self encoder.premise.parents.select=uniform
+nli-words decoder.attention={"score":"general","select":"sparsemax"} encoder.premise.bidirectional=false
+nli-words decoder.attention={"score":{"type":"location","reach":2}} encoder.premise.cell=lstm
+nli-words decoder.cell=gru
+nli-words decoder.cell=lstm decoder.ask=sum decoder.attention={"score":"scaled-dot"}
 formula encoder.rows=true
     encoder.network={"type":"vgg","channels":[3,4],"blocks":2,"stride":2,"normalize":"place"}
 caption encoder.position=none

@@ -29,6 +29,7 @@ from regard.nn.decoders import (
     TagsDecoder,
     TreeDecoder,
     WindowDecoder,
+    WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.memory import Memory
@@ -89,6 +90,18 @@ def of_decoder(
         return found | of_label(decoder, given, symbols, truth)
     if isinstance(decoder, MemoryNetworkDecoder):
         return found | of_memory_network(decoder, truth)
+    if isinstance(decoder, WordByWordDecoder):
+        found |= {"W_g": decoder.gather.weight, "b_g": decoder.gather.bias}
+        found |= {} if decoder.ask is None else {"Q_y": decoder.ask.weight}
+        if decoder.onward is not None:
+            found |= {"W_t": decoder.onward.weight, "r_0": torch.zeros_like(decoder.onward.weight[0])}
+        else:
+            zeros = torch.zeros(decoder.cell.size).double()
+            found |= of_cell(decoder.cell, "y") | {
+                "r_0": zeros,
+                **({"m_0": zeros} if decoder.cell.carries else {}),
+            }
+        return found | of_attention(decoder.reading.attention(decoder.first))
     if isinstance(decoder, DecomposableDecoder):
         return found | of_decomposable(decoder)
     raise TypeError(f"{type(decoder).__name__} has no binding")
