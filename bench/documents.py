@@ -202,8 +202,13 @@ def measure(dataset: Dataset, device: str, steps: int, rounds: int) -> Figures:
 
 def linear(folder: Path) -> dict[str, float]:
     """Test accuracy of a logistic regression on n-grams of one and two words, its strength chosen on dev."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        sys.exit(
+            "error: the linear model needs scikit-learn.\n       Install it:  pip install 'regard[bench]'"
+        )
 
     def read(split: str, target: str) -> tuple[list[str], list[str]]:
         rows = list(read_rows(folder / f"{split}.tsv.xz", fields=FIELDS, format="tsv"))

@@ -13,8 +13,10 @@ from regard.cli.chat import chat
 from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
+from regard.cli.exercise import exercise
 from regard.cli.generate import generate
 from regard.cli.lab import lab
+from regard.cli.lecture import lecture
 from regard.cli.predict import predict
 from regard.cli.push import push
 from regard.cli.score import score
@@ -45,6 +47,8 @@ app.command()(show)
 app.command()(compare)
 app.command()(describe)
 app.command()(lab)
+app.command()(lecture)
+app.command()(exercise)
 app.command()(push)
 app.command("list")(list_systems)
 app.command()(init)

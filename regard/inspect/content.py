@@ -11,7 +11,7 @@ import numpy as np
 
 from regard.inspect.sights import Sight
 from regard.inspect.writing import JOINER, runs_right_to_left, visible
-from regard.trace import Arcs, Array, Hops, Nodes, Segments, Words
+from regard.trace import Arcs, Array, Hops, Nodes, Segments, SentenceWords
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,12 +365,12 @@ class Fold:
     told: str
 
 
-FULL = 12
+FULL = 16
 """A document of no more sentences is shown whole."""
 MOST_READ = 8
 """Of a longer one at most so many are shown: those read most."""
 MOST_SHADED, FAINTEST = 1000, 0.04
-"""Words of a document that are shaded, and the least share of the largest weight that is."""
+"""SentenceWords of a document that are shaded, and the least share of the largest weight that is."""
 LEAST_READ = 3
 READ = 0.02
 """And no fewer than three, but no others of so little weight."""
@@ -380,7 +380,7 @@ READ = 0.02
 class DocumentWords:
     """A document with the weights of its sentences and words."""
 
-    words: Words
+    words: SentenceWords
     title: str = ""
 
     @cached_property

@@ -19,7 +19,7 @@ from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import runs_right_to_left, text_width, visible
 from regard.terminal import printable
-from regard.trace import Trace, Words
+from regard.trace import SentenceWords, Trace
 
 SIZE = 14.0
 LINE = 25.0
@@ -41,7 +41,7 @@ def document(trace: Trace, *, over: str | None = None, title: str | None = None)
 
     over   the input to show, where several are documents; the first otherwise
     """
-    found = {name: one for name, one in trace.structures.items() if isinstance(one, Words)}
+    found = {name: one for name, one in trace.structures.items() if isinstance(one, SentenceWords)}
     name = over if over is not None else next(iter(found), None)
     if name is None or name not in found:
         raise RegardError(f"the trace has no document {name!r}; it has: {', '.join(found) or 'none'}.")

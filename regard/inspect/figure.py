@@ -38,18 +38,19 @@ from regard.trace import (
     SeenPicture,
     SeenSeries,
     Segments,
+    SentenceWords,
     Trace,
     TracedStructure,
-    Words,
 )
 
 Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
-    """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; what
-    was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with attention,
-    highlighted words where a label was found by it; otherwise what was written, with the probability of each piece.
+    """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; a
+    dialog; what was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with
+    attention, or where each word of one input looked at another; highlighted words where a label was found by it;
+    otherwise what was written, with the probability of each piece.
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
     """
@@ -68,7 +69,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
 
 def _drawable(found: TracedStructure) -> bool:
     """Whether there is something to draw: a document that nobody looked at is text alone."""
-    return not isinstance(found, Words) or found.shares is not None
+    return not isinstance(found, SentenceWords) or found.shares is not None
 
 
 def _taped(trace: Trace, *, title: str | None) -> Scene:
@@ -116,7 +117,8 @@ def _copied(trace: Trace, *, title: str | None) -> Scene:
 def _looks(trace: Trace, *, title: str | None) -> Scene:
     if not trace.attention:
         return pieces(trace, title=title)
-    if trace.single:
+    asked = any(several.names for several in trace.glimpses.values())
+    if trace.single and not asked:
         return highlight(trace, title=title)
     return heatmap(trace, title=title)
 
@@ -170,7 +172,7 @@ def _shows_looks(trace: Trace, name: str) -> bool:
     found = trace.structures.get(name)
     if isinstance(found, Nodes):
         return found.weights is not None
-    if isinstance(found, Words):
+    if isinstance(found, SentenceWords):
         return trace.single
     return not isinstance(found, Arcs | None)
 
@@ -203,7 +205,7 @@ def _content(trace: Trace, name: str, title: str) -> Drawing:
         return ArcDiagram(tuple(trace.input[name]), found, title=title)
     if isinstance(found, Nodes):
         return NodeDiagram(tuple(trace.input[name]), found, title=title)
-    if isinstance(found, Words):
+    if isinstance(found, SentenceWords):
         return DocumentWords(found, title=title)
     return (
         bands_of(trace, name, title=title)

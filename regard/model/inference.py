@@ -118,7 +118,11 @@ class BatchInference:
         for name in self.spec.encoder:
             collated = self.batch[name]
             names = self.network.reader(name).position_names(collated)
-            pieces[name] = self.columns[name].readable(collated) if names is None else names
+            column: Any = self.columns[name]
+            if name in self.decoder.by_words:
+                rows = column.readable_words(collated)
+                names = [[word for sentence in row for word in sentence] for row in rows]
+            pieces[name] = column.readable(collated) if names is None else names
         return BatchView(
             pieces,
             {name: known.to("cpu") for name, known in (self.truth or {}).items()},
@@ -146,7 +150,8 @@ class BatchInference:
         )
         seen = with_nodes(seen, self.memories)
         truths = self.network.truths[self.output]
-        seen = with_words(seen, self.memories, self.batch, self.columns, truths)
+        encoded = {name: self.encoded[name] for name in self.network.over[self.output]}
+        seen = with_words(seen, encoded, self.batch, self.columns, truths)
         if all(memory.heads is None for memory in self.memories.values()):
             return list(seen)
         trees = tree_columns({**self.spec.inputs, **self.spec.truth})

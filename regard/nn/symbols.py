@@ -53,6 +53,7 @@ class MemorySymbols:
     summary     the whole input in one vector
     index       of the positions, 1 … `length`
     embedding   the table of vectors of what is read
+    words       how the words are written that the positions are made of, where they are sentences
     gain        the square of what the values are to be multiplied with so that their features are of about one
     """
 
@@ -63,6 +64,7 @@ class MemorySymbols:
     length: str = "S"
     embedding: str = "E_x"
     gain: int = 1
+    words: MemorySymbols | None = None
 
     @property
     def key(self) -> str:
@@ -73,8 +75,9 @@ class MemorySymbols:
         """The factor before the values, with a space behind it; nothing where it is 1."""
         return f"√{self.gain} " if self.gain > 1 else ""
 
-    def primed(self, times: int) -> MemorySymbols:
-        letters = (self.index, self.length)
+    def primed(self, times: int, outer: tuple[str, ...] = ()) -> MemorySymbols:
+        """outer: the indices of what the positions belong to."""
+        letters = (self.index, self.length, *outer)
         written = [self.values, self.keys, self.summary, self.index, self.length, self.embedding]
         values, keys, summary, index, length, embedding = (
             _primed_line(one, "′" * times, frozenset(letters), frozenset()) for one in written
@@ -87,13 +90,15 @@ class MemorySymbols:
             index=index,
             length=length,
             embedding=embedding,
+            words=None if self.words is None else self.words.primed(times, letters),
         )
 
     @property
     def names(self) -> frozenset[str]:
         """What others must leave as it is written here."""
         bases = {one.partition("_")[0] for one in (self.values, self.keys, self.summary) if one}
-        return frozenset({*bases, self.index, self.length, self.embedding})
+        below = frozenset() if self.words is None else self.words.names
+        return frozenset({*bases, self.index, self.length, self.embedding}) | below
 
 
 @dataclass(frozen=True)

@@ -106,14 +106,14 @@ class ReviewsWorld(World):
         # Those to be tested on come first, so that they stay the same whatever the size of train.
         usual, many = (self.shortest, self.longest), (TIMES * self.longest, TIMES * self.longest)
         plans = {
-            "dev": (self.dev, usual),
-            "test": (self.test, usual),
-            "long": (self.long, many),
-            "train": (self.train, usual),
+            "dev": (self.dev, usual, generator),
+            "test": (self.test, usual, generator),
+            "train": (self.train, usual, generator),
+            "long": (self.long, many, Random(f"{self.seed} long")),
         }
         rows = {
-            split: numbered(self.type, split, self._rows(generator, size, counts, seen))
-            for split, (size, counts) in plans.items()
+            split: numbered(self.type, split, self._rows(chance, size, counts, seen))
+            for split, (size, counts, chance) in plans.items()
         }
         return {split: rows[split] for split in ("train", "dev", "test", "long")}
 

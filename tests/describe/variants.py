@@ -41,6 +41,8 @@ translation-no-attention
 image-qa-attention decoder.caption={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
     encoder.question={"type":"transformer","size":6,"embedding":6,"heads":2,"parents":{"size":3}}
 translation-luong attention.feed=false
+summary-hierarchical attention.level=words attention.score=general decoder.copy=false metrics=["exact"]
+summary-hierarchical encoder.words.values=inputs encoder.sentences.values=inputs encoder.sentences.bidirectional=false
 headline decoder.order=3 encoder.window=1 attention={"guide":0.5} decoder.label_smoothing=0.1
 translation-no-attention encoder={"type":"smoothed","embedding":5,"parents":{"size":3}}
     decoder={"type":"feed-forward","order":2,"size":6,"embedding":4,"attention":{"score":"additive","select":"sparsemax"}}
@@ -52,6 +54,10 @@ nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select
     decoder.compare=concatenation
 nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true
 nli-self encoder.premise.parents.select=uniform
+nli-words decoder.attention={"score":"general","select":"sparsemax"} encoder.premise.bidirectional=false
+nli-words decoder.attention={"score":{"type":"location","reach":2}} encoder.premise.cell=lstm
+nli-words decoder.cell=gru
+nli-words decoder.cell=lstm decoder.ask=sum decoder.attention={"score":"scaled-dot"}
 formula encoder.rows=true
     encoder.network={"type":"vgg","channels":[3,4],"blocks":2,"stride":2,"normalize":"place"}
 caption encoder.position=none

@@ -11,7 +11,7 @@ import pytest
 from regard import zoo
 from regard.errors import RegardError
 from regard.model import Model
-from regard.trace import Words
+from regard.trace import SentenceWords
 
 ROWS: list[dict[str, str]] = [
     {
@@ -29,11 +29,11 @@ def model() -> Model:
     return Model.build(zoo.find("document-class", small), rows=ROWS)
 
 
-def words_of(model: Model, document: Any) -> Words:
+def words_of(model: Model, document: Any) -> SentenceWords:
     trace = model.predict(document).trace
     assert trace is not None
     found = trace.structures["document"]
-    assert isinstance(found, Words)
+    assert isinstance(found, SentenceWords)
     return found
 
 

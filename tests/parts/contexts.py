@@ -80,6 +80,7 @@ SPECS: dict[str, Document] = {
         "look": "source",
     },
     "plain": {"inputs": ["source"], "outputs": ["target"]},
+    "digest": {"inputs": ["document"], "outputs": ["target"], "look": "document"},
     "pair": {"inputs": ["source", "other"], "outputs": ["topic"]},
     "three": {"inputs": ["source", "other", "third"], "outputs": ["topic"]},
     "tags": {"inputs": ["source", "other"], "outputs": ["tags", "topic"]},
@@ -200,7 +201,7 @@ ABOVE: dict[str, dict[str, Any]] = {
 }
 """Options of a part without which some of the settings inside it are refused."""
 
-MOST = {"column": 4, "encoder": 3, "decoder": 4, "selection": 2, "score": 2, "network": 2}
+MOST = {"column": 4, "encoder": 3, "decoder": 5, "selection": 2, "score": 2, "network": 2}
 """Specs that a part is tried in; a column once for each of its names."""
 
 

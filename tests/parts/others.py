@@ -53,6 +53,7 @@ GIVEN: dict[str, list[Any]] = {
     "query": ["question"],
     "over": [["source"]],
     "decomposable.over": [["other", "source"], ["question", "source"]],
+    "word-by-word.over": [["other", "source"], ["question", "source"]],
     "attention.over": ["question"],
     "attention.truth": ["links", "elsewhere", "hints"],
     "class_weights": ["balanced", {"yes": 3.0}, {"I-X": 3.0}],

@@ -24,6 +24,10 @@ def splits():
     return world("reports", train=300, dev=40, test=60).splits()
 
 
+def is_name(word: str) -> bool:
+    return word[0].isupper() and word not in ("On", "In", "The")
+
+
 def sentences(report: str) -> list[list[str]]:
     return [sentence.split() for sentence in report.split(" .") if sentence.split()]
 
@@ -33,14 +37,17 @@ def test_a_headline_is_read_off_the_one_sentence_with_news(splits) -> None:
         news = [one for one in sentences(row["report"]) if set(one) & set(SAID)]
         assert len(news) == 1
         words, verb = news[0], next(word for word in news[0] if word in SAID)
-        names = [word for word in words if word[0].isupper()]
-        given = words.index("the", 0)
+        names = [word for word in words if is_name(word)]
         role, given, family, said, kind, thing, inside, town = row["summary"].split()
         assert said == SAID[verb] and inside == "in"
         assert {given, family, town} == set(names)
         assert [role, given, family] == words[words.index(given) - 1 : words.index(family) + 1]
         assert words[words.index(kind) + 1] == thing
-        assert words[words.index(town) - 1] in ("in", "of")
+        assert words[words.index(town) - 1].lower() in ("in", "of")
+        for pair in row["evidence"].split():
+            sentence, word = map(int, pair.split(":"))
+            assert sentences(row["report"])[sentence] is not None
+            assert sentences(row["report"])[sentence][word] in (*row["summary"].split(), verb)
 
 
 def test_links_join_each_word_with_the_one_it_comes_from(splits) -> None:
@@ -53,7 +60,7 @@ def test_links_join_each_word_with_the_one_it_comes_from(splits) -> None:
 
 
 def names(rows) -> set[str]:
-    return {word for row in rows for word in row["report"].split() if word[0].isupper()}
+    return {word for row in rows for word in row["report"].split() if is_name(word)}
 
 
 def test_names_of_the_test_are_never_met_in_training(splits) -> None:

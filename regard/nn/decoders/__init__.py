@@ -20,6 +20,7 @@ from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
 from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
 from regard.nn.decoders.window import WindowDecoder
+from regard.nn.decoders.word_by_word import WordByWordDecoder
 from regard.nn.stepping import State, Step
 
 __all__ = [
@@ -57,4 +58,5 @@ __all__ = [
     "TreeDecoder",
     "Vectors",
     "WindowDecoder",
+    "WordByWordDecoder",
 ]

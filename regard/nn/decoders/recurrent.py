@@ -15,8 +15,8 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
-from regard.nn.copying import Copying, copied_mass
-from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
+from regard.nn.copying import Copying
+from regard.nn.decoders import at_once, copied, fused, fused_step, graphed, recurrent_board
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
@@ -35,6 +35,7 @@ from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.scores.two_level import TwoLevel
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Constants, State, Step
@@ -64,6 +65,9 @@ class TextAttentionOptions(Attention.Options):
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
     feed: bool = True
     """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    level: Literal["positions", "words", "both"] = "positions"
+    """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
+    each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
     coverage: NotNegative = 0.0
     """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
     2015). Against looking twice at the same position alone, see `repetition`."""
@@ -104,6 +108,7 @@ class RecurrentDecoder(StepwiseDecoder):
     sources     the memories' sizes by name, for instance the encoders themselves
     attention   an `Attention` for each memory to be attended to
     copies      the memory that words are copied from, and the pieces of the vocabulary in the order of their ids
+    levels      "words" or "both" of the memories whose words are looked at instead of their sentences
     sampling    how the probability rises that in training a previous word is drawn from the model instead of read
                 from the target (scheduled sampling, Bengio 2015)
     """
@@ -178,8 +183,9 @@ class RecurrentDecoder(StepwiseDecoder):
             size=options.size,
             layers=options.layers,
             condition=options.ways,
-            attention={name: Attention.build(one, options.size, sources[name]) for name, one in looks.items()}
+            attention={name: _attention(one, options.size, sources[name]) for name, one in looks.items()}
             or None,
+            levels={name: one.level for name, one in looks.items()},
             state=options.attention[0].state if options.attention else "previous",
             feed=all(one.feed for one in options.attention),
             deep=options.deep,
@@ -270,11 +276,13 @@ class RecurrentDecoder(StepwiseDecoder):
         objective: TextObjective | None = None,
         sampling: ScheduledSamplingOptions | None = None,
         copies: tuple[str, Sequence[str]] | None = None,
+        levels: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         _check(condition, attention, sources, state)
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
         self.objective, self.sampling = objective or TextObjective(), sampling
+        self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")
         if sampling is not None:
             # of batches; a buffer, so that a resumed run goes on where it stood
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
@@ -552,19 +560,7 @@ class RecurrentDecoder(StepwiseDecoder):
         unrolled = self.unroll(memories, previous, packing)
         if self.copying is None:
             return torch.softmax(self.output(unrolled.readouts), -1)
-        return self._log_mixture(unrolled, self.output(unrolled.readouts), memories, packing).exp()
-
-    def _log_mixture(
-        self, unrolled: Unrolled, logits: Tensor, memories: Mapping[str, Memory], packing: Packing
-    ) -> Tensor:
-        """(N, V + S) log p of everything that can be written or copied, packed."""
-        copying = cast(Copying, self.copying)
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        gates, weights = cast(Tensor, unrolled.gates), unrolled.looks[copying.source]
-        found = copying.log_probabilities(
-            logits.unsqueeze(1), gates.unsqueeze(1), weights.unsqueeze(1), places
-        )
-        return found.squeeze(1)
+        return copied.log_mixture(self, unrolled, self.output(unrolled.readouts), memories, packing).exp()
 
     def count(self, target: Tokens) -> Tensor:
         """Words, and the ends."""
@@ -591,13 +587,16 @@ class RecurrentDecoder(StepwiseDecoder):
         if self.copying is None:
             total, likelihood = self.output.loss(readouts, words, smoothing=self.objective.smoothing)
         else:
-            costs = self._copy_costs(unrolled, readouts, words, memories, packing)
+            costs = copied.costs(self, unrolled, readouts, words, memories, packing)
             total = costs.sum()
             likelihood = total.detach()
         if self.training and self.sampling is not None:
             self.seen += 1
         if distilled is not None:
-            cost = self._distilled(unrolled, readouts, distilled.probabilities, memories, packing)
+            if self.copying is None:
+                cost = self.output.distilled(readouts, distilled.probabilities)
+            else:
+                cost = copied.distilled(self, unrolled, readouts, distilled.probabilities, memories, packing)
             total = (1 - distilled.weight) * total + distilled.weight * cost
         known = truth_by_name(truth, self.reading.names if self.reading else ())
         looked, parts = self.objective.of_looks(unrolled, memories, packing, known)
@@ -607,68 +606,17 @@ class RecurrentDecoder(StepwiseDecoder):
             looked, parts = looked + drawn, parts | more
         return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
 
-    def _copy_costs(
-        self,
-        unrolled: Unrolled,
-        readouts: Tensor,
-        words: Tensor,
-        memories: Mapping[str, Memory],
-        packing: Packing,
-    ) -> Tensor:
-        """(N) −log p of the words, written or copied."""
-        copying = cast(Copying, self.copying)
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        copied = copied_mass(unrolled.looks[copying.source], places, words)
-        return copying.costs(self.output(readouts), cast(Tensor, unrolled.gates), copied, words)
-
-    def _distilled(
-        self,
-        unrolled: Unrolled,
-        readouts: Tensor,
-        probabilities: Tensor,
-        memories: Mapping[str, Memory],
-        packing: Packing,
-    ) -> Tensor:
-        """−Σ p log q of another model's probabilities p, (N, V) or, where it copies, (N, V + S)."""
-        if self.copying is None:
-            return self.output.distilled(readouts, probabilities)
-        logs = self._log_mixture(unrolled, self.output(readouts), memories, packing)
-        probabilities = nn.functional.pad(probabilities, (0, logs.shape[1] - probabilities.shape[1]))
-        possible = logs.masked_fill(logs == -torch.inf, 0.0)  # a word that neither can write
-        return -(probabilities * possible).sum()
-
     # What was copied.
 
     def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
         if self.copying is None:
             return super().spell(ids, column, view, row)
-        return [
-            piece
-            for number in column.vocabulary.content(ids)
-            for piece in (
-                [self._copied(number, view, row)] if self._copies(number) else column.spell([number])
-            )
-        ]
+        return copied.spelled(self.copying, ids, column, view, row)
 
     def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
         if self.copying is None:
             return super().readable(ids, column, view, row)
-        return [
-            piece
-            for number in ids
-            for piece in (
-                [column.cutter.show(self._copied(number, view, row))]
-                if self._copies(number)
-                else column.tokens([number])
-            )
-        ]
-
-    def _copies(self, number: int) -> bool:
-        return self.copying is not None and number >= self.copying.vocabulary
-
-    def _copied(self, number: int, view: BatchView, row: int) -> str:
-        copying = cast(Copying, self.copying)
-        return view.verbatim[copying.source][row][number - copying.vocabulary]
+        return copied.readable(self.copying, ids, column, view, row)
 
     @torch.no_grad()
     def with_structures(
@@ -684,7 +632,7 @@ class RecurrentDecoder(StepwiseDecoder):
         shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
         if self.copying is None or all(answer.trace is None for answer in shown):
             return shown
-        source, table = self.copying.source, self._copies_of(found, memories()).cpu().numpy()
+        source, table = self.copying.source, copied.copies_of(self, found, memories()).cpu().numpy()
         return [
             answer
             if (trace := answer.trace) is None
@@ -698,22 +646,6 @@ class RecurrentDecoder(StepwiseDecoder):
             for row, answer in enumerate(shown)
         ]
 
-    def _copies_of(self, found: Hypotheses, memories: Mapping[str, Memory]) -> Tensor:
-        """(B, T, S) the probability that each word of the best answers was copied from each position, given that it
-        was written: (1 − g_t) α_tj [x_j = y_t] / p(y_t)."""
-        copying = cast(Copying, self.copying)
-        previous, packing = previous_tokens(found)
-        unrolled = self.unroll_plain(memories, previous, packing)
-        words = packing.pack(found.tokens[:, 0])
-        weights = unrolled.looks[copying.source]
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        gates = cast(Tensor, unrolled.gates)
-        costs = copying.costs(
-            self.output(unrolled.readouts), gates, copied_mass(weights, places, words), words
-        )
-        taken = torch.sigmoid(-gates).unsqueeze(-1) * weights * (places == words.unsqueeze(-1))
-        return packing.unpack((taken * costs.exp().unsqueeze(-1)).clamp(max=1.0))
-
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)
         self.unroll_plain(memories, previous, packing)
@@ -721,7 +653,18 @@ class RecurrentDecoder(StepwiseDecoder):
 
 def _first_copyable(looks: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
     """The first memory looked at whose positions are words."""
-    return next((name for name in looks if getattr(sources[name], "by_word", False)), next(iter(looks)))
+    words = (name for name, one in looks.items() if sources[name].by_word or one.level in ("words", "both"))
+    return next(words, next(iter(looks)))
+
+
+def _attention(options: Any, size: int, source: Any) -> Attention:
+    """The attention over the memory of an encoder, or over the words that its sentences are made of."""
+    if options.level == "positions":
+        return Attention.build(options, size, source)
+    looked = Attention.build(options, size, source.words)
+    if options.level == "both":
+        looked.score = TwoLevel(looked.score, Attention.build(options, size, source).score)
+    return looked
 
 
 def _check(

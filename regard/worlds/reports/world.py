@@ -26,10 +26,11 @@ class ReportsWorld(World):
     """Reports of several sentences. One of them is news, the others are not: only its verb tells. The headline says the
     news again, with names that dev and test have and train never had.
 
-    the baker Wobel Krand of Tusas likes the old boat on friday . on monday the mayor Bebal Stuck opened the new bridge
+    The baker Wobel Krand of Tusas likes the old boat on friday . On monday the mayor Bebal Stuck opened the new bridge
     in Kilar . → mayor Bebal Stuck opens new bridge in Kilar
 
-    `alignment` links each word of the headline with the word of the report it comes from.
+    `alignment` links each word of the headline with the word of the report it comes from; `evidence` names these words
+    by sentence and word.
     """
 
     train: RowCount = 8_000
@@ -46,7 +47,7 @@ class ReportsWorld(World):
     longest: int = 5
     """Most sentences of a report."""
 
-    fields: ClassVar[tuple[str, ...]] = ("report", "summary", "alignment")
+    fields: ClassVar[tuple[str, ...]] = ("report", "summary", "alignment", "evidence")
 
     @model_validator(mode="after")
     def _lengths(self) -> Self:
@@ -85,8 +86,9 @@ class ReportsWorld(World):
             told = happening.told(generator)
             if place == news:
                 headline = happening.headline()
+                first = len(words)
                 links = [
-                    (len(words) + _at(told, happening.source_of(word)), target)
+                    (_at(told, happening.source_of(word)), target)
                     for target, word in enumerate(headline)
                     if _at(told, happening.source_of(word)) >= 0
                 ]
@@ -94,7 +96,8 @@ class ReportsWorld(World):
         return {
             "report": " ".join(words),
             "summary": " ".join(headline),
-            "alignment": " ".join(f"{source}-{target}" for source, target in links),
+            "alignment": " ".join(f"{first + source}-{target}" for source, target in links),
+            "evidence": " ".join(f"{news}:{source}" for source in sorted({source for source, _ in links})),
         }
 
 

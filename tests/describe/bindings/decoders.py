@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -28,9 +29,11 @@ from regard.nn.decoders import (
     TagsDecoder,
     TreeDecoder,
     WindowDecoder,
+    WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.memory import Memory
+from regard.nn.scores.two_level import TwoLevel
 from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
@@ -87,6 +90,18 @@ def of_decoder(
         return found | of_label(decoder, given, symbols, truth)
     if isinstance(decoder, MemoryNetworkDecoder):
         return found | of_memory_network(decoder, truth)
+    if isinstance(decoder, WordByWordDecoder):
+        found |= {"W_g": decoder.gather.weight, "b_g": decoder.gather.bias}
+        found |= {} if decoder.ask is None else {"Q_y": decoder.ask.weight}
+        if decoder.onward is not None:
+            found |= {"W_t": decoder.onward.weight, "r_0": torch.zeros_like(decoder.onward.weight[0])}
+        else:
+            zeros = torch.zeros(decoder.cell.size).double()
+            found |= of_cell(decoder.cell, "y") | {
+                "r_0": zeros,
+                **({"m_0": zeros} if decoder.cell.carries else {}),
+            }
+        return found | of_attention(decoder.reading.attention(decoder.first))
     if isinstance(decoder, DecomposableDecoder):
         return found | of_decomposable(decoder)
     raise TypeError(f"{type(decoder).__name__} has no binding")
@@ -156,7 +171,14 @@ def of_recurrent(
     names = m.reading.names if m.reading is not None else ()
     for place, name in enumerate(names):
         attention, primes = m.reading.attention(name), "′" * place  # type: ignore[union-attr]
-        found |= of_attention(attention, f"a{primes}")
+        if isinstance(attention.score, TwoLevel):
+            for mark, score in (("k", attention.score.sentences), ("a", attention.score.words)):
+                one: Any = SimpleNamespace(
+                    score=score, select=attention.select, query_size=attention.query_size
+                )
+                found |= of_attention(one, f"{mark}{primes}")
+        else:
+            found |= of_attention(attention, f"a{primes}")
         oracle = not attention.select.learns and "truth" in attention.select.needs
         if oracle or m.objective.guide.get(name):
             letter = "α" if oracle else "a"
@@ -187,7 +209,13 @@ def of_copying(
     places = m.copying.places(given[source])[0]
     words = torch.eye(m.copying.vocabulary + len(places)).double()[places]
     gate = m.copying.gate
-    return {"w_g": gate.weight[0], "b_g": gate.bias[0], f"δ_{symbols[source].index}": words}
+    found = {"w_g": gate.weight[0], "b_g": gate.bias[0]}
+    owners, index = given[source].parent_index, symbols[source].index
+    if owners is None:
+        return found | {f"δ_{index}": words}
+    counts = torch.bincount(owners[0]).tolist()
+    table = torch.nn.utils.rnn.pad_sequence(list(words.split(counts)), batch_first=True)
+    return found | {f"δ_{index}m": table, "W": len(places)}
 
 
 def of_pointer(m: PointerDecoder, options: Any, target: Any) -> Binding:
