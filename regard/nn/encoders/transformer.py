@@ -411,22 +411,26 @@ class HeadsSymbols:
         asked, found = self.projected("Q", self.query), self.projected("K", self.key)
         return f"{self.energy} = {asked}·{found} / √{scale}{self.distance()}"
 
+    @property
+    def distances(self) -> str:
+        """The table of learned scores of distances, where a sequence looks at itself and has one."""
+        return f"D_{self.mark}{self.layer}{self.head}" if self.itself and self.options.distances else ""
+
     def distance(self) -> str:
-        """The learned score of how far apart the two are, where a position looks at its own sequence."""
+        """The learned score of how far apart the two are."""
         far = self.options.distances
-        if far is None or not self.itself:
+        if not self.distances:
             return ""
-        table = f"D_{self.mark}{self.layer}{self.head}"
         if self.where:
-            return f" + {table}[min({self.at} − {self.over}, {far}) + 1]     — {table}: learned, by distance"
-        apart = f"min(max({self.over} − {self.at}, −{far}), {far}) + {far + 1}"
-        return f" + {table}[{apart}]     — {table}: learned, by distance"
+            return f" + {self.distances}[min({self.at} − {self.over}, {far}) + 1]"
+        return f" + {self.distances}[min(max({self.over} − {self.at}, −{far}), {far}) + {far + 1}]"
 
     def lines(self) -> list[str]:
         below = f"{{{self.over}: {self.where}}}" if self.where else self.over
         weights = f"{self.letters[1]}_{self.layer}{self.head}{self.at}"
         return [
             self.energy_line(),
+            *([f"— {self.distances}: a learned score for each distance"] if self.distances else []),
             f"{weights} = softmax_{below}({self.energy})",
             f"{self.read} = Σ_{self.over} {self.weight} {self.projected('V', self.key)}",
         ]
