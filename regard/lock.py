@@ -76,6 +76,13 @@ def take(handle: int) -> bool | None:
     return True
 
 
+def free(handle: int) -> None:
+    """Unlock an open file at once: closing it would not, while a fork of this process has it open too."""
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+
+
 def still_at(handle: int, path: Path) -> bool:
     """Whether `path` still names the open file."""
     try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -65,6 +66,36 @@ lstm_cell: Callable[..., Any] | None = (
 )
 """The same of an LSTM: (n, 4H) twice, and the carry (n, H) → the output, the next carry, and what the backward pass
 needs."""
+
+
+def compile_in_turns(dispatcher: Any, turn: Callable[[str], AbstractContextManager[None]]) -> None:
+    """Let numba compile a function inside `turn(signature)`, and keep the result on disk inside `turn("")`. It reads
+    its index, adds a line and writes it back: two processes that did so at once would lose a line, or give two machine
+    codes one name. numba's own lock is taken first: threads of one process would else wait for each other crosswise.
+    Elsewhere everyone compiles for himself.
+    """
+    import numba
+
+    kept = getattr(dispatcher, "_cache", None)  # there is none under NUMBA_DISABLE_JIT
+    save: Any = getattr(kept, "save_overload", None)
+    if kept is None or save is None or not between(numba.__version__, (0, 60), (0, 68)):
+        return
+    from numba.core.compiler_lock import global_compiler_lock
+
+    compile: Callable[[Any], Any] = dispatcher.compile
+
+    def compile_in_turn(signature: Any) -> Any:
+        with global_compiler_lock:
+            if signature in dispatcher.overloads:
+                return compile(signature)
+            with turn(str(signature)):
+                return compile(signature)
+
+    def save_in_turn(*given: Any) -> None:
+        with turn(""):
+            save(*given)
+
+    dispatcher.compile, kept.save_overload = compile_in_turn, save_in_turn
 
 
 @cache

@@ -33,8 +33,8 @@ translation encoder.parents={"size":4,"score":"additive","select":"spanning"}
 translation inputs.source.shared=target encoder.embedding=5 decoder.embedding=5 decoder.tie=all
 translation attention.select=sparsemax
 translation attention.select={"type":"entmax","alpha":1.3} attention.state=current
-translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
-    decoder={"type":"transformer","size":6,"embedding":5,"heads":3,"layers":2,"label_smoothing":0.2}
+translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2,"distances":2}
+    decoder={"type":"transformer","size":6,"embedding":5,"heads":3,"layers":2,"label_smoothing":0.2,"distances":2}
 translation-no-attention
     encoder={"type":"transformer","size":6,"embedding":5,"heads":1,"norm":"post","positions":"learned"}
     decoder={"type":"transformer","size":6,"embedding":6,"heads":2,"norm":"post","positions":"learned","tie":"output"}

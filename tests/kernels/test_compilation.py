@@ -1,46 +1,68 @@
-"""Compiled kernels are kept on disk, and never stale."""
+"""Compiled kernels are kept on disk, never stale, and compiled once by processes that need them at the same time."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+import pytest
+
 import regard.kernels
-from regard.kernels.cpu import compilation
+from regard.kernels.cpu import compilation, turns
 
 SCRIPT = """
 import torch
 from regard.kernels.cpu import best
 from regard.kernels.cpu.compilation import folder
+print("ready", flush=True)
+input()
 print(float(best.normalisers(torch.zeros(1, 8)).exp()), folder(), len(best._normalise_rows.stats.cache_hits))
 """
 
 
-def run(package: Path) -> tuple[float, Path, int]:
+def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
+    """What each of some processes prints that compile at the same moment."""
     kept = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
     environment = {**kept, "PYTHONPATH": str(package), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=package)
-    assert done.returncode == 0, done.stderr
-    value, folder, hits = done.stdout.split()
-    return float(value), Path(folder), int(hits)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = [
+        subprocess.Popen([sys.executable, "-c", SCRIPT], text=True, env=environment, cwd=package, **pipes)
+        for _ in range(processes)
+    ]
+    for process in started:
+        assert process.stdout.readline() == "ready\n", process.stderr.read()
+    for process in started:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    found = []
+    for process in started:
+        printed, told = process.communicate()
+        assert process.returncode == 0, told
+        value, folder, hits = printed.split()
+        found.append((float(value), Path(folder), int(hits)))
+    return found
 
 
 def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
-    """Of this package, `best` calls `exponential`, which is another file."""
+    """Of this package, `best` calls `exponential`, which is another file. Of two processes one compiles, the other
+    waits and loads.
+    """
     home = Path(regard.kernels.__file__).parent
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(home, tmp_path / "regard" / "kernels", ignore=without)
-    shutil.copy(home.parent / "private.py", tmp_path / "regard")
+    for name in ("errors.py", "lock.py", "private.py"):
+        shutil.copy(home.parent / name, tmp_path / "regard")
     (tmp_path / "regard" / "__init__.py").touch()
-    value, folder, hits = run(tmp_path)
+    (value, folder, hits), second = sorted(run(tmp_path, processes=2), key=lambda found: found[2])
     assert (round(value, 5), hits) == (8, 0)
+    assert second == (value, folder, 1)
     assert folder.is_relative_to(tmp_path / "regard" / "kernels" / "cpu" / "__pycache__")
-    assert run(tmp_path) == (value, folder, 1)
     helper = tmp_path / "regard" / "kernels" / "cpu" / "exponential.py"
     text = helper.read_text()
     assert text.count("return (even + u * odd) * power") == 1
@@ -48,8 +70,54 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     stamp = helper.stat()
     helper.write_text(text.replace("return (even + u * odd) * power", "return (even + u * odd) * 2.0e0"))
     os.utime(helper, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    changed, other, hits = run(tmp_path)
+    [(changed, other, hits)] = run(tmp_path)
     assert (round(changed, 5), hits) == (16, 0) and other != folder
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from regard.kernels.cpu.turns import turn
+with turn(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_nobody_waits_for_a_process_that_was_killed_or_hangs(tmp_path, monkeypatch):
+    place = tmp_path / "kernel.lock"
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(place)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "held\n"
+        holder.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(turns, "PATIENCE", 0.2)
+        began = time.monotonic()
+        with turns.turn(place):
+            assert time.monotonic() - began >= 0.2
+        monkeypatch.setattr(turns, "PATIENCE", 60.0)
+        entered = threading.Event()
+
+        def enter() -> None:
+            with turns.turn(place):
+                entered.set()
+
+        waiting = threading.Thread(target=enter, daemon=True)
+        waiting.start()
+        assert not entered.wait(0.2)
+    finally:
+        holder.kill()
+        holder.wait()
+    assert entered.wait(20)
+    waiting.join()
+
+
+@pytest.mark.parametrize("locks", [False, None])
+def test_without_locks_every_process_goes_on(locks, tmp_path, monkeypatch):
+    """Where there is no folder to lock in, or a file system without locks."""
+    if locks is None:
+        monkeypatch.setattr(turns, "take", lambda handle: None)
+    with turns.turn(tmp_path / ("absent" if locks is False else ".") / "kernel.lock") as nothing:
+        assert nothing is None
 
 
 def test_kernels_of_old_sources_are_removed(tmp_path, monkeypatch):
@@ -67,7 +135,8 @@ def test_kernels_of_old_sources_are_removed(tmp_path, monkeypatch):
 
 
 def test_every_file_counts(tmp_path, monkeypatch):
-    copied = shutil.copytree(Path(compilation.__file__).parent, tmp_path / "cpu")
+    home, without = Path(compilation.__file__).parent, shutil.ignore_patterns("__pycache__")
+    copied = shutil.copytree(home, tmp_path / "cpu", ignore=without)
     monkeypatch.setattr(compilation, "__file__", str(copied / "compilation.py"))
     fingerprint = compilation.fingerprint.__wrapped__
     found = {fingerprint()}

@@ -22,7 +22,7 @@ from .conftest import SOURCE, TARGET, VOCABULARY
 
 
 def made(
-    *, norm: str = "pre", sources: int = 1, tied: bool = False
+    *, norm: str = "pre", sources: int = 1, tied: bool = False, distances: int | None = None
 ) -> tuple[MeanEncoder, TransformerDecoder]:
     torch.manual_seed(0)
     encoder = MeanEncoder(Embedding(VOCABULARY, 6))
@@ -36,6 +36,7 @@ def made(
         hidden=12,
         norm=norm,  # type: ignore[arg-type]
         tied=tied,
+        distances=distances,
     )
     for parameter in [*encoder.parameters(), *decoder.parameters()]:
         nn.init.normal_(parameter, std=0.4)
@@ -88,9 +89,9 @@ def test_it_is_the_transformer_of_torch(norm: str) -> None:
     assert int(loss.count) == int(lengths.sum())
 
 
-@pytest.mark.parametrize("sources", [1, 2])
-def test_steps_with_kept_keys_equal_teacher_forcing(sources: int) -> None:
-    encoder, decoder = made(sources=sources)
+@pytest.mark.parametrize(("sources", "distances"), [(1, None), (2, None), (1, 2)])
+def test_steps_with_kept_keys_equal_teacher_forcing(sources: int, distances: int | None) -> None:
+    encoder, decoder = made(sources=sources, distances=distances)
     memories = {"source": encoder(SOURCE), "other": encoder(TARGET)}
     memories = {name: memories[name] for name in decoder.names}
     found = score(Stepper(decoder, memories), TARGET)

@@ -61,6 +61,33 @@ def test_it_is_the_transformer_of_torch(norm: str) -> None:
         assert (memory.values[row, length:] == 0).all()
 
 
+def test_distances_are_added_to_the_scores_of_each_head() -> None:
+    encoder = made(distances=2)
+    layer = encoder.layers[0]
+    x, mask = encoder._start(SOURCE)
+    seen = layer.attended.enter(x)
+    attention = layer.attention
+    queries, keys = attention.query(seen), attention.key(seen)
+    for row, length in enumerate(SOURCE.lengths.tolist()):
+        for head in range(2):
+            part = slice(4 * head, 4 * head + 4)
+            for place in range(length):
+                energies = [
+                    queries[row, place, part] @ keys[row, other, part] / 2
+                    + attention.distance[head, min(max(other - place, -2), 2) + 2]
+                    for other in range(length)
+                ]
+                expected = torch.softmax(torch.stack(energies), 0)
+                found = encoder.self_looks(SOURCE)["encoder layer 1"][row, head, place, :length]
+                torch.testing.assert_close(found, expected)
+    read = (attention.weights(seen, attention.prepare(seen)[0], mask) @ attention.prepare(seen)[1]).transpose(
+        1, 2
+    )
+    torch.testing.assert_close(
+        attention(seen, attention.prepare(seen), mask), attention.output(read.flatten(2))
+    )
+
+
 def test_padding_changes_nothing() -> None:
     encoder = made(positions="learned")
     wide = tokens([4, 5, 6, 7, 8], [9, 4], [10, 6, 4, 4], width=9)

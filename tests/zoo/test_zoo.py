@@ -94,7 +94,7 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
         prediction = model.predict({column: row[column] for column in spec.inputs}, output=output)
         assert prediction.trace is not None
         looks = {next(iter(spec.inputs))} if decoder.part.attentions(decoder) else set()
-        if decoder.type in ("decomposable", "pointer"):
+        if decoder.type in ("decomposable", "pointer", "transformer"):
             looks = set(spec.encoder)
         assert set(prediction.trace.attention) == looks
         shown = prediction.trace.structures.items()

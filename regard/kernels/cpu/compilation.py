@@ -3,6 +3,7 @@
 numba keeps machine code beside the file of its function and looks at that file alone for changes, while the code
 contains every function it calls, from whichever file. Here the folder it is kept in is named after the contents of all
 files that kernels are made of, the versions of the compiler and the CPU: where one of them differs, so does the folder.
+Processes that need a kernel at the same time compile it once (`turns`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ import llvmlite  # type: ignore[import-untyped]
 import numba
 from llvmlite import binding
 from numba import njit
+
+from regard.kernels.cpu.turns import turn
+from regard.private import compile_in_turns
 
 # Contraction (a·b + c in one rounding) is the only liberty: reordering sums would undo the rounding trick in
 # `exponential`. Nothing is ever compiled on the promise of finite numbers (`nnan`, `ninf`, which `fastmath=True`
@@ -46,9 +50,12 @@ def kernel(function: Callable[..., Any]) -> Any:
     if kept_in is not None:
         try:
             with _cache_in(kept_in):
-                return njit(cache=True, **_OPTIONS)(function)
+                made = njit(cache=True, **_OPTIONS)(function)
         except RuntimeError:
             pass
+        else:
+            compile_in_turns(made, partial(_turn, kept_in / f"{function.__module__}.{function.__qualname__}"))
+            return made
     return njit(**_OPTIONS)(function)
 
 
@@ -65,6 +72,12 @@ def reduction(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """As `part`, put in the place of its call: many arrays cost more to hand over than to use."""
     return njit(**_OPTIONS, **_INNER, forceinline=True)(function)
+
+
+def _turn(path: Path, signature: str) -> AbstractContextManager[None]:
+    """Of each signature of a kernel, so that nobody waits for what it does not need; and of all of them."""
+    name = hashlib.sha256(signature.encode()).hexdigest()[:16] if signature else "all"
+    return turn(path.with_name(f"{path.name}-{name}.lock"))
 
 
 @contextmanager

@@ -19,9 +19,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.kernels.cuda.launching import on_device_of, power_of_two
+from regard.kernels.cuda.product import multiply
 
-NUMBERS = 5 << 22
-"""Logits in work at a time, at most: 80 megabytes in single precision."""
+NUMBERS = 1 << 24
+"""Logits in work at a time, at most: 64 megabytes in single precision."""
 WIDE = 1 << 14
 """Beyond it, half as many: the gradient of the weights takes the room."""
 ROWS = 128
@@ -99,26 +100,27 @@ class ChunkedCost(torch.autograd.Function):
         costs, likelihoods = rows.new_empty(2, count, dtype=dtype)
         d_rows, d_weight = torch.empty_like(rows), torch.empty_like(weight)
         d_bias = torch.zeros_like(bias)
-        logits = rows.new_empty(chunk, vocabulary)
+        logits, ones = rows.new_empty(chunk, vocabulary), rows.new_ones(chunk)
         with on_device_of(rows), torch.autocast(rows.device.type, enabled=False):
             for low in range(0, count, chunk):
                 some = rows[low : low + chunk]
                 slab = logits[: len(some)]
-                torch.mm(some, factor.t(), out=slab)
+                multiply(some, factor.t(), slab)
                 part = slice(low, low + len(some))
                 descend_kernel[(len(some),)](
                     slab, bias, targets[part], costs[part], likelihoods[part], KEPT=1.0 - smoothing,
                     SHARE=smoothing / vocabulary, V=vocabulary, WORK=work, BLOCK=block, num_warps=8,
                 )  # fmt: skip
-                torch.mm(slab, factor, out=d_rows[part])
-                d_bias += slab.sum(0, dtype=dtype)
+                multiply(slab, factor, d_rows[part])
                 if narrow != dtype:
                     product = (slab.t() @ some).to(dtype)
                     d_weight = product if low == 0 else d_weight.add_(product)
-                elif low == 0:
-                    torch.mm(slab.t(), some, out=d_weight)
+                    d_bias += slab.sum(0, dtype=dtype)
                 else:
-                    d_weight.addmm_(slab.t(), some)
+                    multiply(slab.t(), some, d_weight, add=low > 0)
+                    d_bias.addmv_(
+                        slab.t(), ones[: len(some)]
+                    )  # a sum over rows takes twice the memory of the slab
         ctx.save_for_backward(d_rows, d_weight, d_bias)
         likelihood = likelihoods.sum()
         ctx.mark_non_differentiable(likelihood)

@@ -37,6 +37,14 @@ class Output(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, rows: Tensor) -> Tensor:
+        if rows.dtype == torch.float32 and on_cuda(rows, self.weight) and not torch.is_grad_enabled():
+            from regard.kernels.cuda.product import multiply, serves
+
+            flat = rows.flatten(0, -2)
+            logits = flat.new_empty(len(flat), len(self.weight))
+            if serves(flat, logits):
+                multiply(flat, self.weight.t(), logits, bias=self.bias)
+                return logits.view(*rows.shape[:-1], -1)
         return nn.functional.linear(rows, self.weight, self.bias)
 
     def distilled(self, rows: Tensor, probabilities: Tensor) -> Tensor:

@@ -135,9 +135,10 @@ class DecoderLayer(nn.Module):
         *,
         sources: Mapping[str, Source],
         dropout: float,
+        distances: int | None = None,
     ) -> None:
         super().__init__()
-        self.itself = MultiHead(size, heads, dropout=dropout)
+        self.itself = MultiHead(size, heads, dropout=dropout, distances=distances, causal=True)
         self.over = MemoryAttention(size, heads, sources=sources, dropout=dropout)
         self.feed = FeedForward(size, hidden, dropout=dropout)
         self.first, self.second, self.third = (Residual(size, norm, dropout=dropout) for _ in range(3))
@@ -145,7 +146,7 @@ class DecoderLayer(nn.Module):
     def forward(self, x: Tensor, prepared: Prepared, mask: Tensor) -> Tensor:
         """x (B, T, D) of a whole output, mask (B, S)."""
         seen = self.first.enter(x)
-        x = self.first(x, self.itself(seen, self.itself.prepare(seen), causal=True))
+        x = self.first(x, self.itself(seen, self.itself.prepare(seen)))
         x = self.second(x, self.over(self.second.enter(x), prepared, mask[:, None, None]))
         fed: Tensor = self.third(x, self.feed(self.third.enter(x)))
         return fed
@@ -191,6 +192,9 @@ class TransformerDecoder(StepwiseDecoder):
         """Of the feed-forward networks; default: four times the size."""
         positions: Positions = "sinusoidal"
         """How a position knows where it is: by sines and cosines, or by a learned vector."""
+        distances: Depth | None = None
+        """Each head has a learned score for every distance back in the output up to this one; farther ones share the
+        last (Shaw 2018, Raffel 2020)."""
         norm: Norm = "pre"
         """Where each step is normalized: before it, or after it as published."""
         tie: Literal["none", "output", "all"] = "none"
@@ -214,6 +218,7 @@ class TransformerDecoder(StepwiseDecoder):
             heads=options.heads,
             hidden=options.hidden,
             positions=options.positions,
+            distances=options.distances,
             norm=options.norm,
             tied=options.tie != "none",
             dropout=options.dropout,
@@ -241,7 +246,17 @@ class TransformerDecoder(StepwiseDecoder):
         norm, last = options.norm, options.layers
         before = norm == "pre"
         itself = HeadsSymbols(
-            options, "u_ℓt", "u_ℓυ", "t", "υ", "ℓ", "k", letters=("ρ", "β", "n"), mark="y", where="υ ≤ t"
+            options,
+            "u_ℓt",
+            "u_ℓυ",
+            "t",
+            "υ",
+            "ℓ",
+            "k",
+            letters=("ρ", "β", "n"),
+            mark="y",
+            where="υ ≤ t",
+            itself=True,
         )
         looks = [
             HeadsSymbols(
@@ -292,6 +307,7 @@ class TransformerDecoder(StepwiseDecoder):
         heads: int = 4,
         hidden: int | None = None,
         positions: Positions = "sinusoidal",
+        distances: int | None = None,
         norm: Norm = "pre",
         tied: bool = False,
         dropout: float = 0.0,
@@ -308,7 +324,9 @@ class TransformerDecoder(StepwiseDecoder):
         self.positions = PositionVectors(positions, size)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            DecoderLayer(size, heads, hidden or 4 * size, norm, sources=sources, dropout=dropout)
+            DecoderLayer(
+                size, heads, hidden or 4 * size, norm, sources=sources, dropout=dropout, distances=distances
+            )
             for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size) if norm == "pre" else None
@@ -442,14 +460,13 @@ class TransformerDecoder(StepwiseDecoder):
         """{layer: (what is looked at, (B, H, T, S))}; nothing is looked at by name where it is the output itself."""
         count, mask = previous.shape[1], self._mask(memories)
         x = self._embed(previous, torch.arange(count, device=previous.device))
-        before = torch.ones(count, count, dtype=torch.bool, device=previous.device).tril()
         found: dict[str, tuple[str, Tensor]] = {}
         for number, layer in enumerate(self._layers(), 1):
             seen = layer.first.enter(x)
-            own = layer.itself.weights(seen, layer.itself.prepare(seen)[0], before)
+            own = layer.itself.weights(seen, layer.itself.prepare(seen)[0])
             found[f"decoder layer {number} over the output so far"] = ("", own)
             prepared = layer.over.prepare_all({over: memories[over].values for over in self.names})
-            x = layer.first(x, layer.itself(seen, layer.itself.prepare(seen), causal=True))
+            x = layer.first(x, layer.itself(seen, layer.itself.prepare(seen)))
             asked = layer.second.enter(x)
             looks = layer.over.weights(asked, prepared[0], mask[:, None, None])
             for name, weights in self._by_name(looks, memories).items():

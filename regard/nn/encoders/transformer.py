@@ -3,13 +3,15 @@
     x_j⁰ = √D e(w_j) + p_j
     head_k(x)_j = Σ_m softmax_m(Q_k x_j · K_k x_m / √d) V_k x_m,      k = 1 … H,  d = D/H
     attend(x)   = O [head_1; …; head_H] + o
+                  with `distances`, each head adds a learned score of its own for m − j within the softmax
     feed(x)     = W₂ relu(W₁ x + b₁) + b₂
 
     pre    x ← x + attend(norm(x)),   x ← x + feed(norm(x)),   norm at the end     (learns without warm-up)
     post   x ← norm(x + attend(x)),   x ← norm(x + feed(x))                        (as published)
 
 The products are torch's own (`scaled_dot_product_attention`), which keep no table of weights; the weights of every head
-are computed beside them where a trace asks for them.
+are computed beside them where a trace asks for them. For short sequences on CUDA plain products take their place:
+torch's kernel works in tiles of 64 positions, most of which a word of eight letters leaves empty.
 """
 
 from __future__ import annotations
@@ -41,16 +43,33 @@ Positions = Literal["sinusoidal", "learned"]
 Norm = Literal["pre", "post"]
 LEARNED_POSITIONS = 1024
 """Of the table of learned positions; its last row serves all beyond."""
+SHORT = 32 * 32
+"""Up to so many pairs of positions, plain products are quicker on CUDA than torch's own attention."""
 
 
 class MultiHead(nn.Module):
     """O [head_1; …; head_H] + o with Q, K, V of all heads as one matrix each.
 
     Queries (B, T, D) and prepared keys and values (B, H, S, d), computed once per sequence by `prepare`.
+
+    distances   a learned score of each head for m − j, up to so far on either side; farther ones share the last
+    causal      only what is not after a position may be looked at: distances have one side
     """
 
-    def __init__(self, size: int, heads: int, *, key_size: int | None = None, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        *,
+        key_size: int | None = None,
+        dropout: float = 0.0,
+        distances: int | None = None,
+        causal: bool = False,
+    ) -> None:
         super().__init__()
+        self.causal, self.distances = causal, distances
+        if distances is not None:
+            self.distance = nn.Parameter(torch.zeros(heads, distances + 1 + (0 if causal else distances)))
         self.heads, self.scale = heads, (size // heads) ** -0.5
         self.query, self.output = nn.Linear(size, size), nn.Linear(size, size)
         self.key, self.value = nn.Linear(key_size or size, size), nn.Linear(key_size or size, size)
@@ -68,31 +87,64 @@ class MultiHead(nn.Module):
         """Keys and values of a memory, (B, H, S, d) each."""
         return self.split(self.key(memory)), self.split(self.value(memory))
 
-    def forward(
-        self,
-        query: Tensor,
-        prepared: tuple[Tensor, Tensor],
-        mask: Tensor | None = None,
-        *,
-        causal: bool = False,
-    ) -> Tensor:
-        """query (B, T, D), mask (B, 1, 1 or T, S) True where a position may be looked at → (B, T, D)."""
-        read = nn.functional.scaled_dot_product_attention(
-            self.split(self.query(query)),
-            *prepared,
-            attn_mask=mask,
-            is_causal=causal,
-            dropout_p=self.dropout if self.training else 0.0,
-        )
+    def forward(self, query: Tensor, prepared: tuple[Tensor, Tensor], mask: Tensor | None = None) -> Tensor:
+        """query (B, T, D), mask (B, 1, 1 or T, S) True where a position may be looked at → (B, T, D).
+
+        Where it is causal, the queries are those of the last T positions.
+        """
+        asked, (keys, values) = self.split(self.query(query)), prepared
+        dropout = self.dropout if self.training else 0.0
+        if query.is_cuda and asked.shape[2] * keys.shape[2] <= SHORT:
+            weights = torch.softmax(self.energies(asked, keys, mask), -1)
+            read = nn.functional.dropout(weights, dropout, self.training) @ values
+        else:
+            causal = self.causal and self.distances is None and asked.shape[2] > 1
+            if self.distances is not None:
+                allowed = self._before(asked, keys) if self.causal else mask
+                mask = self._distance(asked, keys).unsqueeze(0)
+                mask = mask if allowed is None else mask.masked_fill(~allowed, float("-inf"))
+            read = nn.functional.scaled_dot_product_attention(
+                asked, keys, values, attn_mask=mask, is_causal=causal, dropout_p=dropout
+            )
         written: Tensor = self.output(read.transpose(1, 2).flatten(2))
         return written
 
     def weights(self, query: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
         """(B, H, T, S) what each head looks at."""
-        scores = self.split(self.query(query)) @ keys.transpose(-1, -2) * self.scale
+        return torch.softmax(self.energies(self.split(self.query(query)), keys, mask), -1)
+
+    def energies(self, asked: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
+        """asked (B, H, T, d), keys (B, H, S, d) → (B, H, T, S), where nothing may be looked at the lowest number."""
+        scores: Tensor = asked @ keys.transpose(-1, -2) * self.scale
+        if self.distances is not None:
+            scores = scores + self._distance(asked, keys)
+        if self.causal:
+            before = self._before(asked, keys)
+            mask = before if mask is None else mask & before
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-        return torch.softmax(scores, -1)
+        return scores
+
+    def _apart(self, asked: Tensor, keys: Tensor) -> Tensor:
+        """m − j, (T, S); where it is causal, the queries are at the last positions."""
+        count, positions = asked.shape[2], keys.shape[2]
+        first = positions - count if self.causal else 0
+        places = torch.arange(positions, device=keys.device)
+        return places - torch.arange(first, first + count, device=keys.device)[:, None]
+
+    def _before(self, asked: Tensor, keys: Tensor) -> Tensor:
+        return self._apart(asked, keys) <= 0
+
+    def _distance(self, asked: Tensor, keys: Tensor) -> Tensor:
+        """(H, T, S)"""
+        assert self.distances is not None
+        apart = self._apart(asked, keys)
+        if self.causal:
+            place = (-apart).clamp(0, self.distances)
+        else:
+            place = apart.clamp(-self.distances, self.distances) + self.distances
+        distance: Tensor = self.distance[:, place].to(asked.dtype)
+        return distance
 
 
 class FeedForward(nn.Sequential):
@@ -150,9 +202,11 @@ class PositionVectors(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network, each in a residual connection."""
 
-    def __init__(self, size: int, heads: int, hidden: int, norm: Norm, *, dropout: float) -> None:
+    def __init__(
+        self, size: int, heads: int, hidden: int, norm: Norm, *, dropout: float, distances: int | None = None
+    ) -> None:
         super().__init__()
-        self.attention = MultiHead(size, heads, dropout=dropout)
+        self.attention = MultiHead(size, heads, dropout=dropout, distances=distances)
         self.attended = Residual(size, norm, dropout=dropout)
         self.feed = FeedForward(size, hidden, dropout=dropout)
         self.fed = Residual(size, norm, dropout=dropout)
@@ -201,6 +255,9 @@ class TransformerEncoder(TextEncoder):
         """Of the feed-forward networks; default: four times the size."""
         positions: Positions = "sinusoidal"
         """How a position knows where it is: by sines and cosines, or by a learned vector."""
+        distances: Depth | None = None
+        """Each head has a learned score for every distance between two positions up to this one; farther ones share
+        the last (Shaw 2018, Raffel 2020)."""
         norm: Norm = "pre"
         """Where each step is normalized: before it, or after it as published."""
 
@@ -213,6 +270,7 @@ class TransformerEncoder(TextEncoder):
             heads=options.heads,
             hidden=options.hidden,
             positions=options.positions,
+            distances=options.distances,
             norm=options.norm,
             dropout=options.dropout,
         )
@@ -229,7 +287,9 @@ class TransformerEncoder(TextEncoder):
     @classmethod
     def board(cls, options: Any) -> list[str]:
         before, last = options.norm == "pre", options.layers
-        looks = HeadsSymbols(options, "x_lj", "x_lm", "j", "m", "l", "η", letters=("ε", "π", "f"))
+        looks = HeadsSymbols(
+            options, "x_lj", "x_lm", "j", "m", "l", "η", letters=("ε", "π", "f"), itself=True
+        )
         written = word_vector(options)
         characters = 0 if options.characters is None else options.characters.size
         width = options.embedding + characters
@@ -256,6 +316,7 @@ class TransformerEncoder(TextEncoder):
         heads: int = 4,
         hidden: int | None = None,
         positions: Positions = "sinusoidal",
+        distances: int | None = None,
         norm: Norm = "pre",
         dropout: float = 0.0,
     ) -> None:
@@ -266,7 +327,8 @@ class TransformerEncoder(TextEncoder):
         self.positions = PositionVectors(positions, size)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            EncoderLayer(size, heads, hidden or 4 * size, norm, dropout=dropout) for _ in range(layers)
+            EncoderLayer(size, heads, hidden or 4 * size, norm, dropout=dropout, distances=distances)
+            for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size) if norm == "pre" else None
 
@@ -311,6 +373,7 @@ class HeadsSymbols:
     layer, head  the indices of layers and heads
     mark         below the weights, before those of layer and head
     where        the positions that may be looked at, where not all may: `υ ≤ t`
+    itself       whether a sequence looks at itself
     """
 
     options: Any
@@ -323,6 +386,7 @@ class HeadsSymbols:
     letters: tuple[str, str, str]
     mark: str = ""
     where: str = ""
+    itself: bool = False
 
     @property
     def energy(self) -> str:
@@ -345,7 +409,18 @@ class HeadsSymbols:
     def energy_line(self) -> str:
         scale = self.options.size // self.options.heads
         asked, found = self.projected("Q", self.query), self.projected("K", self.key)
-        return f"{self.energy} = {asked}·{found} / √{scale}"
+        return f"{self.energy} = {asked}·{found} / √{scale}{self.distance()}"
+
+    def distance(self) -> str:
+        """The learned score of how far apart the two are, where a position looks at its own sequence."""
+        far = self.options.distances
+        if far is None or not self.itself:
+            return ""
+        table = f"D_{self.mark}{self.layer}{self.head}"
+        if self.where:
+            return f" + {table}[min({self.at} − {self.over}, {far}) + 1]     — {table}: learned, by distance"
+        apart = f"min(max({self.over} − {self.at}, −{far}), {far}) + {far + 1}"
+        return f" + {table}[{apart}]     — {table}: learned, by distance"
 
     def lines(self) -> list[str]:
         below = f"{{{self.over}: {self.where}}}" if self.where else self.over

@@ -33,6 +33,8 @@ def of_heads(heads: MultiHead, mark: str, number: int) -> Binding:
     found: Binding = {f"O_{{{below}}}": heads.output.weight, f"b_{{O,{below}}}": heads.output.bias}
     for letter, layer in (("Q", heads.query), ("K", heads.key), ("V", heads.value)):
         found |= by_head(letter, below, layer.weight, layer.bias, heads.heads)
+    if heads.distances is not None:
+        found |= {f"D_{{{below},{head}}}": table for head, table in enumerate(heads.distance, start=1)}
     return found
 
 

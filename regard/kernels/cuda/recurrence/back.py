@@ -10,8 +10,7 @@ and inputs come after the last (`gathered`).
 
 from __future__ import annotations
 
-import torch
-
+from regard.kernels.cuda.product import multiply
 from regard.kernels.cuda.recurrence.forth import reached
 from regard.kernels.cuda.recurrence.gathered import gather
 from regard.kernels.cuda.recurrence.launches import cell_back, combine_back, look_back
@@ -25,7 +24,7 @@ def back(room: UnrollRoom, outside: tuple[bool, ...]) -> None:
         if plan.after:
             combine_back(room, step)
             combine = room["combine"][:, plan.size : plan.size + plan.context]
-            room["d_context"][step].addmm_(room.z(top, step, plan.combined), combine)
+            multiply(room.z(top, step, plan.combined), combine, room["d_context"][step], add=True)
             for m in range(len(plan.looks)):
                 look_back(room, m, step, step, outside[m])
             for layer in range(plan.layers):
@@ -36,13 +35,13 @@ def back(room: UnrollRoom, outside: tuple[bool, ...]) -> None:
                 _descend(room, layer, step)
         d_gates = room.z(0, step - 1, plan.from_input(0))
         if not plan.after:
-            room["d_context"][step].addmm_(d_gates, room.entering())
+            multiply(d_gates, room.entering(), room["d_context"][step], add=True)
             for m in range(len(plan.looks)):
                 look_back(room, m, step, step - 1, outside[m])
             for layer in range(plan.layers):
                 _homewards(room, layer, step - 1)
         elif step > 1:
-            room["d_out"][step - 1].addmm_(d_gates, room.entering())
+            multiply(d_gates, room.entering(), room["d_out"][step - 1], add=True)
     if plan.after:
         for layer in range(plan.layers):
             _homewards(room, layer, 0)
@@ -53,13 +52,15 @@ def _homewards(room: UnrollRoom, layer: int, time: int) -> None:
     """To the state of a time, from everything that waited for it."""
     part = reached(room, layer, time)
     if part.start < part.stop:
-        room["d_states", layer][time].addmm_(room.z(layer, time, part), room["hidden", layer][part])
+        multiply(
+            room.z(layer, time, part), room["hidden", layer][part], room["d_states", layer][time], add=True
+        )
 
 
 def _descend(room: UnrollRoom, layer: int, step: int) -> None:
     """To the layer below, through its dropout where it has one."""
     d_gates, weight = room.z(layer, step - 1, room.plan.from_input(layer)), room["weight_ih", layer]
     if room.plan.drops:
-        torch.mm(d_gates, weight, out=room["d_below", layer - 1])
+        multiply(d_gates, weight, room["d_below", layer - 1])
     else:
-        room["d_states", layer - 1][step].addmm_(d_gates, weight)
+        multiply(d_gates, weight, room["d_states", layer - 1][step], add=True)

@@ -10,6 +10,7 @@ Every product goes into one slice of the rows of Z (see `plan`), on top of what 
 
 from __future__ import annotations
 
+from regard.kernels.cuda.product import multiply
 from regard.kernels.cuda.recurrence.launches import cell_forth, combine_forth, look_forth
 from regard.kernels.cuda.recurrence.room import UnrollRoom
 
@@ -52,13 +53,13 @@ def _words(room: UnrollRoom) -> None:
     """What is known before the first step: words and summary in the gates, words in p."""
     plan, E = room.plan, room.plan.words
     words, weight = room["words"].flatten(0, 1), room["weight_ih", 0]
-    room.gates(0).addmm_(words, weight[:, :E].t())
+    multiply(words, weight[:, :E].t(), room.gates(0), add=True)
     if plan.summary:
         known = slice(E, E + plan.summary)
         share = room["shares"].zero_().addmm_(room["summary"], weight[:, known].t())
         room["z", 0][: plan.steps][..., plan.from_input(0)].add_(share)
     if plan.after and plan.deep:
-        room.combined().addmm_(words, room["combine"][:, plan.size + plan.context :].t())
+        multiply(words, room["combine"][:, plan.size + plan.context :].t(), room.combined(), add=True)
 
 
 def _clear(room: UnrollRoom) -> None:
@@ -81,14 +82,14 @@ def _steps(room: UnrollRoom) -> None:
             below = room.below(layer)[step] if layer else entering
             if layer or step > 1 or not plan.after:  # nothing is fed back into the first step
                 part = plan.from_input(layer)
-                room.z(layer, step - 1, part).addmm_(below, room.inputs(layer).t())
+                multiply(below, room.inputs(layer).t(), room.z(layer, step - 1, part), add=True)
             cell_forth(room, layer, step)
             _onwards(room, layer, step)
         if plan.after:
             for m in range(len(plan.looks)):
                 look_forth(room, m, step, step)
             combine = room["combine"][:, plan.size : plan.size + plan.context]
-            room.z(top, step, plan.combined).addmm_(room["context"][step], combine.t())
+            multiply(room["context"][step], combine.t(), room.z(top, step, plan.combined), add=True)
             combine_forth(room, step)
 
 
@@ -97,7 +98,7 @@ def _onwards(room: UnrollRoom, layer: int, time: int) -> None:
     part = reached(room, layer, time)
     if part.start < part.stop:
         weight = room["hidden", layer][part]
-        room.z(layer, time, part).addmm_(room["states", layer][time], weight.t())
+        multiply(room["states", layer][time], weight.t(), room.z(layer, time, part), add=True)
 
 
 def reached(room: UnrollRoom, layer: int, time: int) -> slice:

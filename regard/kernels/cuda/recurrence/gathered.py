@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torch
 
+from regard.kernels.cuda.product import multiply
 from regard.kernels.cuda.recurrence.launches import keys_back
 from regard.kernels.cuda.recurrence.room import UnrollRoom
 
@@ -27,7 +28,7 @@ def gather(room: UnrollRoom) -> None:
         _of_state(room, layer)
         if layer:
             below = room.below(layer)[1:].flatten(0, 1)
-            torch.mm(room.gates(layer).t(), below, out=room["d_weight_ih", layer])
+            multiply(room.gates(layer).t(), below, room["d_weight_ih", layer])
     _of_first_layer(room)
     if plan.after:
         _of_combine(room)
@@ -43,7 +44,7 @@ def _of_state(room: UnrollRoom, layer: int) -> None:
         room.z(layer, 0, slice(0, lead)).zero_()
     z = room["z", layer][:times].flatten(0, 1)
     hidden, row = room["d_hidden", layer], room["d_row", layer]
-    torch.mm(z[:, plan.from_state(layer)].t(), room["states", layer][:times].flatten(0, 1), out=hidden)
+    multiply(z[:, plan.from_state(layer)].t(), room["states", layer][:times].flatten(0, 1), hidden)
     torch.sum(z, 0, out=row)
     weight, bias, second = room["d_weight_hh", layer], room["d_bias_ih", layer], room["d_bias_hh", layer]
     if plan.cell == "gru":
@@ -69,34 +70,34 @@ def _of_first_layer(room: UnrollRoom) -> None:
     plan, E, T = room.plan, room.plan.words, room.plan.steps
     known = E + plan.summary
     gates, weight = room.gates(0), room["d_weight_ih", 0]
-    torch.mm(gates.t(), room["words"].flatten(0, 1), out=weight[:, :E])
+    multiply(gates.t(), room["words"].flatten(0, 1), weight[:, :E])
     if plan.summary:
         shares = room["shares"]
         torch.sum(room["z", 0][:T][..., plan.from_input(0)], 0, out=shares)
-        torch.mm(shares.t(), room["summary"], out=weight[:, E:known])
-        torch.mm(shares, room["weight_ih", 0][:, E:known], out=room["d_summary"])
+        multiply(shares.t(), room["summary"], weight[:, E:known])
+        multiply(shares, room["weight_ih", 0][:, E:known], room["d_summary"])
     if plan.after:
         late = room["z", 0][1:T].flatten(0, 1)[:, plan.from_input(0)]
-        torch.mm(late.t(), room["out"][1:T].flatten(0, 1), out=weight[:, known:])
+        multiply(late.t(), room["out"][1:T].flatten(0, 1), weight[:, known:])
     else:
-        torch.mm(gates.t(), room["context"][1:].flatten(0, 1), out=weight[:, known:])
+        multiply(gates.t(), room["context"][1:].flatten(0, 1), weight[:, known:])
 
 
 def _of_combine(room: UnrollRoom) -> None:
     plan = room.plan
     seen = plan.size + plan.context
     rows, weight = room.combined(), room["d_combine"]
-    torch.mm(rows.t(), room["context"][1:].flatten(0, 1), out=weight[:, plan.size : seen])
+    multiply(rows.t(), room["context"][1:].flatten(0, 1), weight[:, plan.size : seen])
     if plan.deep:
-        torch.mm(rows.t(), room["words"].flatten(0, 1), out=weight[:, seen:])
+        multiply(rows.t(), room["words"].flatten(0, 1), weight[:, seen:])
 
 
 def _of_words(room: UnrollRoom) -> None:
     plan = room.plan
     words = room["words"].flatten(0, 1)
-    torch.mm(room.gates(0), room["weight_ih", 0][:, : plan.words], out=words)
+    multiply(room.gates(0), room["weight_ih", 0][:, : plan.words], words)
     if plan.after and plan.deep:
-        words.addmm_(room.combined(), room["combine"][:, plan.size + plan.context :])
+        multiply(room.combined(), room["combine"][:, plan.size + plan.context :], words, add=True)
 
 
 def _values(room: UnrollRoom, m: int) -> None:
