@@ -53,6 +53,7 @@ class MemorySymbols:
     summary     the whole input in one vector
     index       of the positions, 1 … `length`
     embedding   the table of vectors of what is read
+    last        the last states of the layers of a recurrent encoder, and `carried` what their cells carry beside them
     gain        the square of what the values are to be multiplied with so that their features are of about one
     """
 
@@ -63,6 +64,8 @@ class MemorySymbols:
     length: str = "S"
     embedding: str = "E_x"
     gain: int = 1
+    last: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -75,10 +78,12 @@ class MemorySymbols:
 
     def primed(self, times: int) -> MemorySymbols:
         letters = (self.index, self.length)
+
+        def marked(one: str) -> str:
+            return _primed_line(one, "′" * times, frozenset(letters), frozenset())
+
         written = [self.values, self.keys, self.summary, self.index, self.length, self.embedding]
-        values, keys, summary, index, length, embedding = (
-            _primed_line(one, "′" * times, frozenset(letters), frozenset()) for one in written
-        )
+        values, keys, summary, index, length, embedding = map(marked, written)
         return replace(
             self,
             values=values,
@@ -87,12 +92,15 @@ class MemorySymbols:
             index=index,
             length=length,
             embedding=embedding,
+            last=tuple(map(marked, self.last)),
+            carried=tuple(map(marked, self.carried)),
         )
 
     @property
     def names(self) -> frozenset[str]:
         """What others must leave as it is written here."""
         bases = {one.partition("_")[0] for one in (self.values, self.keys, self.summary) if one}
+        bases |= {match["name"] for one in (*self.last, *self.carried) for match in TOKEN.finditer(one)}
         return frozenset({*bases, self.index, self.length, self.embedding})
 
 

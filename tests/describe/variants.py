@@ -33,6 +33,12 @@ translation encoder.parents={"size":4,"score":"additive","select":"spanning"}
 translation inputs.source.shared=target encoder.embedding=5 decoder.embedding=5 decoder.tie=all
 translation attention.select=sparsemax
 translation attention.select={"type":"entmax","alpha":1.3} attention.state=current
+translation decoder.bridge=linear decoder.layers=2
+translation decoder.bridge=copy encoder.cell=lstm decoder.cell=lstm
+translation-no-attention encoder.layers=3 encoder.direction=alternate encoder.residual=true decoder.layers=3
+translation-no-attention encoder.layers=2 encoder.bidirectional=true encoder.direction=forward encoder.size=6
+    decoder.layers=2 decoder.cell=gru
+caption-start decoder.bridge=copy decoder.size=6
 translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2,"distances":2}
     decoder={"type":"transformer","size":6,"embedding":5,"heads":3,"layers":2,"label_smoothing":0.2,"distances":2}
 translation-no-attention

@@ -23,9 +23,11 @@ from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined
 from regard.nn.decoders.recurrent_checks import (
     check_attentions,
+    check_bridge,
     check_cell,
     check_condition,
     check_copying,
+    check_last_states,
     copied_input,
 )
 from regard.nn.decoders.stack import Stack
@@ -45,6 +47,7 @@ from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, 
 
 Condition = Literal["start", "every-step", "attention"]
 AttentionState = Literal["previous", "current"]
+Bridge = Literal["tanh", "linear", "copy"]
 
 
 class CopyOptions(parts.Settings):
@@ -86,7 +89,7 @@ class RecurrentDecoder(StepwiseDecoder):
 
     `condition` says how the encoding reaches it, in any combination:
 
-        start        s_0 = tanh(W summary + b); otherwise s_0 is learned
+        start        s_0 = tanh(W summary + b), or as `bridge` says; otherwise s_0 is learned
         every-step   the summary is an input of each step
         attention    a fresh context c_t at each step, from the `state`
           previous           c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
@@ -122,6 +125,9 @@ class RecurrentDecoder(StepwiseDecoder):
         """Each layer from the second on adds its input to its output."""
         condition: tuple[Condition, ...] | None = None
         """How the encoding reaches the decoder; default: start and, where there is one, attention."""
+        bridge: Bridge = "tanh"
+        """What start makes of the summary h: tanh(W h + b), W h + b, or h itself (copy): s_0 = h_T, layer by layer,
+        with what an LSTM carries (Sutskever 2014)."""
         attention: tuple[TextAttentionOptions, ...] = ()
         """One attention, or a list of one for each input that is looked at."""
         deep: bool = False
@@ -177,6 +183,7 @@ class RecurrentDecoder(StepwiseDecoder):
             size=options.size,
             layers=options.layers,
             condition=options.ways,
+            bridge=options.bridge,
             attention={name: Attention.build(one, options.size, sources[name]) for name, one in looks.items()}
             or None,
             state=options.attention[0].state if options.attention else "previous",
@@ -201,6 +208,7 @@ class RecurrentDecoder(StepwiseDecoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         check_cell(options, mistakes)
         check_condition(options, mistakes)
+        check_bridge(options, plan, mistakes)
         check_attentions(options, name, plan, mistakes)
         if options.copy_ is not None:
             check_copying(options, name, plan, mistakes)
@@ -259,6 +267,7 @@ class RecurrentDecoder(StepwiseDecoder):
         size: int = 256,
         layers: int = 1,
         condition: Sequence[Condition] = ("start", "attention"),
+        bridge: Bridge = "tanh",
         attention: Mapping[str, Attention] | None = None,
         state: AttentionState = "previous",
         feed: bool = True,
@@ -303,8 +312,13 @@ class RecurrentDecoder(StepwiseDecoder):
             residual=residual,
         )
         states = layers * self.stack.cell(0).state_size
-        self.bridge = nn.Linear(summary_size, states) if "start" in condition else None
-        self.first = None if self.bridge else nn.Parameter(torch.zeros(states))
+        self.bridge, self.handed = None, "start" in condition and bridge == "copy"
+        self.squashes = bridge == "tanh"
+        if self.handed:
+            check_last_states(sources, self.stack)
+        elif "start" in condition:
+            self.bridge = nn.Linear(summary_size, states)
+        self.first = None if "start" in condition else nn.Parameter(torch.zeros(states))
         self.deep = deep
         combined = size + context_size + (embedding.size if deep else 0)
         self.combine = nn.Linear(combined, self.readout_size) if deep or self.looks_after else None
@@ -337,11 +351,15 @@ class RecurrentDecoder(StepwiseDecoder):
         keys = self.reading.keys(memories) if self.reading else {}
         summary = self.summary(memories)
         rows = len(summary)
-        if self.bridge is not None:
-            first = torch.tanh(self.bridge(summary))
+        if self.handed:
+            memory, states = memories[self.names[0]], self.stack.cell(0).state_size
+            layers = tuple(one[:, None, :states] for one in memory.last or (summary,))
         else:
-            first = cast(Tensor, self.first).expand(rows, -1)
-        layers = tuple(first.view(rows, 1, len(self.stack.cells), -1).unbind(2))
+            if self.bridge is None:
+                first = cast(Tensor, self.first).expand(rows, -1)
+            else:
+                first = torch.tanh(self.bridge(summary)) if self.squashes else self.bridge(summary)
+            layers = tuple(first.view(rows, 1, len(self.stack.cells), -1).unbind(2))
         projected = None
         if self.summary_size:
             low = self.embedding.size

@@ -29,7 +29,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
     steps, output = _steps(options, side_by_side(inputs))
     found = [
         "t = 1 … T     — y_0: the sign of the beginning, y_T: that of the end",
-        *_first_states(options, summary),
+        *_first_states(options, summary, next(iter(memories.values()))),
         *steps,
     ]
     for one, look in zip(options.attention, looks, strict=True):
@@ -101,16 +101,20 @@ def _looks(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymb
     return found
 
 
-def _first_states(options: Any, summary: str) -> list[str]:
+def _first_states(options: Any, summary: str, memory: MemorySymbols) -> list[str]:
     """s_0, or s_{1,0} and so on of several layers, each beside what its cell carries."""
     found, learned = [], []
+    handed = {"s": memory.last or (memory.summary,), CARRIED: memory.carried}
     for layer in range(1, options.layers + 1):
         several = options.layers > 1
         state, mark = (f"s_{{{layer},0}}", str(layer)) if several else ("s_0", "")
         letters = ["s", CARRIED] if options.cell.part.carries else ["s"]
         for letter in letters:
             name = carried_by(state, letter)
-            found.append(f"{name} = tanh(W_{letter}{mark} {summary} + b_{letter}{mark})")
+            made = f"W_{letter}{mark} {summary} + b_{letter}{mark}"
+            if options.bridge == "copy" and "start" in options.ways:
+                made = handed[letter][layer - 1]
+            found.append(f"{name} = tanh({made})" if options.bridge == "tanh" else f"{name} = {made}")
             learned.append(name)
     return found if "start" in options.ways else [f"— {', '.join(learned)}: learned"]
 
