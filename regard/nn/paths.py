@@ -112,6 +112,20 @@ def copying_table() -> str:
     return "\n".join(shown)
 
 
+def merging_line() -> str:
+    """Of decoders with the most usual parts, beside an attention, whose summary has a say at the output."""
+    served = {
+        paths_of("lstm", "additive", "softmax", condition=("start", way, "attention"))
+        for way in ("output", "gate")
+    }
+    cpu, cuda = served.pop() if len(served) == 1 else ("differ", "differ")
+    return (
+        f"A decoder whose `condition` names `output` or `gate` beside an attention: {cpu} on the CPU, {cuda} on CUDA. "
+        "Without an attention all its steps are taken at once, as those of any other such decoder, with torch's or our "
+        "kernels of the cell."
+    )
+
+
 def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Pairs of a cell and a score as few lines: cells with the same scores side by side."""
     by_cell: dict[str, list[str]] = {}
@@ -129,7 +143,8 @@ def written(page: str) -> str:
         "A decoder that copies words (`copy`), with cells and attentions that have kernels, in training (a search goes "
         "step by step, without kernels of its own):"
     )
-    made = f"{BEGIN}\n\n{table()}\n\n{copying}\n\n{copying_table()}\n\n{END}"
+    parts = [BEGIN, table(), copying, copying_table(), merging_line(), END]
+    made = "\n\n".join(parts)
     return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: made, page, flags=re.DOTALL)
 
 

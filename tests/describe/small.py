@@ -40,7 +40,10 @@ OTHERWISE = {
     ("score", "size"): 7,
     ("inputs", "size"): 16,
 }
-AGREEING = {"translation-no-attention": ["encoder.size=12"]}
+AGREEING = {
+    "translation-no-attention": ["encoder.size=12"],
+    "caption-start": ["encoder.network.connected=12"],
+}
 """What must be as large as something else."""
 KEPT = {"image-class"}
 """Where the published size is the only one."""

@@ -38,7 +38,15 @@ translation decoder.bridge=copy encoder.cell=lstm decoder.cell=lstm
 translation-no-attention encoder.layers=3 encoder.direction=alternate encoder.residual=true decoder.layers=3
 translation-no-attention encoder.layers=2 encoder.bidirectional=true encoder.direction=forward encoder.size=6
     decoder.layers=2 decoder.cell=gru
-caption-start decoder.bridge=copy decoder.size=6
+caption-start decoder.bridge=tanh
+caption-start decoder={"type":"recurrent","size":12,"embedding":5,"condition":["first-input"]}
+caption-start
+    decoder={"type":"recurrent","cell":"lstm","layers":2,"size":12,"embedding":5,"condition":["first-input","every-step"]}
+caption-start decoder={"type":"recurrent","size":12,"embedding":5,"condition":["output"],"tie":"output"}
+caption-start
+    decoder={"type":"recurrent","layers":2,"residual":true,"size":12,"embedding":5,"condition":["gate"],"tie":"output"}
+caption decoder.condition=["start","output","gate","attention"] attention.state=previous
+caption decoder.condition=["output","gate","attention"] decoder.deep=true
 translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2,"distances":2}
     decoder={"type":"transformer","size":6,"embedding":5,"heads":3,"layers":2,"label_smoothing":0.2,"distances":2}
 translation-no-attention

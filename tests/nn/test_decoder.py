@@ -81,6 +81,14 @@ def test_stepping_equals_teacher_forcing(condition, cell, looking):
         {"state": "current", "feed": False, "condition": ["every-step", "attention"], "cell": "rnn"},
         {"condition": ["start", "every-step"], "cell": "lstm", "layers": 2},
         {"bridge": "linear"},
+        {"condition": ["first-input"]},
+        {"condition": ["start", "first-input", "every-step"], "cell": "lstm", "layers": 2},
+        {"condition": ["output"]},
+        {"condition": ["gate"], "tied": True},
+        {"condition": ["start", "output", "gate"], "deep": True},
+        {"condition": ["output", "gate", "attention"]},
+        {"condition": ["output", "gate", "attention"], "state": "current"},
+        {"condition": ["output", "gate", "attention"], "state": "current", "feed": False},
         {"bridge": "copy", "size": 8},
         {"bridge": "copy", "size": 8, "cell": "lstm", "encoder_options": {"cell": "lstm"}},
         {"bridge": "copy", "size": 8, "encoder_options": {"cell": "lstm"}, "condition": ["start"]},
@@ -92,6 +100,30 @@ def test_stepping_equals_teacher_forcing_with(options):
     loss = decoder.loss({"source": encoder(SOURCE)}, TARGET)
     stepped = stepped_log_probabilities(encoder, decoder, SOURCE, TARGET)
     torch.testing.assert_close(loss.total, -stepped.sum(), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("condition", ["first-input", "output", "gate"])
+def test_ways_of_conditioning_against_torch(condition):
+    """p(y_t) of the last row by torch.nn.GRU: read before the words, merged at the output, or as a gate."""
+    encoder, decoder = model(condition=(condition,), dtype=torch.float64)
+    memory, cell = encoder(SOURCE), decoder.stack.cells[0]
+    run = torch.nn.GRU(5, 6, batch_first=True).double()
+    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+        setattr(run, f"{name}_l0", torch.nn.Parameter(getattr(cell, name).detach()))
+    seen, words = memory.summary[0], torch.tensor([BEGIN, 5, 6])
+    read = decoder.embedding(words)
+    if condition == "first-input":
+        read = torch.cat([(decoder.before.weight @ seen + decoder.before.bias)[None], read])
+    states = run(read[None], decoder.first[None, None])[0][0, -len(words) :]
+    if condition == "output":
+        said = torch.cat([states, seen.expand(len(words), -1)], -1)
+        states = torch.tanh(said @ decoder.combine.weight.T + decoder.combine.bias)
+    if condition == "gate":
+        states = torch.sigmoid(decoder.gate.weight @ seen + decoder.gate.bias) * states
+    logits = states @ decoder.output.weight.T + decoder.output.bias
+    found = decoder.distribution({"source": memory}, TARGET)
+    rows = Packing.of(TARGET.lengths + 1, 5).rows()
+    torch.testing.assert_close(found[rows == 0], torch.softmax(logits, -1))
 
 
 def torch_states(encoder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 import torch
 from pydantic import ConfigDict, Field, field_validator
@@ -39,13 +39,13 @@ from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
-from regard.nn.stepping import Constants, State, Step
+from regard.nn.stepping import AtOutput, Constants, State, Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
 
-Condition = Literal["start", "every-step", "attention"]
+Condition = Literal["start", "first-input", "every-step", "output", "gate", "attention"]
 AttentionState = Literal["previous", "current"]
 Bridge = Literal["tanh", "linear", "copy"]
 
@@ -90,7 +90,10 @@ class RecurrentDecoder(StepwiseDecoder):
     `condition` says how the encoding reaches it, in any combination:
 
         start        s_0 = tanh(W summary + b), or as `bridge` says; otherwise s_0 is learned
+        first-input  P summary + d is read before the first word: s_0 = cell(s_{−1}, P summary + d)    (Vinyals 2015)
         every-step   the summary is an input of each step
+        output       the state meets the summary where words are chosen: o_t = tanh(W [s_t; summary] + b)  (Mao 2015)
+        gate         the summary decides what of the state is said: σ(G summary + d) ⊙ s_t in place of s_t
         attention    a fresh context c_t at each step, from the `state`
           previous           c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
           current            s_t = cell([e(y_{t−1}); o_{t−1}], s_{t−1}),  c_t = attend(s_t),
@@ -301,6 +304,10 @@ class RecurrentDecoder(StepwiseDecoder):
         summary_size = sum(source.summary_size for source in sources.values())
         self.summary_size = summary_size if "every-step" in condition else 0
         self.readout_size = embedding.size if tied else size
+        self.before = nn.Linear(summary_size, embedding.size) if "first-input" in condition else None
+        self.gate = nn.Linear(summary_size, size) if "gate" in condition else None
+        self.merged_size = summary_size if "output" in condition else 0
+        self.says_summary = self.gate is not None or self.merged_size > 0
 
         read_size = self.readout_size if self.feeds else context_size if self.looks_before else 0
         self.stack = Stack(
@@ -320,8 +327,9 @@ class RecurrentDecoder(StepwiseDecoder):
             self.bridge = nn.Linear(summary_size, states)
         self.first = None if "start" in condition else nn.Parameter(torch.zeros(states))
         self.deep = deep
-        combined = size + context_size + (embedding.size if deep else 0)
-        self.combine = nn.Linear(combined, self.readout_size) if deep or self.looks_after else None
+        combined = size + context_size + (embedding.size if deep else 0) + self.merged_size
+        combines = deep or self.looks_after or self.merged_size > 0
+        self.combine = nn.Linear(combined, self.readout_size) if combines else None
         narrow = tied and self.combine is None and size != embedding.size
         self.narrow = nn.Linear(size, embedding.size, bias=False) if narrow else None
         self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
@@ -366,14 +374,29 @@ class RecurrentDecoder(StepwiseDecoder):
             projected = nn.functional.linear(
                 summary, self.stack.cell(0).weight_ih[:, low : low + self.summary_size]
             ).unsqueeze(1)
+        if self.before is not None:
+            seen = self._projected(self.before(summary).unsqueeze(1), projected)
+            _, layers = self.stack(seen, layers)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
         laid_out = None
         if self.copying is None and not torch.is_grad_enabled() and fused.knows(self, memories):
             laid_out = fused_step.lay_out(self, memories, keys)
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
-        constants = Constants(keys, projected, truth_by_name(truth, attended), laid_out, drawing, places)
+        known = truth_by_name(truth, attended)
+        constants = Constants(keys, projected, known, laid_out, drawing, places, self._at_output(summary))
         looks = self.reading.first_looks(memories) if self.reading else {}
         return State(layers, feed, constants, looks=looks)
+
+    def _at_output(self, summary: Tensor) -> AtOutput | None:
+        """What the summary (B, D) does where words are chosen."""
+        if not self.says_summary:
+            return None
+        gates = None if self.gate is None else torch.sigmoid(self.gate(summary)).unsqueeze(1)
+        share = None
+        if self.merged_size:
+            combine = cast(nn.Linear, self.combine)
+            share = nn.functional.linear(summary, combine.weight[:, -self.merged_size :]).unsqueeze(1)
+        return AtOutput(gates, share)
 
     def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
         """The previous words (B, K) of K hypotheses → logits of the next ones."""
@@ -383,7 +406,9 @@ class RecurrentDecoder(StepwiseDecoder):
         projected = self._project(embedded, state)
         state, output, read = self._advance(projected, embedded, state, memories, at_once=True)
         context = None if read is None else read.context
-        readout = self.readout(output, context, embedded) if state.feed is None else state.feed
+        readout = state.feed
+        if readout is None:
+            readout = self.readout(output, context, embedded, state.constants.at_output)
         logits = self.output(self.dropout(readout))
         if self.copying is not None and read is not None:
             logits = self._mixed(logits, output, read, embedded, state.constants)
@@ -410,13 +435,15 @@ class RecurrentDecoder(StepwiseDecoder):
 
     def _project(self, embedded: Tensor, state: State) -> Tensor:
         """What is known of the first layer's gates before the recurrence: the word and the summary."""
+        return self._projected(embedded, state.constants.projected)
+
+    def _projected(self, embedded: Tensor, summary: Tensor | None) -> Tensor:
+        """The same, of vectors (B, T, E) and the summary's share (B, 1, G)."""
         cell = self.stack.cell(0)
         projected = nn.functional.linear(
             embedded, cell.weight_ih[:, : self.embedding.size], cell.bias_ih
         )  # (B, T, G)
-        if state.constants.projected is not None:
-            projected = projected + state.constants.projected
-        return projected
+        return projected if summary is None else projected + summary
 
     def _advance(
         self,
@@ -442,7 +469,8 @@ class RecurrentDecoder(StepwiseDecoder):
         output, layers = self.stack(projected, state.layers)
         if self.looks_after and self.reading:
             read = self._read(output, memories, state, at_once=at_once)
-            feed = self._combined(output, read.context, embedded) if self.feeds else None
+            if self.feeds:
+                feed = self._combined(output, read.context, embedded, state.constants.at_output)
         kept = self.reading.remember(state.looks, read.weights) if self.reading and read else {}
         advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
         return advanced, output, read
@@ -460,15 +488,27 @@ class RecurrentDecoder(StepwiseDecoder):
         read: Read = reading(query, memories, state.constants, state.position, state.looks)
         return read
 
-    def _combined(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
+    def _combined(
+        self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
+    ) -> Tensor:
         combine = cast(nn.Linear, self.combine)
+        if at_output is not None and at_output.gates is not None:
+            output = output * at_output.gates
         parts = [output] if context is None else [output, context]
-        return torch.tanh(combine(torch.cat([*parts, embedded] if self.deep else parts, -1)))
+        found = torch.cat([*parts, embedded] if self.deep else parts, -1)
+        if at_output is None or at_output.share is None:
+            return torch.tanh(combine(found))
+        known = nn.functional.linear(found, combine.weight[:, : -self.merged_size], combine.bias)
+        return torch.tanh(known + at_output.share)
 
-    def readout(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
+    def readout(
+        self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
+    ) -> Tensor:
         """What goes to the output layer, (…, O), where it is not fed back."""
         if self.combine is not None:
-            return self._combined(output, context, embedded)
+            return self._combined(output, context, embedded, at_output)
+        if at_output is not None and at_output.gates is not None:
+            output = output * at_output.gates
         return output if self.narrow is None else self.narrow(output)
 
     # Whole outputs.
@@ -524,7 +564,10 @@ class RecurrentDecoder(StepwiseDecoder):
             if state.feed is not None:
                 feeds.append(state.feed)
         context = torch.cat([read.context for read in reads], 1) if reads else None
-        readouts = torch.cat(feeds, 1) if feeds else self.readout(torch.cat(outputs, 1), context, embedded)
+        if feeds:
+            readouts = torch.cat(feeds, 1)
+        else:
+            readouts = self.readout(torch.cat(outputs, 1), context, embedded, state.constants.at_output)
         gates = None
         if self.copying is not None and context is not None:
             gates = packing.pack(self.copying.gates(torch.cat(outputs, 1), context, embedded))
@@ -555,7 +598,8 @@ class RecurrentDecoder(StepwiseDecoder):
         if feeds:
             readout = feeds[-1]
         else:
-            readout = self.readout(outputs[-1], reads[-1].context if reads else None, embedded)
+            context = reads[-1].context if reads else None
+            readout = self.readout(outputs[-1], context, embedded, constants.at_output)
         logits = self.output(readout)
         if self.copying is not None:
             logits = self._mixed(logits, outputs[-1], reads[-1], embedded, constants)
@@ -710,11 +754,13 @@ def _check(
     sources: Mapping[str, Source],
     state: str,
 ) -> None:
-    unknown = [word for word in condition if word not in ("start", "every-step", "attention")]
+    unknown = [word for word in condition if word not in get_args(Condition)]
     if unknown or not condition:
         raise RegardError(
-            f"A decoder's condition is any combination of start, every-step and attention; received {list(condition)}."
+            f"A decoder's condition is any combination of {', '.join(get_args(Condition))}; received {list(condition)}."
         )
+    if "first-input" in condition and "attention" in condition:
+        raise RegardError("A decoder whose first input is the summary has no attention.")
     if ("attention" in condition) != bool(attention):
         raise RegardError(
             f"Condition {list(condition)} and {len(attention or {})} attentions do not fit together.",

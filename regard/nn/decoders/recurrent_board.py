@@ -27,18 +27,26 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
     inputs = [word, *([summary] if "every-step" in options.ways else [])]
     inputs += ["ŝ_{t−1}"] if feeds else context if not current else []
     steps, output = _steps(options, side_by_side(inputs))
+    firsts = _first_states(options, summary, next(iter(memories.values())))
+    if "first-input" in options.ways:
+        before = side_by_side([f"P_y {summary} + d_y", *inputs[1:]])
+        firsts += _steps(options, before, "0", "−1")[0]
     found = [
         "t = 1 … T     — y_0: the sign of the beginning, y_T: that of the end",
-        *_first_states(options, summary, next(iter(memories.values()))),
+        *firsts,
         *steps,
     ]
     for one, look in zip(options.attention, looks, strict=True):
         found += Attention.equations(one, look)
     size = options.embedding if options.tie != "none" else options.size
     weights = "V_y" if options.tie == "none" else "E_y"
-    last = output
-    if options.deep or current:
-        read = side_by_side([output, *context, *([word] if options.deep else [])])
+    last, merges = output, "output" in options.ways
+    if "gate" in options.ways:
+        found += [f"ρ_y = σ(G_y {summary} + d_ρ)     — what of the state is said"]
+        output = f"ρ_y ⊙ {f'({output})' if ' ' in output else output}"
+    if options.deep or current or merges:
+        more = [*([word] if options.deep else []), *([summary] if merges else [])]
+        read = side_by_side([output, *context, *more])
         found += [f"ŝ_t = tanh(W_o {read} + b_o)"]
         found += [f"ŝ_0 = 0_{size}"] if feeds else []
         output = "ŝ_t"
@@ -106,8 +114,8 @@ def _first_states(options: Any, summary: str, memory: MemorySymbols) -> list[str
     found, learned = [], []
     handed = {"s": memory.last or (memory.summary,), CARRIED: memory.carried}
     for layer in range(1, options.layers + 1):
-        several = options.layers > 1
-        state, mark = (f"s_{{{layer},0}}", str(layer)) if several else ("s_0", "")
+        state = _state(options, layer, "−1" if "first-input" in options.ways else "0")
+        mark = str(layer) if options.layers > 1 else ""
         letters = ["s", CARRIED] if options.cell.part.carries else ["s"]
         for letter in letters:
             name = carried_by(state, letter)
@@ -119,15 +127,20 @@ def _first_states(options: Any, summary: str, memory: MemorySymbols) -> list[str
     return found if "start" in options.ways else [f"— {', '.join(learned)}: learned"]
 
 
-def _steps(options: Any, inputs: str) -> tuple[list[str], str]:
+def _state(options: Any, layer: int, place: str) -> str:
+    """s_t, or s_{1,0} of several layers."""
+    if options.layers > 1:
+        return f"s_{layer}t" if place == "t" else f"s_{{{layer},{place}}}"
+    return f"s_{place}" if len(place) == 1 else f"s_{{{place}}}"
+
+
+def _steps(options: Any, inputs: str, now: str = "t", before: str = "t−1") -> tuple[list[str], str]:
     """The recurrence, and what the highest layer gives: with `residual` the sum of all."""
     step = options.cell.part.written_step
-    if options.layers == 1:
-        return [step(options.cell, "y", "s_t", "s_{t−1}", inputs, CARRIED)], "s_t"
     found, below, output = [], inputs, ""
     for layer in range(1, options.layers + 1):
-        state, before = f"s_{layer}t", f"s_{{{layer},t−1}}"
-        found.append(step(options.cell, f"y{layer}", state, before, below, CARRIED))
+        state, mark = _state(options, layer, now), f"y{layer}" if options.layers > 1 else "y"
+        found.append(step(options.cell, mark, state, _state(options, layer, before), below, CARRIED))
         output = f"{output} + {state}" if options.residual and layer > 1 else state
         below = output
     return found, output

@@ -35,9 +35,18 @@ def check_condition(options: Any, mistakes: Mistakes) -> None:
         mistakes.add(
             "decoder.condition is empty: the decoder would never see the encoder.",
             "condition",
-            fix="Choose from start, every-step, attention.",
+            fix="Choose from start, first-input, every-step, output, gate, attention.",
         )
         return
+    twice = [way for way in dict.fromkeys(options.condition) if options.condition.count(way) > 1]
+    if twice:
+        mistakes.add(f"condition names {twice[0]} twice.", "condition", fix="Keep one of them.")
+    if "first-input" in options.condition and "attention" in options.condition:
+        mistakes.add(
+            "first-input is a step before the first word, in which an attention would have nothing to read.",
+            "condition",
+            fix="Use start with attention, or leave one of the two out.",
+        )
     if "attention" in options.condition and not options.attention:
         mistakes.add(
             "condition names attention, and there is no attention.",
@@ -54,11 +63,11 @@ def check_condition(options: Any, mistakes: Mistakes) -> None:
 
 def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
     """The first state is made from the summary, or is what the encoder ends with."""
-    if "bridge" in options.model_fields_set and "start" not in options.ways:
+    if options.bridge != "tanh" and "start" not in options.ways:
         mistakes.add(
             "bridge has no effect: the encoding is not the first state.",
             "bridge",
-            fix="Add start to condition, or leave bridge out.",
+            fix="Add start to condition, or leave bridge out (it is tanh by default).",
         )
     if options.bridge != "copy" or "start" not in options.ways:
         return

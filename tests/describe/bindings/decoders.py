@@ -129,6 +129,10 @@ def of_recurrent(
         found |= {"W_o": m.combine.weight, "b_o": m.combine.bias}
     if m.narrow is not None:
         found["N_y"] = m.narrow.weight
+    if m.before is not None:
+        found |= {"P_y": m.before.weight, "d_y": m.before.bias}
+    if m.gate is not None:
+        found |= {"G_y": m.gate.weight, "d_ρ": m.gate.bias}
     layers = len(m.stack.cells)
     letters = "sn" if options.cell.part.carries else "s"
     marks = [
@@ -141,7 +145,8 @@ def of_recurrent(
             found[f"W_{mark}"] = m.bridge.weight.chunk(len(marks))[number]
             found[f"b_{mark}"] = m.bridge.bias.chunk(len(marks))[number]
         elif m.first is not None:
-            name = f"{mark[0]}_{{{mark[1:]},0}}" if layers > 1 else f"{mark}_0"
+            place = "0" if m.before is None else "{−1}"
+            name = f"{mark[0]}_{{{mark[1:]},{place.strip('{}')}}}" if layers > 1 else f"{mark}_{place}"
             found[name] = m.first.chunk(len(marks))[number]
     names = m.reading.names if m.reading is not None else ()
     for place, name in enumerate(names):
