@@ -112,18 +112,18 @@ def copying_table() -> str:
     return "\n".join(shown)
 
 
-def merging_line() -> str:
-    """Of decoders with the most usual parts, beside an attention, whose summary has a say at the output."""
-    served = {
-        paths_of("lstm", "additive", "softmax", condition=("start", way, "attention"))
-        for way in ("output", "gate")
+def gating_table() -> str:
+    """Of decoders with the most usual parts, the summary with a say at the output or the state gating what is read."""
+    ways: dict[str, dict[str, Any]] = {
+        "condition: [start, output, attention]": {"condition": ("start", "output", "attention")},
+        "condition: [start, gate, attention]": {"condition": ("start", "gate", "attention")},
+        "attention.gate: true": {"gated": ("source",)},
     }
-    cpu, cuda = served.pop() if len(served) == 1 else ("differ", "differ")
-    return (
-        f"A decoder whose `condition` names `output` or `gate` beside an attention: {cpu} on the CPU, {cuda} on CUDA. "
-        "Without an attention all its steps are taken at once, as those of any other such decoder, with torch's or our "
-        "kernels of the cell."
-    )
+    shown = ["| device | " + " | ".join(f"`{way}`" for way in ways) + " |", "|" + "---|" * (1 + len(ways))]
+    for device, index in (("CPU", 0), ("CUDA", 1)):
+        served = [paths_of("lstm", "additive", "softmax", **one)[index] for one in ways.values()]
+        shown.append(f"| {device} | " + " | ".join(served) + " |")
+    return "\n".join(shown)
 
 
 def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -143,7 +143,11 @@ def written(page: str) -> str:
         "A decoder that copies words (`copy`), with cells and attentions that have kernels, in training (a search goes "
         "step by step, without kernels of its own):"
     )
-    parts = [BEGIN, table(), copying, copying_table(), merging_line(), END]
+    gating = (
+        "A decoder whose encoding has a say at the output, or whose state gates what it reads, with cells and "
+        "attentions that have kernels:"
+    )
+    parts = [BEGIN, table(), copying, copying_table(), gating, gating_table(), END]
     made = "\n\n".join(parts)
     return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: made, page, flags=re.DOTALL)
 

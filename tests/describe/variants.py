@@ -45,6 +45,11 @@ caption-start
 caption-start decoder={"type":"recurrent","size":12,"embedding":5,"condition":["output"],"tie":"output"}
 caption-start
     decoder={"type":"recurrent","layers":2,"residual":true,"size":12,"embedding":5,"condition":["gate"],"tie":"output"}
+caption attention={"state":"previous","gate":true,"coverage":1} decoder.cell=lstm decoder.deep=true
+    encoder.network.connected=null
+translation attention={"select":{"type":"local","window":2},"gate":true} decoder.layers=2 decoder.residual=true
+image-qa-attention
+    decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","gate":true}]}
 caption decoder.condition=["start","output","gate","attention"] attention.state=previous
 caption decoder.condition=["output","gate","attention"] decoder.deep=true
 translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2,"distances":2}

@@ -81,6 +81,8 @@ def test_stepping_equals_teacher_forcing(condition, cell, looking):
         {"state": "current", "feed": False, "condition": ["every-step", "attention"], "cell": "rnn"},
         {"condition": ["start", "every-step"], "cell": "lstm", "layers": 2},
         {"bridge": "linear"},
+        {"gated": ["source"]},
+        {"gated": ["source"], "state": "current", "select": "sigmoid"},
         {"condition": ["first-input"]},
         {"condition": ["start", "first-input", "every-step"], "cell": "lstm", "layers": 2},
         {"condition": ["output"]},

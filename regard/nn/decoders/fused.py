@@ -40,6 +40,8 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
     reading = decoder.reading
     if reading is None or len(reading.names) != 1:
         return False
+    if reading.gates:
+        return False
     if memories[reading.names[0]].override is not None:
         return False
     if decoder.copying is not None and not decoder.looks_before:

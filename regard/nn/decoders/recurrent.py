@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, cast, get_args
 
@@ -66,6 +66,9 @@ class TextAttentionOptions(Attention.Options):
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
     feed: bool = True
     """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    gate: bool = False
+    """What is read is multiplied with β_t = σ(w·q + b) of the state q that asks: how much the picture counts for the
+    next word (Xu 2015)."""
     coverage: NotNegative = 0.0
     """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
     2015). Against looking twice at the same position alone, see `repetition`."""
@@ -107,7 +110,7 @@ class RecurrentDecoder(StepwiseDecoder):
     as they stand: see `Copying`.
 
     sources     the memories' sizes by name, for instance the encoders themselves
-    attention   an `Attention` for each memory to be attended to
+    attention   an `Attention` for each memory to be attended to; `gated` those whose context the state gates
     copies      the memory that words are copied from, and the pieces of the vocabulary in the order of their ids
     sampling    how the probability rises that in training a previous word is drawn from the model instead of read
                 from the target (scheduled sampling, Bengio 2015)
@@ -191,6 +194,7 @@ class RecurrentDecoder(StepwiseDecoder):
             or None,
             state=options.attention[0].state if options.attention else "previous",
             feed=all(one.feed for one in options.attention),
+            gated=[name for name, one in looks.items() if one.gate],
             deep=options.deep,
             tied=options.tie != "none",
             dropout=options.dropout,
@@ -274,6 +278,7 @@ class RecurrentDecoder(StepwiseDecoder):
         attention: Mapping[str, Attention] | None = None,
         state: AttentionState = "previous",
         feed: bool = True,
+        gated: Collection[str] = (),
         deep: bool = False,
         tied: bool = False,
         dropout: float = 0.0,
@@ -289,7 +294,7 @@ class RecurrentDecoder(StepwiseDecoder):
         if sampling is not None:
             # of batches; a buffer, so that a resumed run goes on where it stood
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
-        self.reading = Reading(attention or {}) if "attention" in condition else None
+        self.reading = Reading(attention or {}, gated) if "attention" in condition else None
         self.looks_after = self.reading is not None and state == "current"
         self.feeds = self.looks_after and feed
         self.looks_before = self.reading is not None and state == "previous"
@@ -478,7 +483,11 @@ class RecurrentDecoder(StepwiseDecoder):
     def _read(self, query: Tensor, memories: Mapping[str, Memory], state: State, *, at_once: bool) -> Read:
         reading = cast(Reading, self.reading)
         names = reading.names
-        if at_once and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names):
+        if (
+            at_once
+            and not reading.gates
+            and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names)
+        ):
             found = {
                 name: graphed.look(reading.attention(name), query, memories[name], state.constants.keys[name])
                 for name in names

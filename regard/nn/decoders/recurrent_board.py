@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from regard.nn.attention import Attention
@@ -37,7 +38,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         *steps,
     ]
     for one, look in zip(options.attention, looks, strict=True):
-        found += Attention.equations(one, look)
+        found += _read(one, look)
     size = options.embedding if options.tie != "none" else options.size
     weights = "V_y" if options.tie == "none" else "E_y"
     last, merges = output, "output" in options.ways
@@ -107,6 +108,20 @@ def _looks(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymb
         primes = "′" * place
         found.append(LookSymbols(asking, over, mark=f"a{primes}", prime=primes))
     return found
+
+
+def _read(attention: Any, look: LookSymbols) -> list[str]:
+    """Score, select, read; with a gate, what was read times β."""
+    if not attention.gate:
+        return Attention.equations(attention, look)
+    energy, weight, context = look.letters
+    whole = replace(look, letters=(energy, weight, f"{context}̂"))
+    gate, mark = look.sub("β", look.step), f"β{look.prime}"
+    return [
+        *Attention.equations(attention, whole),
+        f"{gate} = σ(w_{mark}·{look.query} + b_{mark})",
+        f"{look.context} = {gate} {whole.context}     — how much of what was read counts",
+    ]
 
 
 def _first_states(options: Any, summary: str, memory: MemorySymbols) -> list[str]:
