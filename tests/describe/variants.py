@@ -66,6 +66,7 @@ translation-luong decoder.copy={"from":"source"} attention.feed=false
 translation-luong decoder.copy=source attention.select=sparsemax attention.score=history decoder.tie=output
 nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select=spanning
     decoder.compare=concatenation
+nli-plain decoder.attend=network decoder.compare=concatenation
 nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true
 nli-self encoder.premise.parents.select=uniform
 formula encoder.rows=true
@@ -84,6 +85,12 @@ image-qa-attention
     decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","score":{"type":"location","reach":2}}]}
 image-qa decoder.attention={"over":"image"} decoder.glimpses=4 decoder.hidden=6 decoder.whole=true
 image-qa decoder.combine=gated
+speech attention={"score":"perceptron","state":"current"}
+speech attention.score={"type":"perceptron","size":3} attention.select=segments
+speech-location attention.score.bias=true
+translation attention={"score":{"type":"additive","bias":true},"select":"segments"}
+translation attention={"score":{"type":"history","bias":true}}
+image-class-residual encoder.network.blocks=3
 speech encoder.reductions=3 encoder.cell=lstm
 speech encoder.layers=4 encoder.reductions=1 attention.select=segments
 facts decoder.read=all

@@ -270,8 +270,9 @@ def of_memory_network(m: MemoryNetworkDecoder, truth: Any) -> Binding:
 
 
 def of_decomposable(m: DecomposableDecoder) -> Binding:
-    found: Binding = {"F_y": m.attend[1].weight}
-    for letter, network in (("g", m.compare), ("r", m.hidden)):
+    networks = {"g": m.compare, "r": m.hidden}
+    found: Binding = {"F_y": m.attend[1].weight} if len(m.attend) == 2 else {}
+    for letter, network in (networks if found else {"f": m.attend, **networks}).items():
         for number, layer in ((1, network[1]), (2, network[4])):
             found |= {f"W_{letter}{number}": layer.weight, f"b_{letter}{number}": layer.bias}
     return found
