@@ -36,9 +36,11 @@ _HOMES = {
 _ROOMS = (
     "data",
     "evaluation",
+    "exercises",
     "inspect",
     "kernels",
     "lab",
+    "lectures",
     "metrics",
     "model",
     "nn",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from regard.data.columns import Column
 from regard.errors import RegardError
@@ -48,5 +49,19 @@ def load_distillation(model: Model) -> Distillation | None:
                     where=f"training.distill.from: {folder}",
                     fix="Describe the columns as its spec does; all of these models must come from the same data.",
                 )
+        for name, decoder in model.network.decoders.items():
+            theirs = dict(other.network.decoders.items()).get(name)
+            if _source(theirs) is not None and _source(theirs) != _source(decoder):
+                raise RegardError(
+                    f"this model copies words of {_source(theirs)!r}, and one that does not cannot learn from it.",
+                    where=f"training.distill.from: {folder}",
+                    fix=f"Add  copy: {_source(theirs)}  to the decoder, or learn from models that do not copy.",
+                )
         networks.append(other.network.requires_grad_(False))
     return Distillation(networks, options.weight)
+
+
+def _source(decoder: Any) -> str | None:
+    """The input that a decoder copies words from."""
+    copying = getattr(decoder, "copying", None)
+    return None if copying is None else str(copying.source)

@@ -9,6 +9,27 @@ import torch
 
 torch.set_num_threads(1)
 
+COMPILING = "tests/nn/test_fused.py"
+"""Uses every large kernel in both precisions. Compiled in one process, they share the parts they are made of."""
+MEANWHILE = tuple(
+    f"tests/{folder}/" for folder in ("structures", "data", "inspect", "lab", "metrics", "spec", "worlds")
+)
+"""Tests that need none of them."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The first worker begins with the first test, the second one in the middle (`--dist worksteal`): the one compiles
+    while the other does what needs no large kernel, and neither waits for the other.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers < 2:
+        return
+    compiling = [item for item in items if item.nodeid.startswith(COMPILING)]
+    meanwhile = [item for item in items if item.nodeid.startswith(MEANWHILE)]
+    rest = [item for item in items if not item.nodeid.startswith((COMPILING, *MEANWHILE))]
+    before = max(0, len(items) // workers - len(compiling))
+    items[:] = [*compiling, *rest[:before], *meanwhile, *rest[before:]]
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 import typer
 
@@ -13,6 +13,14 @@ def describe(
     what: Annotated[
         str, typer.Argument(metavar="NAME | SPEC.yaml | RUN", help="Any model.", show_default=False)
     ],
+    letters: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--as",
+            metavar="DECK",
+            help="In the letters of a lecture (003, 004), with where each weight lives.",
+        ),
+    ] = None,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
@@ -22,4 +30,5 @@ def describe(
     from regard.console import safe_console
     from regard.describe import board
 
-    safe_console().print(board(zoo.find(what, search_overrides(None, seed, overrides)), what))
+    spec = zoo.find(what, search_overrides(None, seed, overrides))
+    safe_console().print(board(spec, what, letters=letters))

@@ -9,11 +9,14 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.chat import chat
 from regard.cli.compare import compare
 from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
+from regard.cli.exercise import exercise
 from regard.cli.generate import generate
 from regard.cli.lab import lab
+from regard.cli.lecture import lecture
 from regard.cli.predict import predict
 from regard.cli.push import push
 from regard.cli.score import score
@@ -38,11 +41,14 @@ app.command()(train)
 app.command()(evaluate)
 app.command()(predict)
 app.command()(generate)
+app.command()(chat)
 app.command()(score)
 app.command()(show)
 app.command()(compare)
 app.command()(describe)
 app.command()(lab)
+app.command()(lecture)
+app.command()(exercise)
 app.command()(push)
 app.command("list")(list_systems)
 app.command()(init)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from regard.data.batch import UNKNOWN
-from regard.data.columns import TextColumn
+from regard.data.columns import Column, DialogColumn, TextColumn
 from regard.model import Model
 
 MOST_SHOWN = 5
@@ -41,8 +41,10 @@ class UnknownUnits:
         row = self.model.row(given)
         for name in self.model.spec.inputs:
             column = self.model.columns[name]
-            if isinstance(column, TextColumn) and column.field in row:
-                text = row[column.field]
-                pieces = column.tokens(text)
-                ids = column.encode(text).tolist()
+            texts = [row[column.field]] if column.field in row else []
+            words: Column = column
+            if isinstance(column, DialogColumn):
+                texts, words = [turn for text in texts for turn in column.sentences(text)], column.words
+            for text in texts if isinstance(words, TextColumn) else ():
+                pieces, ids = words.tokens(text), words.encode(text).tolist()
                 yield from (piece for piece, one in zip(pieces, ids, strict=False) if one == UNKNOWN)

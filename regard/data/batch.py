@@ -99,12 +99,14 @@ class Sentences:
              the documents
     lengths  (B,) sentences of each document
     counts   the lengths on the CPU, where they are known there
+    verbatim the words themselves, (B, W) of the sentences one after another, where a decoder may copy them
     """
 
     buckets: tuple[Tokens, ...]
     places: Tensor
     lengths: Tensor
     counts: Tensor | None = None
+    verbatim: Verbatim | None = None
 
     @classmethod
     def padded(cls, ids: Tensor, lengths: Tensor) -> Sentences:
@@ -137,7 +139,8 @@ class Sentences:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         buckets = tuple(bucket.to(device) for bucket in self.buckets)
         places, lengths = (moved(part, device) for part in (self.places, self.lengths))
-        return Sentences(buckets, places, lengths, counts)
+        verbatim = None if self.verbatim is None else self.verbatim.to(device)
+        return Sentences(buckets, places, lengths, counts, verbatim)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,14 @@ def listed_texts(value: Any) -> str | None:
     if not texts or any(text is None for text in texts):
         return None
     return "".join(f"{text}{LISTED}" for text in texts)
+
+
+def listed_turns(value: Any) -> str | None:
+    """[{"speaker": "U", "text": "hi"}, …], the turns of a dialog, as JSON; None for lists of anything else."""
+    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
+        return None
+    turns = all("text" in one or "speaker" in one for one in value)
+    return f"{json.dumps(value, ensure_ascii=False)}{LISTED}" if turns else None
 
 
 def _words(value: Any) -> str | None:

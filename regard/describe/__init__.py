@@ -4,5 +4,6 @@ Data, encoder, decoder, parameters, loss, algorithm, each in the form that is co
 """
 
 from regard.describe.board import answers, board
+from regard.describe.lettering import Lettered, Weight, has_letters, lettered
 
-__all__ = ["answers", "board"]
+__all__ = ["Lettered", "Weight", "answers", "board", "has_letters", "lettered"]

@@ -83,8 +83,11 @@ def _named(name: str, lines: Answer, among: Mapping[str, Any]) -> Answer:
     return [f"{NOTE} {name}", *lines] if len(among) > 1 else lines
 
 
-def board(spec: Spec, what: str = "") -> RenderableType:
-    """The answers as a rich table, with the parameters counted."""
+def board(spec: Spec, what: str = "", *, letters: str | None = None) -> RenderableType:
+    """The answers as a rich table, with the parameters counted.
+
+    letters   of a lecture to write it in, with where each weight lives
+    """
     from rich.table import Table
     from rich.text import Text
 
@@ -101,6 +104,8 @@ def board(spec: Spec, what: str = "") -> RenderableType:
     table.add_column(overflow="fold")
     found = answers(spec)
     found["parameters"] = _parameters(spec, what)
+    if letters is not None:
+        found = {**_in_letters(spec, what, letters), "parameters counted": found["parameters"]}
     if spec.description:
         table.caption, table.caption_justify = spec.description, "left"
     for question, lines in found.items():
@@ -116,6 +121,22 @@ def board(spec: Spec, what: str = "") -> RenderableType:
         answer.rstrip()
         table.add_row(question, answer)
     return table
+
+
+def _in_letters(spec: Spec, what: str, deck: str) -> dict[str, Answer]:
+    """The answers in the letters of a lecture, the parameters one by one."""
+    from regard.describe.lettering import lettered
+
+    known = Path(what) / "columns.json"
+    found = lettered(spec, deck, known if known.is_file() else None)
+    shapes = [" × ".join(one.sides) for one in found.weights]
+    widths = max(len(one.letter) for one in found.weights), max(map(len, shapes))
+    table = [
+        f"{one.letter:<{widths[0]}}   {shape:<{widths[1]}}   {one.place}"
+        for one, shape in zip(found.weights, shapes, strict=True)
+    ]
+    remarks = [f"{NOTE} {remark}" for remark in found.remarks]
+    return {**found.answers, "parameters": table, **({"departs": remarks} if remarks else {})}
 
 
 def _data(spec: Spec) -> Answer:

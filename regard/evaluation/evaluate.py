@@ -26,7 +26,7 @@ from regard.metrics import (
     metric,
 )
 from regard.model import Model
-from regard.model.model import answering
+from regard.model.modes import answering
 from regard.parts import nearest
 from regard.sources import is_stream
 

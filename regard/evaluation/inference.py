@@ -88,12 +88,12 @@ class ModelInference:
                 total, count = total - answer.score, count + len(answer.trace.output)
         return total, count
 
-    def traces(self) -> Iterator[tuple[int, Trace]]:
+    def traces(self, *, structures: bool = False) -> Iterator[tuple[int, Trace]]:
         output = self.output.name
         stepwise = self.model.network.decoders[output].stepwise
         for batch, beside in batches(self.dataset, self.ensemble):
             if stepwise:
-                answers = self.model.score_batch(batch, output, ensemble=beside)
+                answers = self.model.score_batch(batch, output, ensemble=beside, structures=structures)
             else:
                 answers = self.model.answer(batch, output=output, ensemble=beside)
             for row, answer in zip(batch.rows, answers, strict=True):

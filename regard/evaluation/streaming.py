@@ -69,7 +69,7 @@ class StreamInference:
     def references(self) -> list[list[Any]]:
         raise self._without("references")
 
-    def traces(self) -> Iterator[tuple[int, Trace]]:
+    def traces(self, *, structures: bool = False) -> Iterator[tuple[int, Trace]]:
         raise self._without("traces")
 
     def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:

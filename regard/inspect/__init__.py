@@ -11,6 +11,8 @@ from regard.inspect.chart import bars
 from regard.inspect.comparison import compare
 from regard.inspect.confusion import confusion
 from regard.inspect.content import Matrix
+from regard.inspect.conversation import conversation
+from regard.inspect.copies import copies
 from regard.inspect.curve import curve
 from regard.inspect.document import document
 from regard.inspect.figure import before_and_after, figure, print_trace, together
@@ -45,6 +47,8 @@ __all__ = [
     "before_and_after",
     "compare",
     "confusion",
+    "conversation",
+    "copies",
     "curve",
     "document",
     "draw",

@@ -11,7 +11,8 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram, HopTable, Matrix, NodeDiagram, SegmentBands
+from regard.inspect.content import ArcDiagram, DocumentWords, HopTable, Matrix, NodeDiagram, SegmentBands
+from regard.inspect.document import document_legend, draw_document, tell_document
 from regard.inspect.heatmap import join
 from regard.inspect.heatmap import matrices as heatmap_of
 from regard.inspect.heatmap import panels as heatmap_panels
@@ -23,7 +24,7 @@ from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
 from regard.inspect.writing import linked, shorten
-from regard.trace import Arcs, Hops, Nodes, Segments, Trace
+from regard.trace import Arcs, Hops, Nodes, Segments, SentenceWords, Trace
 
 
 def compare(
@@ -63,6 +64,8 @@ def compare(
         return _compare_segments(panels, name, truth, title, across)
     if Nodes in kinds:
         return _compare_nodes(panels, name, title)
+    if SentenceWords in kinds and all(trace.single for _, trace in panels):
+        return _compare_documents(panels, name, title)
     return _compare_looks(panels, name, truth, title, across)
 
 
@@ -171,6 +174,21 @@ def _compare_nodes(panels: Sequence[tuple[str, Trace]], name: str, title: str) -
     trees = flowing([draw_nodes(diagram) for diagram in shown], widest=WIDEST)
     spoken = " ".join(f"{diagram.title}: {tell_nodes(diagram)}" for diagram in shown)
     return frame(below([trees, *node_legend(shown)], gap=20), title=title, description=spoken)
+
+
+def _compare_documents(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
+    """Documents one below the other."""
+    shown = []
+    for named, trace in panels:
+        found = trace.structures.get(name)
+        if not isinstance(found, SentenceWords) or found.shares is None:
+            raise RegardError(
+                f"the trace of panel {named!r} does not say where it looked in {name!r}, but another one does."
+            )
+        shown.append(DocumentWords(found, title=named))
+    spoken = " ".join(f"{one.title}: {tell_document(one)}" for one in shown)
+    blocks = [draw_document(one) for one in shown]
+    return frame(below([*blocks, document_legend(shown)], gap=24), title=title, description=spoken)
 
 
 def written_text(trace: Trace) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from regard.inspect.sights import Sight
 from regard.inspect.writing import JOINER, runs_right_to_left, visible
-from regard.trace import Arcs, Array, Hops, Nodes, Segments, Words
+from regard.trace import Arcs, Array, Hops, Nodes, Segments, SentenceWords
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +196,54 @@ class SegmentBands:
 
 
 @dataclass(frozen=True, eq=False)
+class Conversation:
+    """A dialog: who said what, how much each look gave to each turn, and the answer.
+
+    weights   (looks, turns), the looks named by `names`
+    truth     the turns that should have been looked at
+    """
+
+    turns: tuple[tuple[str, str], ...]
+    weights: Array
+    names: tuple[str, ...]
+    truth: frozenset[int] = frozenset()
+    answer: str = ""
+    title: str = ""
+
+    MOST: ClassVar[int] = 24
+    """Turns that are shown."""
+
+    def share(self, place: int) -> float:
+        """How strongly a turn is shaded: by the look that gave it most."""
+        return min(1.0, max(0.0, float(self.weights[:, place].max(initial=0.0))))
+
+    def is_answered(self, place: int) -> bool:
+        """Whether the turn is of the speaker who is answered, who spoke last."""
+        return self.turns[place][0] == self.turns[-1][0]
+
+    @cached_property
+    def parts(self) -> tuple[int | range, ...]:
+        """The turns that are shown, and the runs of those that are not."""
+        count = len(self.turns)
+        if count <= self.MOST:
+            return tuple(range(count))
+        kept = {0, *range(count - 4, count), *sorted(self.truth)[: self.MOST // 2]}
+        for place in sorted(range(count), key=lambda place: -self.share(place)):
+            if len(kept) >= self.MOST or self.share(place) < 0.01:
+                break
+            kept.add(place)
+        found: list[int | range] = []
+        for place in range(count):
+            if place in kept:
+                found.append(place)
+            elif found and isinstance(found[-1], range):
+                found[-1] = range(found[-1].start, place + 1)
+            else:
+                found.append(range(place, place + 1))
+        return tuple(one if isinstance(one, int) or len(one) > 1 else one.start for one in found)
+
+
+@dataclass(frozen=True, eq=False)
 class HopTable:
     """Positions (sentences of a story) as rows, hops as columns: what each hop read."""
 
@@ -317,10 +365,12 @@ class Fold:
     told: str
 
 
-FULL = 12
+FULL = 16
 """A document of no more sentences is shown whole."""
 MOST_READ = 8
 """Of a longer one at most so many are shown: those read most."""
+MOST_SHADED, FAINTEST = 1000, 0.04
+"""SentenceWords of a document that are shaded, and the least share of the largest weight that is."""
 LEAST_READ = 3
 READ = 0.02
 """And no fewer than three, but no others of so little weight."""
@@ -330,7 +380,7 @@ READ = 0.02
 class DocumentWords:
     """A document with the weights of its sentences and words."""
 
-    words: Words
+    words: SentenceWords
     title: str = ""
 
     @cached_property
@@ -359,6 +409,13 @@ class DocumentWords:
     def share(self, place: int) -> float:
         value = float(self.shares[place])
         return 0.0 if np.isnan(value) else min(1.0, max(0.0, value / self.limit))
+
+    @cached_property
+    def shaded(self) -> frozenset[int]:
+        """The words that are worth a shade, and those that decide: a page of many thousand words stays small."""
+        most = np.argsort(-self.shares, kind="stable")[:MOST_SHADED].tolist()
+        deciding = [] if self.words.truth is None else np.flatnonzero(self.words.truth).tolist()
+        return frozenset([*(place for place in most if self.share(place) >= FAINTEST), *deciding])
 
     def decides(self, place: int) -> bool:
         return self.words.truth is not None and bool(self.words.truth[place])
@@ -414,6 +471,7 @@ Content = (
     | ArcDiagram
     | SegmentBands
     | HopTable
+    | Conversation
     | NodeDiagram
     | HeadPaths
     | DocumentWords

@@ -19,7 +19,7 @@ from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import runs_right_to_left, text_width, visible
 from regard.terminal import printable
-from regard.trace import Trace, Words
+from regard.trace import SentenceWords, Trace
 
 SIZE = 14.0
 LINE = 25.0
@@ -34,8 +34,6 @@ MOST_LINES = 12
 PAD = 4.0
 CLOSE = -5.0
 """Between a word and the comma behind it."""
-FAINTEST = 0.04
-"""The least share of the largest weight that is shaded."""
 
 
 def document(trace: Trace, *, over: str | None = None, title: str | None = None) -> Scene:
@@ -43,7 +41,7 @@ def document(trace: Trace, *, over: str | None = None, title: str | None = None)
 
     over   the input to show, where several are documents; the first otherwise
     """
-    found = {name: one for name, one in trace.structures.items() if isinstance(one, Words)}
+    found = {name: one for name, one in trace.structures.items() if isinstance(one, SentenceWords)}
     name = over if over is not None else next(iter(found), None)
     if name is None or name not in found:
         raise RegardError(f"the trace has no document {name!r}; it has: {', '.join(found) or 'none'}.")
@@ -113,7 +111,7 @@ def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
     x = 0.0
     for place in range(low, high):
         size = 1.04 * text_width(shown.word(place), SIZE) + 2 * PAD
-        close = shown.joined(place) and not _shaded(shown, place)
+        close = shown.joined(place) and place not in shown.shaded
         gap = 0.0 if not lines[-1] else CLOSE if close else 1.0
         if lines[-1] and x + gap + size > WIDTH and not shown.joined(place):
             if len(lines) == MOST_LINES:
@@ -126,10 +124,6 @@ def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
     return lines
 
 
-def _shaded(shown: DocumentWords, place: int) -> bool:
-    return shown.share(place) >= FAINTEST or shown.decides(place)
-
-
 def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> list[Mark]:
     marks: list[Mark] = []
     plain: list[tuple[str, float]] = []
@@ -139,7 +133,7 @@ def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> 
             plain.append(("…", left + PAD))
             continue
         shade = Shade(shown.share(place))
-        if _shaded(shown, place):
+        if place in shown.shaded:
             word, weight = visible(shown.word(place)), shown.weight(place)
             tip = f"{word}  {weight:.3f}"
             marks.append(
@@ -218,7 +212,7 @@ def _paragraph(shown: DocumentWords, sentence: int) -> str:
     for place in range(low, high):
         text = escape(printable(visible(shown.word(place))))
         share = shown.share(place)
-        if _shaded(shown, place):
+        if place in shown.shaded:
             kind = ' class="decides"' if shown.decides(place) else ""
             text = f'<mark{kind} style="--w:{share:.2f}" title="{shown.weight(place):.3f}">{text}</mark>'
         words.append(text if shown.joined(place) or place == low else f" {text}")

@@ -11,6 +11,14 @@ from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, DocumentWords, HopTable, NodeDiagram, SegmentBands
+from regard.inspect.conversation import (
+    conversation_legend,
+    conversation_of,
+    draw_conversation,
+    is_conversation,
+    tell_conversation,
+)
+from regard.inspect.copies import copied_links, draw_copies, tell_copies
 from regard.inspect.document import document_legend, draw_document, tell_document
 from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
@@ -30,18 +38,19 @@ from regard.trace import (
     SeenPicture,
     SeenSeries,
     Segments,
+    SentenceWords,
     Trace,
     TracedStructure,
-    Words,
 )
 
 Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
-    """The tape of an external memory; what was seen, and where each word looked at it; what was selected jointly as
-    arcs, segments or hops; a document; a heatmap where a text was written with attention, highlighted words where a
-    label was found by it; otherwise what was written, with the probability of each piece.
+    """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; a
+    dialog; what was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with
+    attention, or where each word of one input looked at another; highlighted words where a label was found by attention;
+    otherwise what was written, with the probability of each piece.
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
     """
@@ -49,6 +58,10 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
         return _taped(trace, title=title)
     if trace.seen:
         return _perceived(trace, title=title, style=style)
+    if any(is_conversation(trace, name) for name in trace.input):
+        return _conversations(trace, title=title)
+    if trace.copied:
+        return _copied(trace, title=title)
     if any(_drawable(one) for one in trace.structures.values()):
         return _structures(trace, title=title)
     return _looks(trace, title=title)
@@ -56,7 +69,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
 
 def _drawable(found: TracedStructure) -> bool:
     """Whether there is something to draw: a document that nobody looked at is text alone."""
-    return not isinstance(found, Words) or found.shares is not None
+    return not isinstance(found, SentenceWords) or found.shares is not None
 
 
 def _taped(trace: Trace, *, title: str | None) -> Scene:
@@ -71,10 +84,41 @@ def _taped(trace: Trace, *, title: str | None) -> Scene:
     )
 
 
+def _conversations(trace: Trace, *, title: str | None) -> Scene:
+    """Each dialog that was looked at, then the attention and the structures over anything else."""
+    names = [name for name in trace.input if is_conversation(trace, name)]
+    shown = [conversation_of(trace, name, title=name if len(names) > 1 else "") for name in names]
+    blocks = [below([draw_conversation(one) for one in shown], gap=22), conversation_legend(shown[-1])]
+    told = [tell_conversation(one) for one in shown]
+    rest = replace(
+        trace,
+        attention={name: one for name, one in trace.attention.items() if name not in names},
+        structures={name: one for name, one in trace.structures.items() if name not in names},
+        glimpses={name: one for name, one in trace.glimpses.items() if name not in names},
+    )
+    if rest.attention or rest.structures:
+        other = figure(rest, title="")
+        blocks.append(unframed(other))
+        told.append(other.description)
+    return frame(below(blocks, gap=18), title=title or "", description=" ".join(told))
+
+
+def _copied(trace: Trace, *, title: str | None) -> Scene:
+    """What was copied and from where, then all that is shown of a text that was not."""
+    shown = [copied_links(trace, name) for name in trace.copied]
+    rest = figure(replace(trace, copied={}), title="")
+    return frame(
+        below([*(draw_copies(links) for links in shown), unframed(rest)], gap=26),
+        title=headline(trace) if title is None else title,
+        description=" ".join([*map(tell_copies, shown), rest.description]),
+    )
+
+
 def _looks(trace: Trace, *, title: str | None) -> Scene:
     if not trace.attention:
         return pieces(trace, title=title)
-    if trace.single:
+    asked = any(several.names for several in trace.glimpses.values())
+    if trace.single and not asked:
         return highlight(trace, title=title)
     return heatmap(trace, title=title)
 
@@ -128,7 +172,7 @@ def _shows_looks(trace: Trace, name: str) -> bool:
     found = trace.structures.get(name)
     if isinstance(found, Nodes):
         return found.weights is not None
-    if isinstance(found, Words):
+    if isinstance(found, SentenceWords):
         return trace.single
     return not isinstance(found, Arcs | None)
 
@@ -161,7 +205,7 @@ def _content(trace: Trace, name: str, title: str) -> Drawing:
         return ArcDiagram(tuple(trace.input[name]), found, title=title)
     if isinstance(found, Nodes):
         return NodeDiagram(tuple(trace.input[name]), found, title=title)
-    if isinstance(found, Words):
+    if isinstance(found, SentenceWords):
         return DocumentWords(found, title=title)
     return (
         bands_of(trace, name, title=title)

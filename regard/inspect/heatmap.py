@@ -27,7 +27,8 @@ LONGEST = 160
 def matrices(trace: Trace) -> list[Matrix]:
     """One matrix for each input that was attended to, in the order of the trace."""
     several = len(trace.attention) > 1
-    limit = scale(*trace.attention.values())
+    looks = {name: looked(trace, name) for name in trace.attention}
+    limit = scale(*(found.weights for found in looks.values()))
     return [
         Matrix(
             limit=limit,
@@ -37,12 +38,19 @@ def matrices(trace: Trace) -> list[Matrix]:
             truth=found.truth,
             margin=found.probabilities,
             title=name if several else "",
-            row_name="output",
+            row_name=_asking(trace, name),
             column_name=name,
             outlined=found.outlined,
         )
-        for name, found in ((name, looked(trace, name)) for name in trace.attention)
+        for name, found in looks.items()
     ]
+
+
+def _asking(trace: Trace, name: str) -> str:
+    """What the rows of the looks at an input are: the output, or the input whose words asked."""
+    names = trace.glimpses[name].names if name in trace.glimpses else ()
+    others = (other for other, pieces in trace.input.items() if other != name and tuple(pieces) == names)
+    return next(others, "output") if names else "output"
 
 
 def scale(*weights: Array) -> float:

@@ -30,5 +30,5 @@ def looked(trace: Trace, name: str) -> Looked:
     if several is None:
         truth = trace.truth.get(name)
         return Looked(tuple(trace.output), trace.attention[name], truth, trace.probabilities, outlined)
-    names = tuple(f"glimpse {number}" for number in range(1, len(several.weights) + 1))
+    names = several.names or tuple(f"glimpse {number}" for number in range(1, len(several.weights) + 1))
     return Looked(names, several.weights, several.truth, outlined=outlined)

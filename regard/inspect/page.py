@@ -27,7 +27,7 @@ from regard.inspect.scene import Scene
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.prediction import Prediction
 from regard.terminal import printable
-from regard.trace import Arcs, Nodes, SeenPicture, Trace, Words
+from regard.trace import Arcs, Nodes, SeenPicture, SentenceWords, Trace
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _behind(trace: Trace) -> list[Section]:
             scale = colour_scale(name="marginal", truth=known, zeros=table.has_zeros)
             shown = below([draw_matrix(table), scale])
             marginals.append(Card(frame(shown), heading=heading))
-        if isinstance(found, Words) and found.shares is not None and len(found.counts) > FULL:
+        if isinstance(found, SentenceWords) and found.shares is not None and len(found.counts) > FULL:
             documents.append(Section(f"All sentences of {name}", document=DocumentWords(found)))
         if found.samples is not None and len(found.samples):
             drawn.append(Card(samples(trace, over=name), heading=heading))

@@ -7,7 +7,7 @@ Of structures, over one flat batch, here; of recurrences in `cpu`: a recurrence 
 shared.
 """
 
-from regard.kernels.availability import available
+from regard.kernels.availability import available, plainly
 from regard.kernels.chain import chain_log_partition, chain_marginals, chain_mode
 from regard.kernels.cpu import parallel as _parallel  # noqa: F401  what is to be done after a fork
 from regard.kernels.projective import (
@@ -23,6 +23,7 @@ __all__ = [
     "chain_log_partition",
     "chain_marginals",
     "chain_mode",
+    "plainly",
     "projective_log_partition",
     "projective_marginals",
     "projective_mode",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 
@@ -14,6 +16,21 @@ _ON_CUDA = frozenset({"chain", "segments", "projective"})
 FEW = 4
 """Sequences that are predicted without loading numba."""
 _WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile is kept in registers
+
+
+_plainly = 0
+"""How many `plainly` are open."""
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """The plain code instead of kernels, for what is so small that to compile them would take longer."""
+    global _plainly
+    _plainly += 1
+    try:
+        yield
+    finally:
+        _plainly -= 1
 
 
 @cache
@@ -28,7 +45,7 @@ def available(name: str, tensor: Tensor) -> bool:
     name   "chain" or "projective" (log_partition and marginals), "segments" (marginals), "chain_mode" or
            "projective_mode"
     """
-    if tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
+    if _plainly or tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
         return False
     if tensor.device.type == "cpu":
         return name in _ON_CPU and installed("numba")
@@ -46,7 +63,8 @@ def within_reach(*tensors: Tensor, rows: int) -> bool:
     """
     kinds = {(tensor.device.type, tensor.dtype) for tensor in tensors}
     return (
-        kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
+        not _plainly
+        and kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
         and installed("numba")
         and worth_loading(rows > FEW)
         and not torch.is_autocast_enabled("cpu")

@@ -252,7 +252,7 @@ def states_of_run(folder: Path, text: str) -> tuple[list[str], Array]:
     """The pieces a trained model's encoder reads of a text, and its states (N, H) over them."""
     from regard.data.columns import TextColumn
     from regard.model import Model
-    from regard.model.model import answering
+    from regard.model.modes import answering
 
     model = Model.load(folder, device="cpu")
     inputs = [name for name in model.spec.inputs if isinstance(model.columns[name], TextColumn)]

@@ -16,7 +16,7 @@ from regard.errors import RegardError
 from regard.metrics.inference import Inference, OutputInfo
 from regard.metrics.metric import Metric, Score
 from regard.parts import register
-from regard.trace import Words
+from regard.trace import SentenceWords
 
 
 class EvidenceMetric(Metric):
@@ -69,14 +69,14 @@ class KeyWords(EvidenceMetric):
         return Score("key_words", chance, len(found), "words at random")
 
 
-def read_documents(inference: Inference) -> list[Words]:
+def read_documents(inference: Inference) -> list[SentenceWords]:
     """The documents of which some words are known to decide, and where the model looked in them."""
     found = []
     for name in inference.output.known("evidence", attended=True):
-        for _, trace in inference.traces():
+        for _, trace in inference.traces(structures=True):
             one = trace.structures.get(name)
             if (
-                isinstance(one, Words)
+                isinstance(one, SentenceWords)
                 and one.truth is not None
                 and one.truth.any()
                 and one.sentences is not None
@@ -85,11 +85,11 @@ def read_documents(inference: Inference) -> list[Words]:
     return found
 
 
-def _sentences(words: Words) -> ArrayLike:
+def _sentences(words: SentenceWords) -> ArrayLike:
     return words.sentences if words.sentences is not None else np.zeros(len(words.counts))
 
 
-def _true(words: Words) -> np.ndarray:
+def _true(words: SentenceWords) -> np.ndarray:
     """(S,) how many of the words that decide each sentence has."""
     truth = np.zeros(len(words.words)) if words.truth is None else words.truth
     return np.array([truth[low:high].sum() for low, high in words.bounds])

@@ -74,9 +74,12 @@ class Inference(Protocol):
     def likelihood(self) -> tuple[float, float]:
         """The summed −log p of the true outputs (natural), and the number of items."""
 
-    def traces(self) -> Iterator[tuple[int, Trace]]:
+    def traces(self, *, structures: bool = False) -> Iterator[tuple[int, Trace]]:
         """Each row and where the model looked: while it wrote the true output, where it writes step by step; while it
-        answered, where it answers at once."""
+        answered, where it answers at once.
+
+        structures   with what was selected jointly and what was copied, at the price of writing once more
+        """
 
     def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:
         """Batches of all rows, and what the encoders made of them."""

@@ -6,10 +6,13 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.metrics.inference import Inference
 from regard.metrics.metric import Metric, Score
 from regard.parts import register
+
+PERPLEXITY = "exp(mean -log p)|per item, end included"
 
 
 @register("metric", "loss")
@@ -20,9 +23,8 @@ class NegativeLogLikelihood(Metric):
 
     def measure(self, inference: Inference) -> Score:
         total, count = inference.once(_likelihood)
-        return Score(
-            self.name, total / max(count, 1.0), len(inference), "−log p per item, nats, no smoothing"
-        )
+        signature = f"−log p per item, nats, no smoothing{_left_out(inference)}"
+        return Score(self.name, total / count if count else 0.0, len(inference), signature)
 
 
 @register("metric", "perplexity")
@@ -33,10 +35,13 @@ class Perplexity(Metric):
 
     def measure(self, inference: Inference) -> Score:
         total, count = inference.once(_likelihood)
-        found = perplexity(total, int(count))
+        left_out = _left_out(inference)
+        if not count and left_out:
+            return Score(self.name, 1.0, 0, PERPLEXITY + left_out)
+        found = perplexity(total, count)
         if inference.output.column.alone:
             return replace(found, signature="exp(mean -log p)|per token, state carried through the text")
-        return found
+        return replace(found, signature=found.signature + left_out)
 
 
 @register("metric", "bits_per_character")
@@ -67,14 +72,23 @@ def _characters(inference: Inference) -> int:
     return sum(column.characters(inference.raw(row)[column.name]) for row in range(len(inference)))
 
 
+def _left_out(inference: Inference) -> str:
+    """What a likelihood does not count: classes that training never saw have none."""
+    column = inference.output.column
+    if column.alone or type(column).unseen is Column.unseen:
+        return ""
+    rows = sum(bool(column.unseen(inference.raw(row)[column.name])) for row in range(len(inference)))
+    return f"|without what training never saw, in {rows:,} of {len(inference):,} rows" if rows else ""
+
+
 def _likelihood(inference: Inference) -> tuple[float, float]:
     return inference.likelihood()
 
 
-def perplexity(negative_log_likelihood: float, items: int) -> Score:
-    """exp of the mean −log p (natural) per item."""
-    if items < 1:
+def perplexity(negative_log_likelihood: float, items: float) -> Score:
+    """exp of the mean −log p (natural) per item; items: how many, or their weights together."""
+    if items <= 0:
         raise RegardError("perplexity needs at least one item, received none.")
     mean = negative_log_likelihood / items
     value = math.exp(mean) if mean < 700.0 else math.inf
-    return Score("perplexity", value, items, "exp(mean -log p)|per item, end included")
+    return Score("perplexity", value, round(items), PERPLEXITY)

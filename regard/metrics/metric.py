@@ -38,7 +38,7 @@ class Score:
     """A measured value, with what one needs to measure it again.
 
     name        "bleu", "per", …
-    value       BLEU and chrF from 0 to 100, everything else a share or a rate: 0.12 is 12 %
+    value       BLEU, chrF and ROUGE from 0 to 100, everything else a share or a rate: 0.12 is 12 %
     n           rows measured
     signature   how it was computed, in one line that another implementation can follow
     """

@@ -99,6 +99,9 @@ def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], It
         if name in shared:
             continue
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
+        if type(column).learn_own is not Column.learn_own:
+            own = (value for row in rows() if (value := row.get(column.field)) is not None)
+            column.learn_own(_some(own, column))
         found = located(rows(), naming_files([column]))
         values = (value for row in found for field in fields if (value := row.get(field)) is not None)
         column.learn(_some(values, column))

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.data.batch import Batch, Evidence
 from regard.nn.memory import Memory
 from regard.prediction import Prediction
-from regard.trace import Arcs, HeadLooks, Nodes, Words
+from regard.trace import Arcs, HeadLooks, Nodes, SentenceWords
 
 
 def with_heads(
@@ -91,21 +91,32 @@ def with_words(
             for name in named:
                 counts = [len(sentence) for sentence in words[name][row]]
                 flat = [word for sentence in words[name][row] for word in sentence]
-                looks, shares = trace.attention.get(name), weights[name]
+                looks = trace.attention.get(name)
+                shares = None if weights[name] is None else weights[name][row, : len(flat)]
+                sentences = None if looks is None else looks.mean(0)
+                if sentences is not None and len(sentences) != len(counts):
+                    shares, sentences = _both_levels(sentences, counts)
                 known = batch[truth[name]] if name in truth and truth[name] in batch else None
                 structures.setdefault(
                     name,
-                    Words(
+                    SentenceWords(
                         flat,
                         np.array(counts, dtype=np.int64),
-                        None if shares is None else shares[row, : len(flat)],
-                        None if looks is None else looks.mean(0),
+                        shares,
+                        sentences,
                         _deciding(known.words[row], counts) if isinstance(known, Evidence) else None,
                     ),
                 )
             answer = replace(answer, trace=replace(trace, structures=structures))
         shown.append(answer)
     return shown
+
+
+def _both_levels(words: Any, counts: Sequence[int]) -> tuple[Any, Any]:
+    """Of the weights of words (W,) how much of its sentence each word is, and how much each sentence is."""
+    starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts, dtype=np.int64)
+    sentences = np.add.reduceat(words, starts)
+    return words / np.maximum(np.repeat(sentences, counts), 1e-12), sentences
 
 
 def _on_cpu(found: Tensor | None) -> Any:

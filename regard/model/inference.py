@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -109,7 +109,8 @@ class BatchInference:
     def answers(self, found: Any, *, trace: bool = True) -> list[Prediction]:
         """What was found as predictions, with what attention there was."""
         predictions: list[Prediction] = self.decoder.predictions(found, self.column, self._view(trace))
-        return predictions
+        layouts = {name: layout for name in self.spec.encoder if (layout := self.columns[name].layout)}
+        return [_laid_out(answer, layouts) for answer in predictions] if layouts else predictions
 
     def _view(self, trace: bool) -> BatchView:
         """The batch as people read it."""
@@ -117,7 +118,11 @@ class BatchInference:
         for name in self.spec.encoder:
             collated = self.batch[name]
             names = self.network.reader(name).position_names(collated)
-            pieces[name] = self.columns[name].readable(collated) if names is None else names
+            column: Any = self.columns[name]
+            if name in self.decoder.by_words:
+                rows = column.readable_words(collated)
+                names = [[word for sentence in row for word in sentence] for row in rows]
+            pieces[name] = column.readable(collated) if names is None else names
         return BatchView(
             pieces,
             {name: known.to("cpu") for name, known in (self.truth or {}).items()},
@@ -145,7 +150,8 @@ class BatchInference:
         )
         seen = with_nodes(seen, self.memories)
         truths = self.network.truths[self.output]
-        seen = with_words(seen, self.memories, self.batch, self.columns, truths)
+        encoded = {name: self.encoded[name] for name in self.network.over[self.output]}
+        seen = with_words(seen, encoded, self.batch, self.columns, truths)
         if all(memory.heads is None for memory in self.memories.values()):
             return list(seen)
         trees = tree_columns({**self.spec.inputs, **self.spec.truth})
@@ -178,3 +184,10 @@ class BatchInference:
                 )
         known, rows = torch.as_tensor(ids, dtype=torch.int64, device=device), len(self.batch)
         return Tokens(known.expand(rows, -1), torch.full((rows,), len(known), device=device))
+
+
+def _laid_out(answer: Prediction, layouts: Mapping[str, str]) -> Prediction:
+    """The answer, its trace saying how the positions of some inputs lie."""
+    if answer.trace is None:
+        return answer
+    return replace(answer, trace=replace(answer.trace, layout={**answer.trace.layout, **layouts}))

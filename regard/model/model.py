@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -12,7 +10,7 @@ import numpy as np
 import torch
 
 from regard.data import Batch, Batches, Dataset, Row
-from regard.data.columns import Column, StreamColumn
+from regard.data.columns import Column
 from regard.data.frames import values_of
 from regard.device import named_device
 from regard.errors import RegardError
@@ -22,9 +20,10 @@ from regard.model.budget import Budget
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
-from regard.model.continuing import Growing, Piece, Sampling, continued, surprises
 from regard.model.inference import BatchInference
 from regard.model.inputs import Input, given_rows, input_row, is_files, one_or_several
+from regard.model.language import LanguageModel
+from regard.model.modes import answering
 from regard.model.network import Network
 from regard.model.order import in_order
 from regard.model.override import Override, check_look, check_reached, check_sampled
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
 
 INPUT_REMEDY = "Correct this input, or leave it out."
 PREDICT_ROWS, DEFAULT_BATCH_COST = 64, 4000
-GENERATED = 200
-"""Tokens that continue a text, where nobody says how many."""
 Target = str | int | float
 """An output that is given, as its column writes it."""
 Method = Literal["greedy", "beam", "sample"]
@@ -83,7 +80,7 @@ class PredictOptions(TypedDict, total=False):
     replace_unknown: bool | None
 
 
-class Model:
+class Model(LanguageModel):
     """What a spec describes, with its vocabularies and weights.
 
         model = regard.load("runs/g2p")
@@ -165,10 +162,6 @@ class Model:
             sizes=sizes,
             vocabularies={n: column.size for n, column in self.columns.items() if hasattr(column, "size")},
         )
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.network.parameters()).device
 
     def to(self, device: str | torch.device) -> Model:
         self.network.to(device)
@@ -362,86 +355,6 @@ class Model:
             for batch in batches
         )
 
-    def generate(
-        self,
-        prompt: str = "",
-        *,
-        length: int | None = None,
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int | None = None,
-    ) -> Prediction:
-        """A text that begins with the prompt and goes on as the model draws it: `.text` is all of it.
-
-        prompt        the beginning; every unit of it must be one that the model has seen
-        length        tokens to draw; default: the spec's `search.max_length`, or 200
-        temperature   the logits are divided by it, 0: always the most probable token; default: the spec's `search`
-        top_k         draw among so many most probable tokens; 0: among all
-        top_p         draw among the most probable tokens that together have this probability
-        seed          the same prompt, options and seed give the same text; default: the spec's `training.seed`
-
-        The score is the log-probability of what was drawn, at temperature 1. The unknown unit is never drawn.
-        """
-        pieces = list(
-            self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-        )
-        column = self._stream()
-        text = column.decode([*column.encode(prompt).tolist(), *(piece.token for piece in pieces)])
-        return Prediction(text, text, sum(piece.score for piece in pieces))
-
-    def stream(
-        self,
-        prompt: str = "",
-        *,
-        length: int | None = None,
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int | None = None,
-    ) -> Iterator[str]:
-        """As `generate`, piece by piece as it is drawn, the prompt first."""
-        pieces = self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-        growing = Growing(self._stream())
-        yield "".join(growing.add(token) for token in self._stream().encode(prompt).tolist())
-        for piece in pieces:
-            yield growing.add(piece.token)
-
-    def surprise(self, text: str) -> list[tuple[str, float]]:
-        """The tokens of a text, each with its −log p (nats) after those before it: how surprising it is."""
-        column = self._stream()
-        with answering(self):
-            decoder = self.network.decoders[next(iter(self.spec.outputs))]
-            costs = surprises(decoder, column, text, self.device)
-        return list(zip(column.tokens(text), costs, strict=True))
-
-    def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
-        column, search = self._stream(), self.spec.search
-        length = search.max_length or GENERATED if length is None else length
-        if length < 0:
-            raise RegardError(f"received {length}, expected 0 or more.", where="length")
-        usual = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
-        usual["seed"] = self.spec.training.seed
-        given = {name: value for name, value in options.items() if value is not None}
-        decoder = self.network.decoders[next(iter(self.spec.outputs))]
-        column.refuse_unknown(prompt, "prompt")
-        sampling = Sampling(**{**usual, **given})
-
-        def drawn() -> Iterator[Piece]:
-            with answering(self):
-                yield from islice(continued(decoder, column, prompt, sampling, self.device), length)
-
-        return drawn()
-
-    def _stream(self) -> StreamColumn:
-        column = self.columns[next(iter(self.spec.outputs))]
-        if not isinstance(column, StreamColumn):
-            raise RegardError(
-                f"this model answers inputs ({', '.join(self.spec.inputs)}); it continues no text.",
-                fix="Use predict.",
-            )
-        return column
-
     def _refuse_stream(self, what: str) -> None:
         if not self.spec.inputs:
             instead = "surprise(text)" if what == "score" else "generate(prompt)"
@@ -610,20 +523,6 @@ class Model:
                     likelihood = loss.parts.get("likelihood", loss.total)
                     sums[name] = total + float(likelihood), count + float(loss.count)
         return sums
-
-
-@contextmanager
-def answering(*models: Model) -> Iterator[None]:
-    """Networks in evaluation mode, and afterwards, part by part, in the mode they were in."""
-    training = [part for model in models for part in model.network.modules() if part.training]
-    for model in models:
-        if training:
-            model.eval()
-    try:
-        yield
-    finally:
-        for part in training:
-            part.training = True
 
 
 def best_device() -> str:

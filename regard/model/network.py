@@ -78,7 +78,8 @@ class Network(nn.Module):
 
     def memories(self, output: str, encoded: Mapping[str, Memory]) -> dict[str, Memory]:
         """The memories one decoder is conditioned on."""
-        return {name: encoded[name] for name in self.over[output]}
+        decoder: Any = self.decoders[output]
+        return {name: decoder.looked_at(name, encoded[name]) for name in self.over[output]}
 
     def truth(self, output: str, batch: Batch, encoded: Mapping[str, Memory]) -> dict[str, Any] | None:
         """{input: (B, T, S)} where the true attention is in the batch, or was imposed; places are laid on the
@@ -88,6 +89,8 @@ class Network(nn.Module):
             if column in batch:
                 known = batch[column]
                 if isinstance(known, Evidence):
+                    if self.decoders[output].stepwise:
+                        continue  # of the whole output, not of its words
                     known = known.sentences
                 if isinstance(known, Places):
                     memory = encoded[name]

@@ -78,7 +78,7 @@ def with_override(look: Override, encoded: Mapping[str, Memory], decoder: Any) -
             raise RegardError(f"expected a text such as 3-0, received {by_name[name]!r}.", where="look")
     glimpses = decoder.looks
     return {
-        name: replace(memory, override=_table(by_name[name], name, memory, glimpses))
+        name: replace(memory, override=_table(by_name[name], name, decoder.looked_at(name, memory), glimpses))
         if name in by_name
         else memory
         for name, memory in encoded.items()

@@ -107,7 +107,7 @@ class Attention(nn.Module):
 
     def keys(self, memory: Memory) -> Tensor:
         """(B, S, A): the memory as the score wants to see it, computed once per sequence."""
-        return self.score.keys(memory.values if memory.keys is None else memory.keys)
+        return self.score.keys_of(memory)
 
     def forward(
         self, query: Tensor, memory: Memory, keys: Tensor | None = None, given: Given = NOTHING

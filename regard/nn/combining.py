@@ -9,18 +9,22 @@ import torch
 from torch import Tensor, nn
 
 Combine = Literal["beside", "gated"]
+HiddenActivation = Literal["relu", "tanh"]
 
 
 class Beside(nn.Module):
-    """relu(W [s_1; …; s_n; q] + c)"""
+    """f(W [s_1; …; s_n; q] + c), where f is relu or tanh"""
 
-    def __init__(self, sizes: Sequence[int], asking: int, size: int) -> None:
+    def __init__(
+        self, sizes: Sequence[int], asking: int, size: int, activation: HiddenActivation = "relu"
+    ) -> None:
         super().__init__()
         self.layer = nn.Linear(sum(sizes) + asking, size)
-        self.size = size
+        self.size, self.activation = size, activation
 
     def forward(self, parts: Sequence[Tensor], asking: Tensor) -> Tensor:
-        return nn.functional.relu(self.layer(torch.cat([*parts, asking], -1)))
+        summed = self.layer(torch.cat([*parts, asking], -1))
+        return nn.functional.relu(summed) if self.activation == "relu" else torch.tanh(summed)
 
 
 class Gated(nn.Module):

@@ -137,8 +137,17 @@ class BucketPacking(Packing):
         """All positions of all buckets, one bucket behind the other, (P, …) → (N, …)."""
         return padded.index_select(0, self.places)
 
-    def apart(self, packed: Tensor) -> list[Tensor]:
-        """(N, D) → (N_k, L_k, D) of each bucket, zero where there is padding."""
-        padded = packed.new_zeros(self.width, packed.shape[1]).index_copy(0, self.places, packed)
+    def softmax(self, scores: Tensor) -> Tensor:
+        """(N) → (N): a softmax over the positions of each row."""
+        shares = [torch.softmax(bucket, 1) for bucket in self.apart(scores.unsqueeze(1), fill=-torch.inf)]
+        return self.pack(torch.cat([bucket.flatten() for bucket in shares]))
+
+    def sums(self, packed: Tensor) -> Tensor:
+        """(N, D) → (rows, D): the sum over the positions of each row, in the order of the buckets."""
+        return torch.cat([bucket.sum(1) for bucket in self.apart(packed)])
+
+    def apart(self, packed: Tensor, fill: float = 0.0) -> list[Tensor]:
+        """(N, D) → (N_k, L_k, D) of each bucket, `fill` where there is padding."""
+        padded = packed.new_full((self.width, packed.shape[1]), fill).index_copy(0, self.places, packed)
         pieces = padded.split([rows * width for rows, width in self.shapes])
         return [piece.view(rows, width, -1) for piece, (rows, width) in zip(pieces, self.shapes, strict=True)]

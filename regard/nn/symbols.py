@@ -54,6 +54,7 @@ class MemorySymbols:
     index       of the positions, 1 … `length`
     embedding   the table of vectors of what is read
     last        the last states of the layers of a recurrent encoder, and `carried` what their cells carry beside them
+    words       how the words are written that the positions are made of, where they are sentences
     gain        the square of what the values are to be multiplied with so that their features are of about one
     """
 
@@ -66,6 +67,7 @@ class MemorySymbols:
     gain: int = 1
     last: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    words: MemorySymbols | None = None
 
     @property
     def key(self) -> str:
@@ -76,8 +78,9 @@ class MemorySymbols:
         """The factor before the values, with a space behind it; nothing where it is 1."""
         return f"√{self.gain} " if self.gain > 1 else ""
 
-    def primed(self, times: int) -> MemorySymbols:
-        letters = (self.index, self.length)
+    def primed(self, times: int, outer: tuple[str, ...] = ()) -> MemorySymbols:
+        """outer: the indices of what the positions belong to."""
+        letters = (self.index, self.length, *outer)
 
         def marked(one: str) -> str:
             return _primed_line(one, "′" * times, frozenset(letters), frozenset())
@@ -94,6 +97,7 @@ class MemorySymbols:
             embedding=embedding,
             last=tuple(map(marked, self.last)),
             carried=tuple(map(marked, self.carried)),
+            words=None if self.words is None else self.words.primed(times, letters),
         )
 
     @property
@@ -101,7 +105,8 @@ class MemorySymbols:
         """What others must leave as it is written here."""
         bases = {one.partition("_")[0] for one in (self.values, self.keys, self.summary) if one}
         bases |= {match["name"] for one in (*self.last, *self.carried) for match in TOKEN.finditer(one)}
-        return frozenset({*bases, self.index, self.length, self.embedding})
+        below = frozenset() if self.words is None else self.words.names
+        return frozenset({*bases, self.index, self.length, self.embedding}) | below
 
 
 @dataclass(frozen=True)

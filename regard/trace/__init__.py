@@ -17,7 +17,7 @@ from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array
 from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
-from regard.trace.structures import Arcs, Hops, Nodes, Segments, TracedStructure, Words
+from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords, TracedStructure
 from regard.trace.tape import Tape
 from regard.trace.trace import Trace
 
@@ -35,9 +35,9 @@ __all__ = [
     "SeenPoints",
     "SeenSeries",
     "Segments",
+    "SentenceWords",
     "Tape",
     "Trace",
     "TracedStructure",
-    "Words",
     "written",
 ]

@@ -18,10 +18,12 @@ class Glimpses:
 
     weights   (K, S), those of each glimpse
     truth     (K, S) where each should have looked; None where that is not known
+    names     of the glimpses, the words of another input that asked; empty where they are only numbered
     """
 
     weights: Array
     truth: Array | None = None
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.asarray(self.weights, dtype=np.float64))
@@ -35,13 +37,18 @@ class Glimpses:
                     f"{kind} of the glimpses at {name!r} have shape {rows.shape}, expected "
                     f"{(len(self.weights), positions)}: glimpses by input pieces."
                 )
+        if self.names and len(self.names) != len(self.weights):
+            raise RegardError(
+                f"there are {len(self.names)} names for {len(self.weights)} glimpses at {name!r}."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "weights": self.weights.tolist(),
             **({} if self.truth is None else {"truth": self.truth.tolist()}),
+            **({"names": list(self.names)} if self.names else {}),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Glimpses:
-        return cls(values["weights"], values.get("truth"))
+        return cls(values["weights"], values.get("truth"), tuple(values.get("names", ())))

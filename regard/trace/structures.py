@@ -4,7 +4,7 @@
     Segments   for each output piece, which positions of an input are inside the segments it looked at
     Hops       which positions of an input were read, one after another: the supporting facts of an answer
     Nodes      the tree whose nodes the positions of an input are, with how much was read of each, and their labels
-    Words      the words of the sentences that are the positions of an input, with how much was read of each
+    SentenceWords  the words of the sentences that are the positions of an input, with how much was read of each
 
 Every kind can hold four things: marginals p(part is in z), the best structure, samples, and the true structure where
 it is known; what is not known is None or empty. Arrays are numpy's (lists, and tensors on a CPU, are turned into them).
@@ -253,7 +253,7 @@ class Nodes(_Structure):
 
 
 @dataclass(frozen=True, eq=False)
-class Words(_Structure):
+class SentenceWords(_Structure):
     """A document: the W words of the S sentences that are the positions of an input.
 
     words       all of them, one sentence after another
@@ -285,7 +285,8 @@ class Words(_Structure):
         self._expect("truth", (total,), "0 or 1 for each word")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
-        self._refuse(name, len(self.counts), "sentences", positions, "that input has")
+        if positions != len(self.words):  # its words may be looked at themselves
+            self._refuse(name, len(self.counts), "sentences", positions, "that input has")
 
     @property
     def shares(self) -> Numbers | None:
@@ -302,9 +303,9 @@ class Words(_Structure):
         return list(zip((ends - self.counts).tolist(), ends.tolist(), strict=True))
 
 
-TracedStructure = Arcs | Segments | Hops | Nodes | Words
-_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops] | type[Nodes] | type[Words]] = {
-    one.kind: one for one in (Arcs, Segments, Hops, Nodes, Words)
+TracedStructure = Arcs | Segments | Hops | Nodes | SentenceWords
+_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops] | type[Nodes] | type[SentenceWords]] = {
+    one.kind: one for one in (Arcs, Segments, Hops, Nodes, SentenceWords)
 }
 
 

@@ -50,6 +50,8 @@ class Trace:
     glimpses    the looks of an answer that looked at an input several times; `attention` is their mean then
     heads       the looks of each head of a layer, by the layer's name, where a part looks with several heads
     pointed     the positions that the output points at, by the name of the input, where it is made of them
+    copied      (T, S) for an input that words were copied from: `copied[name][t, s]` is the probability that output
+                piece t came from position s, given that it was written; the rest of a row came from the vocabulary
     tapes       where the heads of an external memory wrote and read at each step of an input
     overridden  the inputs whose attention was imposed: there `truth` is what was imposed
     """
@@ -70,6 +72,7 @@ class Trace:
     overridden: Sequence[str] = ()
     pointed: Mapping[str, Pointed] = field(default_factory=dict)
     tapes: Mapping[str, Tape] = field(default_factory=dict)
+    copied: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # frozen: this is the one place where the fields are settled
@@ -78,6 +81,7 @@ class Trace:
         put(self, "attention", arrays(self.attention))
         put(self, "truth", arrays(self.truth))
         put(self, "gates", arrays(self.gates))
+        put(self, "copied", arrays(self.copied))
         put(self, "scores", np.asarray(self.scores, dtype=np.float64))
         put(self, "hypotheses", [(str(text), float(score)) for text, score in self.hypotheses])
         put(self, "layout", dict(self.layout))
@@ -92,7 +96,7 @@ class Trace:
 
     def _check(self) -> None:
         """Refuse numbers that do not belong to the pieces: a figure of them would lie."""
-        for kind, looks in (("attention", self.attention), ("truth", self.truth)):
+        for kind, looks in (("attention", self.attention), ("truth", self.truth), ("copied", self.copied)):
             for name, weights in looks.items():
                 self._know(kind, name)
                 expected = (len(self.output), len(self.input[name]))
@@ -207,6 +211,7 @@ class Trace:
             "scores": [to_json(score) for score in self.scores],
             "hypotheses": [[text, to_json(score)] for text, score in self.hypotheses],
             "gates": lists(self.gates),
+            "copied": lists(self.copied),
             "seen": {name: one.to_dict() for name, one in self.seen.items()},
             "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
             "glimpses": {name: several.to_dict() for name, several in self.glimpses.items()},
@@ -238,6 +243,7 @@ class Trace:
             scores=np.array([from_json(score) for score in values.get("scores", [])]),
             hypotheses=[(text, from_json(score)) for text, score in values.get("hypotheses", [])],
             gates=arrays(values.get("gates", {})),
+            copied=looks(values.get("copied", {})),
             seen={name: seen_from_dict(found) for name, found in values.get("seen", {}).items()},
             structures={
                 name: structure_from_dict(found) for name, found in values.get("structures", {}).items()

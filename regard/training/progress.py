@@ -102,7 +102,7 @@ class LineProgress(Progress):
 
 
 class BarProgress(Progress):
-    """One bar with what each of its figures is; in the terminal's own colours, and gone when the run ends."""
+    """One bar with what each of its figures is; in the terminal's own colors, and gone when the run ends."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or safe_console(stderr=True)

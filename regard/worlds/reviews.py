@@ -63,6 +63,8 @@ SLOTS = {
     "place": ("first", "second", "last", "middle"),
     "thing": ("cinema", "bar", "hall", "street"),
 }
+TIMES = 8
+"""How many times as many sentences the reviews of `long` have as the longest others."""
 
 
 @register("world", "reviews")
@@ -82,6 +84,8 @@ class ReviewsWorld(World):
     """Rows of the split `dev`."""
     test: RowCount = 1_000
     """Rows of the split `test`."""
+    long: RowCount = 200
+    """Rows of the split `long`, whose reviews have eight times as many sentences as the longest of the others."""
     shortest: Count = 6
     """Fewest sentences of a review; lengths are uniform."""
     longest: Count = 16
@@ -100,23 +104,31 @@ class ReviewsWorld(World):
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()
         # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, size, seen))
-            for split, size in sizes.items()
+        usual, many = (self.shortest, self.longest), (TIMES * self.longest, TIMES * self.longest)
+        plans = {
+            "dev": (self.dev, usual, generator),
+            "test": (self.test, usual, generator),
+            "train": (self.train, usual, generator),
+            "long": (self.long, many, Random(f"{self.seed} long")),
         }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        rows = {
+            split: numbered(self.type, split, self._rows(chance, size, counts, seen))
+            for split, (size, counts, chance) in plans.items()
+        }
+        return {split: rows[split] for split in ("train", "dev", "test", "long")}
 
-    def _rows(self, generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
+    def _rows(
+        self, generator: Random, size: int, counts: tuple[int, int], seen: set[str]
+    ) -> Iterator[dict[str, str]]:
         for _ in range(size):
-            row = self._row(generator)
+            row = self._row(generator, counts)
             while row["document"] in seen:
-                row = self._row(generator)
+                row = self._row(generator, counts)
             seen.add(row["document"])
             yield row
 
-    def _row(self, generator: Random) -> dict[str, str]:
-        count = generator.randint(self.shortest, self.longest)
+    def _row(self, generator: Random, counts: tuple[int, int]) -> dict[str, str]:
+        count = generator.randint(*counts)
         key = generator.randrange(count)
         most = generator.randrange(1, len(STRENGTHS))
         sentences = [

@@ -50,18 +50,19 @@ assert "torch" not in sys.modules
 
 
 def test_help_answers_within_a_second_and_without_torch() -> None:
-    seconds = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, timeout=60)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        # processor time: how busy the machine is with other tests plays no part
-        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        # CPU time, of the quickest of three: how busy the machine is with other tests plays no part
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         assert done.returncode == 0, done.stderr
+        if seconds < 1.0:
+            break
     assert "Encoder-decoder models you can look inside" in done.stdout
     for command in ("train", "evaluate", "predict", "score", "show", "describe", "list", "init"):
         assert command in done.stdout
-    assert min(seconds) < 1.0
+    assert seconds < 1.0
 
 
 def test_importing_regard_adds_little_to_importing_torch() -> None:

@@ -50,16 +50,16 @@ def predict(folder: Path, *arguments: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("cell", "times"), [("gru", 2), ("lstm", 1)])
-def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path, cell: str, times: int) -> None:
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path, cell: str) -> None:
     build(spec(encoder={"size": 8, "cell": cell}, decoder={"size": 10, "cell": cell})).save(tmp_path / "run")
-    seconds = []
-    for _ in range(times):
+    for _ in range(2):
         found = predict(tmp_path / "run", "abc")
         assert not set(HEAVY) & set(found["modules"])
-        seconds.append(found["seconds"])
-    # of processor time, beyond torch: how busy the machine is with other tests plays little part
-    assert min(seconds) < 1.8
+        if found["seconds"] < 1.8:
+            break
+    # of CPU time, beyond torch, at the second try too: how busy the machine is with other tests plays little part
+    assert found["seconds"] < 1.8
 
 
 def test_many_words_are_worth_a_compiler(tmp_path: Path) -> None:

@@ -23,14 +23,15 @@ def test_dialogs(tmp_path: Path) -> None:
     path.write_text(DIALOGS, encoding="utf-8")
     rows = list(read_rows(path, fields=["dialog", "utterance", "response"], format="dialog").with_problems())
     assert [tuple(row.values()) for row in rows[:4]] == [
-        ("hi.", "hi", "hello there"),
-        ("hi. hello there. a table in rome.", "a table in rome", "i'm on it"),
+        ("U: hi", "hi", "hello there", "1"),
+        ("U: hi | B: hello there | U: a table in rome", "a table in rome", "i'm on it", "1"),
         (
-            "hi. hello there. a table in rome. i'm on it. resto_1 R_phone 555 1. <SILENCE>.",
+            "U: hi | B: hello there | U: a table in rome | B: i'm on it | KB: resto_1 R_phone 555.1 | U: <SILENCE>",
             "<SILENCE>",
             "api_call rome",
+            "1",
         ),
-        ("good day.", "good day", "hello there"),
+        ("U: good day", "good day", "hello there", "2"),
     ]
     assert [row.group for row in rows[:4]] == ["the dialog of line 1"] * 3 + ["the dialog of line 6"]
     assert [(row.line, row.problem) for row in rows[4:]] == [

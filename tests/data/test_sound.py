@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import soundfile
 import torch
-from scipy import signal
 
 from regard.data.contents import Unreadable
 from regard.data.mel import LogMel, filterbank, hertz, mel
@@ -51,6 +50,8 @@ def test_what_the_lower_rate_cannot_hold_is_gone():
 
 
 def test_resampled_noise_is_scipy_s():
+    from scipy import signal  # a second to load, for this test alone
+
     noise = torch.from_numpy(np.random.default_rng(0).standard_normal(4000)).float()
     low = torch.from_numpy(
         signal.sosfiltfilt(signal.butter(12, 0.25, output="sos"), noise.numpy()).copy()

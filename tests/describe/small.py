@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
 from regard.model.counting import _fitted
 from regard.model.network import Network
-from regard.nn.decoders import PointerDecoder
+from regard.nn.decoders import PointerDecoder, WordByWordDecoder
 from regard.nn.memory import Memory
 from regard.spec import Spec
 
@@ -116,7 +117,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = Trees(heads, relations, torch.tensor([words]))
         elif part.type == "brackets":
             found[name] = small_forest(column)
-        elif part.type == "label":
+        elif part.type in ("label", "candidate"):
             found[name] = torch.tensor([2])
         elif part.type == "number":
             found[name] = torch.tensor([1.5]).double()
@@ -138,8 +139,17 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
         else:
             ids = torch.randint(4, column.words.size, (1, LENGTH, 5))
             ids[0, 1, 3:] = 0
-            found[name] = Sentences.padded(ids, torch.tensor([LENGTH]))
+            found[name] = small_sentences(ids, column)
     return Batch(found, (0,))
+
+
+def small_sentences(ids: torch.Tensor, column: Any) -> Sentences:
+    """Where a decoder may copy the words, the last one is outside the vocabulary."""
+    made, words = Sentences.padded(ids, torch.tensor([LENGTH])), column.words
+    if not words.verbatim:
+        return made
+    pieces = words.spell(ids[ids > 0].tolist())
+    return replace(made, verbatim=verbatim([[*pieces[:-1], "unheard"]]))
 
 
 def small_text(column: Any, count: int) -> Tokens:
@@ -168,7 +178,7 @@ def true_looks(decoder: Any, memories: dict[str, Memory], target: Any) -> dict[s
     if hasattr(decoder, "story"):
         facts = torch.arange(decoder.hops)[None] % LENGTH
         return {decoder.story: Tokens(facts, torch.tensor([decoder.hops]))}
-    if isinstance(target, Span) or isinstance(decoder, PointerDecoder):
+    if isinstance(target, Span) or isinstance(decoder, PointerDecoder | WordByWordDecoder):
         return {}
     looks = decoder.looks if decoder.looks is not None else target.ids.shape[1] + 1 if decoder.reading else 1
     found = {}

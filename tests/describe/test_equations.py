@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     ContinuingDecoder,
     CRFDecoder,
     DecomposableDecoder,
+    FeedForwardDecoder,
     MachineDecoder,
     MemoryNetworkDecoder,
     NumberDecoder,
@@ -23,6 +24,7 @@ from regard.nn.decoders import (
     RecurrentDecoder,
     TagsDecoder,
     TreeDecoder,
+    WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.targets import forced
@@ -65,7 +67,7 @@ def check_decoder(
         check_machine(board, decoder, memories)
     elif isinstance(decoder, RecurrentDecoder):
         check_words(board, place, decoder, memories, truth, target, spec)
-    elif isinstance(decoder, TransformerDecoder):
+    elif isinstance(decoder, TransformerDecoder | FeedForwardDecoder):
         found = decoder.distribution(memories, target)
         same(board.all(f"p({y}_t{'′' * place})"), found, f"p({y}_t)")
     elif isinstance(decoder, CRFDecoder):
@@ -118,7 +120,13 @@ def check_words(
     same(board.all(f"p(y{primes}_t{primes})"), found, "p(y_t)")
     for number, (name, looks) in enumerate(unrolled.looks.items()):
         weight = f"α{primes}{'′' * number}_t{primes}{written[name].index}"
-        same(board.all(weight), looks, weight)
+        if name in decoder.by_words:
+            sentences = torch.bincount(memories[name].parent_index[0]).tolist()
+            for t, row in enumerate(looks, 1):
+                pairs = [(j, m) for j, count in enumerate(sentences, 1) for m in range(1, count + 1)]
+                same(torch.stack([board(f"α_{{{t},{j},{m}}}") for j, m in pairs]), row, weight)
+        else:
+            same(board.all(weight), looks, weight)
 
 
 def check_trees(board: Board, decoder: Any, memory: Any) -> None:
@@ -148,6 +156,9 @@ def check_looks(board: Board, place: int, decoder: Any, memories: Any, answer: A
         for facts, looks in enumerate(found, start=decoder.hops + 1 - len(found)):
             weights = board.all(f"α_k{j}") if len(found) == 1 else board.all(f"α_ℓk{j}")[facts - 2]
             same(weights, looks.weights[0], f"α of {facts} facts")
+    elif isinstance(decoder, WordByWordDecoder):
+        one, other = (memory.index for memory in written.values())
+        same(board.all(f"α{primes}_{other}{one}"), answer.attention[decoder.first][0], "α")
     elif decoder.reading is not None:
         (name,) = decoder.reading.names
         step = f"k{primes}" if decoder.glimpses > 1 else ""

@@ -60,6 +60,11 @@ translation-no-attention
 image-qa-attention decoder.caption={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2}
     encoder.question={"type":"transformer","size":6,"embedding":6,"heads":2,"parents":{"size":3}}
 translation-luong attention.feed=false
+summary-hierarchical attention.level=words attention.score=general decoder.copy=false metrics=["exact"]
+summary-hierarchical encoder.words.values=inputs encoder.sentences.values=inputs encoder.sentences.bidirectional=false
+headline decoder.order=3 encoder.window=1 attention={"guide":0.5} decoder.label_smoothing=0.1
+translation-no-attention encoder={"type":"smoothed","embedding":5,"parents":{"size":3}}
+    decoder={"type":"feed-forward","order":2,"size":6,"embedding":4,"attention":{"score":"additive","select":"sparsemax"}}
 translation decoder.copy=true attention={"score":"history","repetition":0.5}
 translation decoder.copy=true decoder.layers=2 decoder.cell=lstm attention.repetition=2 decoder.deep=true
 translation-luong decoder.copy={"from":"source"} attention.feed=false
@@ -69,6 +74,10 @@ nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select
 nli-plain decoder.attend=network decoder.compare=concatenation
 nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true
 nli-self encoder.premise.parents.select=uniform
+nli-words decoder.attention={"score":"general","select":"sparsemax"} encoder.premise.bidirectional=false
+nli-words decoder.attention={"score":{"type":"location","reach":2}} encoder.premise.cell=lstm
+nli-words decoder.cell=gru
+nli-words decoder.cell=lstm decoder.ask=sum decoder.attention={"score":"scaled-dot"}
 formula encoder.rows=true
     encoder.network={"type":"vgg","channels":[3,4],"blocks":2,"stride":2,"normalize":"place"}
 caption encoder.position=none
@@ -101,6 +110,9 @@ facts encoder.story.sentence=recurrent encoder.question={"type":"recurrent","siz
 facts-structured attention.guide=2 encoder.story.tie=adjacent encoder.story.hops=3 encoder.story.ages=2
 facts-structured decoder={"type":"memory-network","read":"sum","reach":1}
 facts-structured decoder.read=all
+dialog-memory inputs.dialog.shared=response inputs.utterance.shared=response decoder.tie=true
+dialog-memory decoder={"type":"retrieval","embedding":5,"query":"utterance"} attention.over=dialog
+dialog-memory attention.select=facts decoder.fewer=true
 document-class encoder.words.values=states encoder.sentences.values=states encoder.words.first=zero
 document-class encoder.words.cell=lstm encoder.words.bidirectional=false encoder.sentences.cell=lstm
 document-class encoder.words={"cell":null,"embedding":5} encoder.attention={"score":"linear","select":"sparsemax"}

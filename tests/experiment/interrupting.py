@@ -1,9 +1,10 @@
 """A program that trains in child processes, each of which is killed, or finds the disk full, at another write.
 
-    python -m tests.experiment.interrupting FOLDER kill|full|random STRIDE
+    python -m tests.experiment.interrupting FOLDER kill:STRIDE full:STRIDE random:MOMENTS
 
 Writes are what Python announces to its audit hooks: files opened to be written, made, renamed and removed. After each
-interruption another child goes on. Prints, as JSON, how many were interrupted and what was wrong afterwards.
+interruption another child goes on. Prints, as JSON, for each way how many were interrupted and what was wrong
+afterwards.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def watch(folder: Path, act: Callable[[int, str], None]) -> Callable[[], None]:
 
 
 def main() -> None:
-    folder, how, stride = Path(sys.argv[1]).resolve(), sys.argv[2], int(sys.argv[3])
+    folder = Path(sys.argv[1]).resolve()
+    ways = [(how, int(stride)) for how, _, stride in (given.partition(":") for given in sys.argv[2:])]
     torch.set_num_threads(1)
     os.chdir(folder)
     words = [f"{number:b}".replace("1", "a").replace("0", "b") for number in range(1, 30)]
@@ -97,6 +99,12 @@ def main() -> None:
     total = int(outside.read_text())
     outside.unlink()
     truth = (folder / "whole" / "model.safetensors").read_bytes()
+    found = {how: interrupt(folder, how, stride, total, truth) for how, stride in ways}
+    print(json.dumps(found))
+
+
+def interrupt(folder: Path, how: str, stride: int, total: int, truth: bytes) -> dict[str, Any]:
+    """One way of interrupting; a whole training writes `total` times and ends with the weights `truth`."""
     wrong, interrupted = [], 0
 
     def kill(number: int) -> Callable[[int, str], None]:
@@ -149,7 +157,7 @@ def main() -> None:
             wrong.append(f"{name}: left {left}")
     if sorted(path.name for path in folder.iterdir() if path.is_file()) != ["small.yaml", "words.tsv"]:
         wrong.append("files of the user's are gone, or others came")
-    print(json.dumps({"writes": total, "cases": len(cases), "interrupted": interrupted, "wrong": wrong}))
+    return {"writes": total, "cases": len(cases), "interrupted": interrupted, "wrong": wrong}
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ import pytest
 from rich.console import Console
 
 from regard.errors import RegardError
+from regard.inspect.comparison import compare
 from regard.inspect.document import document
-from regard.trace import Trace, Words
+from regard.trace import SentenceWords, Trace
 
 HOSTILE = "<script>alert(1)</script>&\x1b[31m\u202e"
 
@@ -26,7 +27,7 @@ def made(sentences: int = 3, *, key: int = 1, text: str = "fine", weights: bool 
     looks[key] = 0.9
     truth = np.zeros(3 * sentences, dtype=int)
     truth[3 * key + 1] = 1
-    found = Words(words, np.full(sentences, 3), own if weights else None, looks, truth)
+    found = SentenceWords(words, np.full(sentences, 3), own if weights else None, looks, truth)
     pieces = [f"w{number} {text}." for number in range(sentences)]
     return Trace(
         {"document": pieces},
@@ -77,9 +78,9 @@ def test_a_long_document_is_folded_and_stays_small(tmp_path: Path) -> None:
 
 
 def test_a_short_document_is_shown_whole() -> None:
-    page = made(12).html()
+    page = made(16).html()
     assert "<details>" not in page
-    assert "⋯" not in printed(made(12))
+    assert "⋯" not in printed(made(16))
 
 
 def test_what_a_document_says_is_never_markup(tmp_path: Path) -> None:
@@ -92,8 +93,8 @@ def test_what_a_document_says_is_never_markup(tmp_path: Path) -> None:
 def test_sentences_alone_and_nothing_at_all() -> None:
     only = made(weights=False)
     assert ".90" in printed(only) and "[9" not in printed(only).replace("[9!] decides", "")
-    words: Words = only.structures["document"]  # type: ignore[assignment]
-    unread = Words(words.words, words.counts)
+    words: SentenceWords = only.structures["document"]  # type: ignore[assignment]
+    unread = SentenceWords(words.words, words.counts)
     trace = Trace(
         {"document": only.input["document"]}, ["good"], kind="label", structures={"document": unread}
     )
@@ -102,10 +103,17 @@ def test_sentences_alone_and_nothing_at_all() -> None:
         document(Trace({"x": ["a"]}, ["b"]))
 
 
+def test_two_models_side_by_side() -> None:
+    scene = compare([("one", made(key=0)), ("other", made(key=2))])
+    assert [one.title for one in scene.contents()] == ["one", "other"]  # type: ignore[union-attr]
+    assert "one: Read most: sentence 1 of 3" in scene.description
+    assert "other: Read most: sentence 3 of 3" in scene.description
+
+
 def test_a_trace_with_words_goes_through_json() -> None:
     trace = made(5)
     again = Trace.from_dict(json.loads(json.dumps(trace.to_dict())))
     assert again.to_dict() == trace.to_dict()
     assert printed(again) == printed(trace)
     with pytest.raises(RegardError, match="the sentences have 4 in all"):
-        Words(["a"], np.array([4]))
+        SentenceWords(["a"], np.array([4]))

@@ -247,6 +247,8 @@ def test_a_layer_over_whole_sequences(cell, bidirectional):
 @pytest.mark.parametrize("score", ["additive", "dot", "scaled-dot", "general"])
 @pytest.mark.parametrize("select", ["softmax", "sigmoid", "segments"])
 def test_a_quick_look_of_several_hypotheses(score, select):
+    if DEVICE == "cpu" and select != "softmax" and score != "additive":
+        pytest.skip("in the interpreter every score and every selection, not every combination")
     torch.manual_seed(3)
     attention = Attention(8, 8, score=score, select=select).to(DEVICE).double()
     memory = Memory(
@@ -263,7 +265,7 @@ def test_a_quick_look_of_several_hypotheses(score, select):
     torch.testing.assert_close(weights, expected.weights)
 
 
-@pytest.mark.parametrize("choices, count", [(11, 1), (200, 6), (64, 64)])
+@pytest.mark.parametrize("choices, count", [(11, 1), (200, 6), (64, 64) if DEVICE == "cuda" else (16, 16)])
 def test_quick_best_choices_within_limits(choices, count):
     torch.manual_seed(4)
     logits = torch.randn(4, 3, choices, device=DEVICE, dtype=torch.float64)

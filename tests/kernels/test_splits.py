@@ -10,14 +10,19 @@ from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 
 
-@pytest.fixture(params=[1, 2, 3])
-def parts(request, monkeypatch):
-    """However few rows there are, and in two threads."""
-    for module in (attentive, cost, recurrence, step):
-        monkeypatch.setattr(module, "shares", lambda rows: request.param)
+@pytest.fixture
+def divided(monkeypatch):
+    """Yields three times, rows divided into 1, 2 and 3 parts however few there are; in two threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    yield request.param
+
+    def ways():
+        for parts in (1, 2, 3):
+            for module in (attentive, cost, recurrence, step):
+                monkeypatch.setattr(module, "shares", lambda rows, parts=parts: parts)
+            yield parts
+
+    yield ways
     torch.set_num_threads(before)
 
 
@@ -44,40 +49,50 @@ def close(fast, plain):
     ],
     ids=str,
 )
-def test_a_decoder_of_1_to_70_rows(taught, parts, options):
+def test_a_decoder_of_1_to_70_rows(taught, divided, options):
+    def found(case, *, plain):
+        loss, looks = case.loss(plain=plain)
+        total = loss + (looks * torch.arange(looks.shape[1])).sum()
+        gradients = torch.autograd.grad(total, list(case.decoder.parameters()), allow_unused=True)
+        return [loss.detach(), looks.detach(), *gradients]
+
     for rows in counts(options):
-        case, results = taught(rows, **options), []
-        for plain in (False, True):
-            loss, looks = case.loss(plain=plain)
-            total = loss + (looks * torch.arange(looks.shape[1])).sum()
-            found = torch.autograd.grad(total, list(case.decoder.parameters()), allow_unused=True)
-            results.append([loss.detach(), looks.detach(), *found])
-        close(*results)
+        case = taught(rows, **options)
+        expected = found(case, plain=True)
+        for _ in divided():
+            close(found(case, plain=False), expected)
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_a_layer_of_1_to_70_rows(parts, cell):
+def test_a_layer_of_1_to_70_rows(divided, cell):
     torch.manual_seed(0)
     layer = RecurrentLayer(5, 4, cell=cell)
+
+    def found(run, inputs, packing):
+        outputs, last = run(inputs, packing)
+        gradients = torch.autograd.grad(outputs.square().sum() + last.sum(), list(layer.parameters()))
+        return [outputs.detach(), last.detach(), *gradients]
+
     for rows in range(1, 71):
         packing = Packing.of(torch.randint(1, 6, (rows,)), 5)
-        inputs, results = packing.pack(torch.randn(rows, 5, 5)), []
-        for run in (layer.by_kernels, layer.by_torch):
-            outputs, last = run(inputs, packing)
-            found = torch.autograd.grad(outputs.square().sum() + last.sum(), list(layer.parameters()))
-            results.append([outputs.detach(), last.detach(), *found])
-        close(*results)
+        inputs = packing.pack(torch.randn(rows, 5, 5))
+        expected = found(layer.by_torch, inputs, packing)
+        for _ in divided():
+            close(found(layer.by_kernels, inputs, packing), expected)
 
 
 @pytest.mark.parametrize("options", [{}, {"cell": "lstm", "layers": 2, "score": "location"}], ids=str)
-def test_a_step_of_a_search_of_1_to_70_rows(taught, parts, options):
+def test_a_step_of_a_search_of_1_to_70_rows(taught, divided, options):
+    def found(case, words, *, gradient):
+        """The plain way is taken where a gradient is wanted."""
+        with torch.set_grad_enabled(gradient):
+            state = case.decoder.start({"source": case.memory})
+            assert (state.constants.prepared is None) == gradient
+            after = case.decoder.step(words, state, {"source": case.memory})
+            return [after.logits.detach(), after.looks["source"].detach()]
+
     for rows in counts(options):
-        case, results = taught(rows, **options), []
-        words = torch.randint(4, 11, (rows, 1))
-        for gradient in (False, True):  # the plain way is taken where a gradient is wanted
-            with torch.set_grad_enabled(gradient):
-                state = case.decoder.start({"source": case.memory})
-                assert (state.constants.prepared is None) == gradient
-                found = case.decoder.step(words, state, {"source": case.memory})
-                results.append([found.logits.detach(), found.looks["source"].detach()])
-        close(*results)
+        case, words = taught(rows, **options), torch.randint(4, 11, (rows, 1))
+        expected = found(case, words, gradient=True)
+        for _ in divided():
+            close(found(case, words, gradient=False), expected)

@@ -20,57 +20,60 @@ import torch
 torch.set_num_threads(2)
 import regard
 
-model = regard.load(sys.argv[1], device="cpu")
-inputs = json.loads(sys.argv[2])
+count, inputs, *folders = map(json.loads, sys.argv[1:])
+for folder in folders:
+    model = regard.load(folder, device="cpu")
 
-def answers():
-    return [[one.text, one.score] for one in model.predict(inputs, beam=3)]
+    def answers():
+        return [[one.text, one.score] for one in model.predict(inputs, beam=3)]
 
-alone = answers()  # the parent has used its pools of threads: what gunicorn's --preload and fork pools do
-workers = []
-for _ in range(int(sys.argv[3])):
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        found = answers()
-        near = all(abs(mine[1] - theirs[1]) < 1e-4 for mine, theirs in zip(found, alone, strict=True))
-        os.write(writing, json.dumps([near, [text for text, _ in found]]).encode())
-        os._exit(0)
-    os.close(writing)
-    workers.append((child, reading))
-print(json.dumps([text for text, _ in alone]))
-for child, reading in workers:
-    with os.fdopen(reading) as file:
-        print(file.read())
-    assert os.waitpid(child, 0)[1] == 0
+    alone = answers()  # the parent has used its pools of threads: what gunicorn's --preload and fork pools do
+    workers = []
+    for _ in range(count):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            found = answers()
+            near = all(abs(mine[1] - theirs[1]) < 1e-4 for mine, theirs in zip(found, alone, strict=True))
+            os.write(writing, json.dumps([near, [text for text, _ in found]]).encode())
+            os._exit(0)
+        os.close(writing)
+        workers.append((child, reading))
+    texts = []
+    for child, reading in workers:
+        with os.fdopen(reading) as file:
+            texts.append(json.loads(file.read()))
+        assert os.waitpid(child, 0)[1] == 0
+    print(json.dumps([[text for text, _ in alone], texts]))
 """
+TRANSFORMER = {"type": "transformer", "size": 8, "heads": 2, "layers": 1}
+KINDS = {
+    "fused": {},
+    "segments": {"attention": {"score": "additive", "select": "segments"}},
+    "transformer": {"encoder": TRANSFORMER, "decoder": TRANSFORMER, "attention": None},
+}
 
 
-@pytest.fixture(params=["fused", "segments", "transformer"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    transformer = {"type": "transformer", "size": 8, "heads": 2, "layers": 1}
-    parts = {
-        "fused": {},
-        "segments": {"attention": {"score": "additive", "select": "segments"}},
-        "transformer": {"encoder": transformer, "decoder": transformer, "attention": None},
-    }[request.param]
-    build(spec(**parts)).save(tmp_path / "model")
-    return tmp_path / "model"
+def saved(kind: str, folder: Path) -> Path:
+    build(spec(**KINDS[kind])).save(folder / kind)
+    return folder / kind
 
 
-def test_forked_workers_answer_as_one(folder: Path) -> None:
-    inputs = json.dumps(words(30))
-    command = [sys.executable, "-c", FORKING, str(folder), inputs, str(WORKERS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+def test_forked_workers_answer_as_one(tmp_path: Path) -> None:
+    given = [WORKERS, words(30), *(str(saved(kind, tmp_path)) for kind in KINDS)]
+    command = [sys.executable, "-c", FORKING, *map(json.dumps, given)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    alone, *workers = map(json.loads, done.stdout.splitlines())
-    assert len(workers) == WORKERS
-    for near, texts in workers:
-        assert near and texts == alone
+    for kind, line in zip(KINDS, done.stdout.splitlines(), strict=True):
+        alone, workers = json.loads(line)
+        assert len(workers) == WORKERS, kind
+        for near, texts in workers:
+            assert near and texts == alone, kind
 
 
-def test_threads_answer_as_one(folder: Path) -> None:
-    model = Model.load(folder, device="cpu")
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_answer_as_one(kind: str, tmp_path: Path) -> None:
+    model = Model.load(saved(kind, tmp_path), device="cpu")
     chunks = [words(12, seed=number) for number in range(WORKERS)]
 
     def answers(chunk: list[str]) -> list[tuple[str, float]]:

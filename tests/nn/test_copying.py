@@ -21,6 +21,9 @@ from regard.nn.packing import Packing
 from regard.nn.repetition import repetition_total
 from regard.nn.scores import History
 from regard.nn.search import Beam, Ensemble, Greedy, Hypotheses, Limits, Sample, Stepper, score
+from regard.nn.search.beam_strides import beam_in_strides
+from regard.nn.search.greedy import MostProbable
+from regard.nn.search.strides import walk_in_strides
 from regard.nn.targets import forced
 from regard.spec import Spec
 
@@ -249,6 +252,7 @@ def test_what_can_neither_be_written_nor_copied_has_a_finite_gradient() -> None:
     assert all(parameter.grad.isfinite().all() for parameter in decoder.parameters())
 
 
+@torch.no_grad()
 def test_the_history_score_adds_up_all_looks_before() -> None:
     encoder, decoder = make(score="history")
     memories = memory_of(encoder, SOURCES)
@@ -328,3 +332,24 @@ def test_the_first_input_with_words_is_copied_from() -> None:
     document = changed(attention=[{"over": "story"}, {"over": "source"}])
     spec = Spec.parse(document)
     assert copied_input(spec.decoder["target"], spec) == "source"
+
+
+@pytest.mark.parametrize("options", [PATHS[0], PATHS[1]], ids=str)
+def test_a_search_in_strides_copies_the_same(options: dict[str, Any]) -> None:
+    """As on CUDA: rows and positions are rounded up to a bucket, several steps are one call."""
+    encoder, decoder = make(seed=2, **options)
+    with torch.no_grad():
+        memories = memory_of(encoder, SOURCES)
+    stepper, limits = Stepper(decoder, memories), Limits(maximum=12)
+    bounds = limits.of(stepper)
+    beam = Beam(size=3, limits=limits)
+    for found, plain in (
+        (walk_in_strides(stepper, MostProbable(), bounds), Greedy(limits=limits)(stepper)),
+        (beam_in_strides(beam, stepper, bounds), beam.step_by_step(stepper, bounds)),
+    ):
+        assert found is not None
+        torch.testing.assert_close(found.scores, plain.scores)
+        for row in range(3):
+            # a bucket has more positions than the source: a copied word is its position all the same
+            assert found.content(row) == plain.content(row)
+        assert found.attention["source"].shape[-1] == 6

@@ -169,8 +169,9 @@ def test_dropout_between_the_layers_equals_the_plain_one(residual):
     ids=str,
 )
 @pytest.mark.parametrize("select", ["softmax", "hard", "segments"])
-def test_a_step_of_a_search_equals_the_plain_one(select, options):
-    encoder, decoder = model(dtype=torch.float64, select=select, **options)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-5)])
+def test_a_step_of_a_search_equals_the_plain_one(select, options, dtype, tolerance):
+    encoder, decoder = model(dtype=dtype, select=select, **options)
     memories, words = {"source": encoder(SOURCE)}, torch.tensor([[4], [5], [6]])
     steps = []
     for gradient in (False, True):
@@ -179,7 +180,7 @@ def test_a_step_of_a_search_equals_the_plain_one(select, options):
             assert (state.constants.prepared is None) == gradient
             step = decoder.step(words, state, memories)
             steps.append(decoder.step(words + 1, step.state, memories))
-    close([steps[0].logits, steps[0].looks["source"]], [steps[1].logits, steps[1].looks["source"]], 1e-9)
+    close([steps[0].logits, steps[0].looks["source"]], [steps[1].logits, steps[1].looks["source"]], tolerance)
 
 
 @pytest.mark.parametrize(

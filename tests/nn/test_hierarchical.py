@@ -12,6 +12,7 @@ from regard.data import DocumentColumn
 from regard.data.batch import Sentences
 from regard.nn.encoders import HierarchicalEncoder
 from regard.nn.encoders.hierarchical import LevelOptions, WordsOptions
+from regard.nn.selections import Softmax
 
 TEXTS = ["a b c d e f. Aa b.", "Cc.", "B c d. E f. Aa b c d. D e f a b c d e f a. Ff."]
 
@@ -114,6 +115,33 @@ def test_the_words_are_the_parts_of_the_sentences() -> None:
     again = chosen.parts.memory(chosen)
     torch.testing.assert_close(again.values, words.values[[2, 0, 2]])
     torch.testing.assert_close(again.parent_index, words.parent_index[[2, 0, 2]])
+
+
+@pytest.mark.parametrize("values", ["states", "inputs"])
+def test_the_short_way_of_a_softmax_is_the_way_of_every_selection(values: str) -> None:
+    class Another(Softmax):
+        """A softmax that is not known for one."""
+
+    encoder, column = made(
+        attention={"score": "additive"},
+        words=WordsOptions(embedding=5, size=4, values=values),  # type: ignore[arg-type]
+    )
+    found = []
+    for select in (Softmax(), Another()):
+        assert encoder.attention is not None
+        encoder.attention.select = select
+        encoder.zero_grad()
+        memory = encoder(batch(column, TEXTS))
+        memory.values.square().sum().backward()
+        assert memory.parts is not None
+        weights = memory.parts.weights_of_words()
+        gradients = [
+            parameter.grad.clone() for parameter in encoder.parameters() if parameter.grad is not None
+        ]
+        found.append((memory.values, memory.summary, weights, *gradients))
+    assert len(found[0]) == len(found[1]) > 10
+    for short, long in zip(*found, strict=True):
+        torch.testing.assert_close(short, long)
 
 
 def test_gradients_reach_every_weight() -> None:

@@ -33,6 +33,16 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "labels": {"type": "brackets", "field": "brackets", "of": "brackets"},
     "story": {"type": "story"},
     "tale": {"type": "story"},
+    "dialog": {"type": "dialog"},
+    "talk": {"type": "dialog"},
+    "offered": {"type": "candidates"},
+    "proposed": {"type": "candidates"},
+    "reply": {"type": "candidate"},
+    "choice": {"type": "candidate", "field": "reply", "of": "offered"},
+    "said": {"type": "text", "field": "question", "shared": "dialog"},
+    "answering": {"type": "text", "field": "question", "shared": "dialog"},
+    "chat": {"type": "dialog", "field": "dialog", "shared": "reply"},
+    "spoken": {"type": "text", "field": "question", "shared": "reply"},
     "document": {"type": "document"},
     "paper": {"type": "document"},
     "evidence": {"type": "evidence"},
@@ -70,6 +80,7 @@ SPECS: dict[str, Document] = {
         "look": "source",
     },
     "plain": {"inputs": ["source"], "outputs": ["target"]},
+    "digest": {"inputs": ["document"], "outputs": ["target"], "look": "document"},
     "pair": {"inputs": ["source", "other"], "outputs": ["topic"]},
     "three": {"inputs": ["source", "other", "third"], "outputs": ["topic"]},
     "tags": {"inputs": ["source", "other"], "outputs": ["tags", "topic"]},
@@ -80,6 +91,11 @@ SPECS: dict[str, Document] = {
     "bush": {"inputs": ["bush"], "outputs": ["topic"]},
     "story": {"inputs": ["story", "asking"], "outputs": ["topic"], "truth": ["facts", "hints"]},
     "tales": {"inputs": ["story", "tale", "asking", "wanting"], "outputs": ["topic"], "truth": ["facts"]},
+    "reply": {"inputs": ["source", "question"], "outputs": ["reply"], "look": "source"},
+    "replies": {"inputs": ["dialog", "said"], "outputs": ["reply"], "truth": ["facts"]},
+    "talks": {"inputs": ["dialog", "talk", "said", "answering"], "outputs": ["reply"]},
+    "tied": {"inputs": ["chat", "spoken"], "outputs": ["reply"]},
+    "offered": {"inputs": ["offered", "source", "proposed"], "outputs": ["choice"]},
     "document": {"inputs": ["document"], "outputs": ["topic"], "truth": ["evidence"], "look": "document"},
     "papers": {"inputs": ["document", "paper"], "outputs": ["topic"], "truth": ["evidence"]},
     "parsed": {"inputs": ["question", "parse"], "outputs": ["topic"]},
@@ -101,7 +117,14 @@ SPECS: dict[str, Document] = {
 }
 """Columns by role; `look`: the input the decoder attends to, where it can."""
 
-READ: dict[str, str] = {"asking": "bag", "wanting": "bag", "third": "shared"}
+READ: dict[str, str] = {
+    "asking": "bag",
+    "wanting": "bag",
+    "said": "bag",
+    "answering": "bag",
+    "spoken": "bag",
+    "third": "shared",
+}
 """Encoders of inputs that have another one than is usual for their type."""
 
 SMALL: dict[str, Any] = {
@@ -145,11 +168,18 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
         {"attention": {"select": "facts"}},
         {"attention": {"select": "facts"}, "fewer": True},
     ],
+    "memory-retrieval": [
+        {"attention": {"select": "facts"}},
+        {"attention": {"select": "facts"}, "fewer": True},
+    ],
+    "retrieval": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
     "story": [{"tie": "adjacent", "hops": 3}],
     "recurrent.attention": [{"guide": 1.0}, {"state": "current"}],
     "label.attention": [{"guide": 1.0}],
     "number.attention": [{"guide": 1.0}],
     "memory-network.attention": [{"guide": 1.0}],
+    "memory-retrieval.attention": [{"guide": 1.0}],
+    "retrieval.attention": [{"guide": 1.0}],
     "timm": [{"pretrained": True}],
 }
 """Further options with which a part is tried: what means something only beside another one is seen there."""
@@ -165,10 +195,13 @@ BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {
 INSIDE: dict[str, dict[str, Any]] = {"recurrent.scheduled_sampling": {"steps": 1}}
 """What settings inside a part begin with; nothing for most."""
 
-ABOVE: dict[str, dict[str, Any]] = {"series.augment": {"points": 3, "origin": 0}}
+ABOVE: dict[str, dict[str, Any]] = {
+    "series.augment": {"points": 3, "origin": 0},
+    "recurrent.copy_": {"attention": [{"over": "source"}, {"over": "question"}]},
+}
 """Options of a part without which some of the settings inside it are refused."""
 
-MOST = {"column": 4, "encoder": 3, "decoder": 4, "selection": 2, "score": 2, "network": 2}
+MOST = {"column": 4, "encoder": 3, "decoder": 5, "selection": 2, "score": 2, "network": 2}
 """Specs that a part is tried in; a column once for each of its names."""
 
 
@@ -232,6 +265,8 @@ def document(name: str, *, encoder: str | None = None, decoder: str | None = Non
     for column, options in made["outputs"].items():
         chosen = decoder if decoder and not made["decoder"] else part("column", options["type"]).decoder
         made["decoder"][column] = small("decoder", chosen)
+        if options.get("of") and chosen == "retrieval":  # the candidates' encoder says it
+            del made["decoder"][column]["embedding"]
         if "look" in wanted and "attention" in options_of("decoder", chosen).model_fields:
             made["decoder"][column]["attention"] = {"over": wanted["look"]}
     return made

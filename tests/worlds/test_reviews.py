@@ -21,7 +21,7 @@ GOOD = "wonderful brilliant charming delightful superb gripping"
 def test_what_is_said_most_strongly_decides() -> None:
     films = {film: kind for kind, names in KINDS.items() for film in names.split()}
     labels = set()
-    for row in world("reviews", train=200, dev=5, test=5).splits()["train"]:
+    for row in world("reviews", train=200, dev=5, test=5, long=2).splits()["train"]:
         sentences = [
             sentence.split() for sentence in re.findall(r"[^.]+", row["document"].replace(". ", "."))
         ]
@@ -44,11 +44,12 @@ def test_what_is_said_most_strongly_decides() -> None:
 
 
 def test_rows_depend_on_the_options_alone() -> None:
-    one, again = (world("reviews", train=20, dev=5, test=9).splits() for _ in range(2))
+    one, again = (world("reviews", train=20, dev=5, test=9, long=2).splits() for _ in range(2))
     assert one == again
-    assert world("reviews", train=3, dev=5, test=9).splits()["test"] == one["test"]
-    assert world("reviews", train=20, dev=5, test=9, seed=2).splits() != one
+    assert world("reviews", train=3, dev=5, test=9, long=2).splits()["test"] == one["test"]
+    assert world("reviews", train=20, dev=5, test=9, long=2, seed=2).splits() != one
     texts = [row["document"] for rows in one.values() for row in rows]
     assert len(set(texts)) == len(texts)
+    assert {row["document"].count(".") for row in one["long"]} == {8 * 16}
     with pytest.raises(RegardError, match="shortest no more than longest"):
         world("reviews", shortest=9, longest=8)

@@ -5,6 +5,7 @@ from regard.data.columns.audio import AudioColumn, SoundVariation
 from regard.data.columns.bits import BitsColumn
 from regard.data.columns.brackets import BracketsColumn
 from regard.data.columns.column import Column
+from regard.data.columns.dialog import DialogColumn
 from regard.data.columns.document import DocumentColumn
 from regard.data.columns.evidence import EvidenceColumn
 from regard.data.columns.facts import FactsColumn
@@ -32,6 +33,7 @@ __all__ = [
     "BitsColumn",
     "BracketsColumn",
     "Column",
+    "DialogColumn",
     "DocumentColumn",
     "EvidenceColumn",
     "FactsColumn",

@@ -56,6 +56,10 @@ class Column(ABC):
     """Whether something in it can have a place: an image, a video, audio, a series."""
     cached: ClassVar[bool] = True
     """Whether encodings are made once and kept in the cache (text), or made anew for every batch (pictures)."""
+    of_sentences: ClassVar[bool] = False
+    """Whether its positions are sentences of words: a story, a dialog."""
+    layout: ClassVar[str] = ""
+    """How the positions of an input lie, where a figure of it is of a kind of its own: "dialog"."""
     copyable: ClassVar[bool] = False
     """Whether it can give the pieces of a batch `verbatim`, so that a decoder may copy them."""
     scalar: ClassVar[bool] = False
@@ -100,6 +104,10 @@ class Column(ABC):
     @abstractmethod
     def learn(self, values: Iterable[str]) -> None:
         """Take from the values of the training data what encoding needs: a vocabulary, classes, a subword model."""
+
+    def learn_own(self, values: Iterable[str]) -> None:  # noqa: B027  most columns have nothing to do
+        """Take what is of its own values alone, before `learn`, which also sees those of columns that share its
+        vocabulary."""
 
     def check(self, value: str | None) -> str | None:
         """Why this value cannot be used, to be read after the field's name ("is empty"); None when it can."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from regard.data.batch import Sentences, Tokens
 from regard.data.columns.column import Column
 from regard.data.columns.sentence_rule import sentences_by_rule
 from regard.data.columns.text import Case, NormalForm, Split, TextColumn, VocabularySize, check_shared
+from regard.data.columns.verbatim import verbatim
 from regard.data.length_buckets import length_buckets
 from regard.data.listed import LISTED, listed_texts
 from regard.data.ragged import Array, Ragged
@@ -66,11 +68,13 @@ class DocumentColumn(Column):
     type = "document"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "hierarchical"
+    copyable = True
     listed = True
 
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
-        return cls(name, **{key: value for key, value in dict(options).items() if key != "shared"})
+        given = {key: value for key, value in dict(options).items() if key != "shared"}
+        return cls(name, verbatim=bool(asked.get("verbatim")), **given)
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
@@ -97,6 +101,10 @@ class DocumentColumn(Column):
     @property
     def vocabulary(self) -> Any:
         return self.words.vocabulary
+
+    @property
+    def reads_texts(self) -> bool:
+        return self.words.verbatim
 
     @property
     def size(self) -> int:
@@ -160,8 +168,20 @@ class DocumentColumn(Column):
     def readable(self, collated: Sentences) -> list[list[str]]:
         return [[self.words.decode(words) for words in document] for document in documents(collated)]
 
+    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Sentences:
+        """As `collate`, with the words of the texts, one sentence after another, where a decoder may copy them."""
+        words = [[word for sentence in self.pieces(text) for word in sentence] for text in texts]
+        return replace(self.collate(encoded), verbatim=verbatim(words))
+
     def readable_words(self, collated: Sentences) -> list[list[list[str]]]:
-        """The words of each sentence of each row."""
+        """The words of each sentence of each row; where they came with the batch, unknown ones as they are written."""
+        if collated.verbatim is not None:
+            show = self.words.cutter.show
+            rows = [iter(row) for row in collated.verbatim.pieces]
+            return [
+                [[show(next(row)) for _ in sentence] for sentence in document]
+                for row, document in zip(rows, documents(collated), strict=True)
+            ]
         return [[self.words.tokens(words) for words in document] for document in documents(collated)]
 
     def collate(

@@ -101,7 +101,7 @@ class FactsColumn(Column):
 
 
 def _stories(plan: Plan) -> list[str]:
-    return [name for name, column in plan.inputs.items() if column.type == "story"]
+    return [name for name, column in plan.inputs.items() if column.part.of_sentences]
 
 
 def _story(options: Any, plan: Plan) -> str:

@@ -32,7 +32,8 @@ class LabelColumn(Column):
         """One of several classes."""
 
         classes: tuple[str, ...] | None = None
-        """Their names; default: those of the training data."""
+        """Their names; default: those of the training data. Where they are given, a row with another one is a bad row,
+        in dev and test too."""
 
     type = "label"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
@@ -118,14 +119,17 @@ class LabelColumn(Column):
 
 
 def unseen_remark(counts: Counter[str], of: str, one: str, several: str) -> str | None:
-    """3 of 100 rows have classes that training never saw (x, y): they count as errors."""
+    """3 of 100 rows have classes that training never saw (x, y): counted as errors, left out of the loss."""
     if not counts:
         return None
     shown = ", ".join(sorted(counts)[:5]) + (", …" if len(counts) > 5 else "")
     found = sum(counts.values())
     kinds = f"a {one}" if len(counts) == 1 else several
     verb = "has" if found == 1 else "have"
-    return f"{found:,} of {of} {verb} {kinds} that training never saw ({shown}): counted as errors"
+    return (
+        f"{found:,} of {of} {verb} {kinds} that training never saw ({shown}): counted as errors, "
+        "left out of the loss"
+    )
 
 
 def unknown_class(value: str, classes: Sequence[str], kind: str) -> str:

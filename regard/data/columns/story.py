@@ -40,6 +40,7 @@ class StoryColumn(DocumentColumn):
     type = "story"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "story"
+    of_sentences = True
     listed = False
 
     def __init__(

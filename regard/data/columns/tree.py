@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +13,7 @@ import torch
 from regard.data.batch import UNSEEN, Trees
 from regard.data.columns.classed import ClassedColumn
 from regard.data.columns.column import Column
+from regard.data.columns.label import unseen_remark
 from regard.data.columns.projectivity import crossing, fault, projectivise
 from regard.data.columns.tags import check_of
 from regard.data.ragged import Array, Ragged
@@ -32,6 +34,7 @@ class TreeColumn(ClassedColumn):
 
     single_root     whether exactly one word may hang from the root symbol
     nonprojective   trees whose arcs cross are kept, lifted until they are projective, or refused
+    output          whether it is an answer to be measured: then relations that training did not have are errors
     """
 
     class Options(Column.Options):
@@ -46,6 +49,10 @@ class TreeColumn(ClassedColumn):
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs", "truth")
     usual: ClassVar[tuple[str, ...]] = ("uas", "las")
     decoder = "tree"
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        return cls(name, **dict(options), **asked, output=name in plan.outputs)
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
@@ -63,9 +70,10 @@ class TreeColumn(ClassedColumn):
         field: str | None = None,
         single_root: bool = True,
         nonprojective: Nonprojective = "keep",
+        output: bool = False,
     ) -> None:
         super().__init__(name, of=of, field=field)
-        self.single_root, self.nonprojective = single_root, nonprojective
+        self.single_root, self.nonprojective, self.output = single_root, nonprojective, output
 
     def classes_in(self, value: str) -> Iterable[str]:
         """The relations; none where the arcs have none."""
@@ -106,6 +114,12 @@ class TreeColumn(ClassedColumn):
             heads = projectivise(heads)
         return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
 
+    def unseen(self, value: str) -> list[str]:
+        """The relations that training did not have; none where the trees are not answers, or have no relations."""
+        if not self.output or not self.classes:
+            return []
+        return [relation for relation in self.classes_in(value) if relation not in self._numbers]
+
     def reference(self, value: str) -> list[str]:
         """The arcs."""
         return value.split()
@@ -125,18 +139,22 @@ class TreeColumn(ClassedColumn):
         return len(encoded) // 2
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        """How many trees of some rows are not projective, and what became of them."""
-        trees = arcs = total = 0
+        """How many trees are not projective, and what became of them; how many relations training did not have."""
+        trees = arcs = total = words = 0
+        unseen: Counter[str] = Counter()
         for text, encoded in rows:
             given = [int(arc.partition(":")[0]) for arc in text.split()]
-            total += 1
+            total, words = total + 1, words + len(given)
+            unseen.update(self.unseen(text))
             lifted = sum(a != b for a, b in zip(given, encoded[::2].tolist(), strict=True))
             arcs += lifted
             trees += lifted > 0 if self.nonprojective == "lift" else crossing(given) is not None
-        if not trees:
-            return None
         done = f", made so by hanging {arcs:,} words higher" if arcs else ""
-        return f"{trees:,} of {total:,} trees are not projective{done}"
+        remarks = [
+            f"{trees:,} of {total:,} trees are not projective{done}" if trees else None,
+            unseen_remark(unseen, f"{words:,} words", "relation", "relations"),
+        ]
+        return "; ".join(remark for remark in remarks if remark) or None
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Trees:
         """heads (B, N), relations (B, N), lengths (B,)"""
@@ -152,4 +170,5 @@ class TreeColumn(ClassedColumn):
             "of": self.of[0],
             "single_root": self.single_root,
             "nonprojective": self.nonprojective,
+            "output": self.output,
         }

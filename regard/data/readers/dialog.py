@@ -4,9 +4,11 @@
     2 can you book a table <tab> i'm on it
     3 resto_rome_cheap R_phone resto_rome_cheap_phone
 
-A line number of 1 begins a new dialog. A turn with a tab is what the user says and what is answered, and becomes a row:
-all that was said and found so far, a sentence each, what the user says last (`dialog`), that alone (`utterance`), and
-the answer (`response`). A line without a tab is a fact that was found. The turns of one dialog are a group.
+A line number of 1 begins a new dialog. A line with a tab is what the user says and what is answered, and becomes a row:
+all that was said and found so far, what the user says last at its end (`dialog`, for a column of type dialog: the user
+is `U`, the answers are of `B`, what was found of `KB`), the last utterance alone (`utterance`), the answer (`response`)
+and the number of the dialog (`conversation`). A line without a tab is a fact that was found in the knowledge base. The
+rows of one dialog are a group.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ from typing import ClassVar
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
+from regard.data.turns import Turn, plain, write_turns
 from regard.parts import register
+
+USER, BOT, BASE = "U", "B", "KB"
 
 
 @register("reader", "dialog")
@@ -26,41 +31,50 @@ class DialogReader(Reader):
     """Files of the dialog bAbI tasks: a row for each answer."""
 
     about: ClassVar[str] = "a file of dialogs"
-    fields: ClassVar[tuple[str, ...]] = ("dialog", "utterance", "response")
+    fields: ClassVar[tuple[str, ...]] = ("dialog", "utterance", "response", "conversation")
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
     ) -> Iterator[Row]:
         path = files[0]
-        said: list[str] = []
-        began = 0
+        said: list[Turn] = []
+        began = number_of_dialog = 0
         for line in read_lines(path):
             if not line.text.strip():
                 said = []
                 continue
-            number, _, text = line.text.strip().partition(" ")
+            number, _, text = line.text.strip(" ").partition(" ")
             problem = line.problem or _problem(number, text)
             if problem:
                 yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
                 continue
             if int(number) == 1 or not said:
-                said, began = [], line.number
+                said, began, number_of_dialog = [], line.number, number_of_dialog + 1
             utterance, tab, response = text.partition("\t")
-            utterance, response = utterance.strip(), response.strip()
-            said.append(_sentence(utterance))
+            said.append(Turn(USER if tab else BASE, plain(utterance)))
             if tab:
-                values = {"dialog": " ".join(said), "utterance": utterance, "response": response}
+                values = {
+                    "dialog": write_turns(said),
+                    "utterance": plain(utterance),
+                    "response": plain(response),
+                    "conversation": str(number_of_dialog),
+                }
                 group = f"the dialog of line {began}"
                 yield Row(values, file=str(path), line=line.number, group=group)
-                said.append(_sentence(response))
+                said.append(Turn(BOT, plain(response)))
 
 
 def _problem(number: str, text: str) -> str | None:
     if not number.isdecimal():
         return f"begins with {number!r}, expected the number of the turn in its dialog"
-    return None if text.strip() else "has a number and nothing after it"
-
-
-def _sentence(text: str) -> str:
-    """The text with one mark at its end and none inside, as a column of type story reads sentences."""
-    return text.replace(".", " ").strip() + "."
+    if not text.strip():
+        return "has a number and nothing after it"
+    utterance, tab, response = text.partition("\t")
+    if not tab:
+        return None
+    if not plain(utterance) or not plain(response):
+        return f"has nothing {'after' if plain(utterance) else 'before'} the tab"
+    words = utterance.split()
+    if len(words) == 2 and words[1].startswith("R_"):
+        return "is a line of the knowledge base, expected a turn: an utterance, a tab, the answer"
+    return None

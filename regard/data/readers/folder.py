@@ -56,8 +56,13 @@ class FolderReader(Reader):
 
 def picture_names(path: Path) -> list[str]:
     """Paths of the pictures below a folder or in an archive, sorted, with / between their parts."""
+    return names_below(path, ENDINGS)
+
+
+def names_below(path: Path, endings: tuple[str, ...]) -> list[str]:
+    """Paths of the files with such endings below a folder or in an archive, sorted, with / between their parts."""
     every = _below(path) if path.is_dir() else _packed(path)
-    return sorted(name for name in every if name.lower().endswith(ENDINGS) and not _hidden(name))
+    return sorted(name for name in every if name.lower().endswith(endings) and not _hidden(name))
 
 
 def _below(path: Path) -> list[str]:

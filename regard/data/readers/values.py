@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.data.drawn import stored_picture
-from regard.data.listed import listed_texts
+from regard.data.listed import listed_texts, listed_turns
 from regard.data.readers.row import Row
 
 
@@ -69,6 +69,7 @@ def row_of(
         text = as_text(value)
         text = listed_numbers(value) if text is None else text
         text = listed_texts(value) if text is None else text
+        text = listed_turns(value) if text is None else text
         text = stored_picture(value) if text is None else text
         problem = None
         if text is None:

@@ -66,7 +66,7 @@ def _margin(shown: DocumentWords, sentence: int, digits: int, ink: Ink) -> Text:
     if shown.words.sentences is not None:
         weight = float(shown.words.sentences[sentence])
         sign = "▸" if shown.is_true(sentence) else " "
-        number = f"{weight:.2f}".removeprefix("0") if weight >= 0.005 else ""
+        number = "1.0" if weight >= 0.995 else f"{weight:.2f}".removeprefix("0") if weight >= 0.005 else ""
         line.append(fit(number, 3, "right"), style=ink.on(min(1.0, weight)))
         line.append(sign, style=ink.style("truth", bold=True))
         line.append(" ")

@@ -16,6 +16,7 @@ from regard.inspect.content import (
     ArcDiagram,
     Chart,
     Content,
+    Conversation,
     DocumentWords,
     HeadPanels,
     HeadPaths,
@@ -32,6 +33,7 @@ from regard.inspect.scene import Group, Image, Mark, Scene
 from regard.inspect.sights import FilmLooks, PictureLooks, PlaneLooks, SeriesLooks
 from regard.inspect.terminal.arcs import draw_arcs
 from regard.inspect.terminal.chart import draw_chart
+from regard.inspect.terminal.conversation import conversation_notes, draw_conversation
 from regard.inspect.terminal.document import document_notes, draw_document
 from regard.inspect.terminal.head_paths import draw_head_paths
 from regard.inspect.terminal.heads import draw_heads, head_notes
@@ -83,6 +85,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
         yield list(legend(matrices, width, ink))
     bands = [part for part in parts if isinstance(part, SegmentBands) and part.targets and part.sources]
     tables = [part for part in parts if isinstance(part, HopTable) and part.positions]
+    talks = [part for part in parts if isinstance(part, Conversation)]
     nodes = [part for part in parts if isinstance(part, NodeDiagram)]
     pictures = [part for part in parts if isinstance(part, PictureLooks)]
     timed = [part for part in parts if isinstance(part, FilmLooks | SeriesLooks)]
@@ -91,6 +94,7 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
         list(head_notes(layers, width, ink)),
         list(segment_notes(bands, width, ink)),
         list(hop_notes(tables, width, ink)),
+        list(conversation_notes(talks, width, ink)),
         list(node_notes(nodes, width, ink)),
         list(document_notes([part for part in parts if isinstance(part, DocumentWords)], width, ink)),
         list(look_notes(pictures, width, ink)),
@@ -120,6 +124,8 @@ def _draw(content: Content, width: int, ink: Ink) -> Iterator[Text]:
             return draw_segments(content, width, ink)
         case HopTable():
             return draw_hops(content, width, ink)
+        case Conversation():
+            return draw_conversation(content, width, ink)
         case NodeDiagram():
             return draw_nodes(content, width, ink)
         case DocumentWords():

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.nn.composers.composer import Composer
+from regard.nn.composers.treelstm import TreeLSTMComposer
 from regard.parts import register
 
 
 @register("composer", "child-sum")
-class ChildSumComposer(Composer):
+class ChildSumComposer(TreeLSTMComposer):
     """The child-sum Tree-LSTM of Tai, Socher, Manning (2015), equations 2 to 8, words at the leaves alone:
 
         i, o = σ(…),  u = tanh(…)  of Σ_k h_k;   f_k = σ(W h_k + b) of each child
@@ -21,21 +21,12 @@ class ChildSumComposer(Composer):
     It does not know in which order the children stand.
     """
 
-    carries = True
     any_number = True
-
-    @classmethod
-    def _gates(cls) -> list[str]:
-        return [
-            "leaf_x(x) = (o ⊙ tanh(v), v)",
-            "    v = σ(W_ix x + b_ix) ⊙ tanh(W_ux x + b_ux)",
-            "    o = σ(W_ox x + b_ox)",
-        ]
 
     @classmethod
     def equations(cls, options: Any, size: int) -> list[str]:
         return [
-            *cls._gates(),
+            *cls.leaf_equations,
             "node_x(l, m, r, n) = (o ⊙ tanh(v), v)",
             "    o = σ(W_op (l + r) + b_op)",
             "    i = σ(W_ip (l + r) + b_ip)",
@@ -48,7 +39,7 @@ class ChildSumComposer(Composer):
             "s_j = Σ_{c: π_c = j} h_c     for λ_j > 0     — π_c: the parent of c",
             "z_j = Σ_{c: π_c = j} σ(W_fp h_c + b_fp) ⊙ m_c     for λ_j > 0",
             "h_j, m_j = node_x(s_j, z_j)     for λ_j > 0",
-            *cls._gates(),
+            *cls.leaf_equations,
             "node_x(s, z) = (o ⊙ tanh(v), v)",
             "    o = σ(W_op s + b_op)",
             "    v = σ(W_ip s + b_ip) ⊙ tanh(W_up s + b_up) + z",
@@ -56,16 +47,10 @@ class ChildSumComposer(Composer):
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)
-        self.word = nn.Linear(input_size, 3 * size)  # i, u, o
         self.node = nn.Linear(size, 3 * size)  # i, u, o
         self.forget = nn.Linear(size, size)
         with torch.no_grad():
             self.forget.bias.fill_(1.0)
-
-    def leaf(self, vectors: Tensor) -> Tensor:
-        i, u, o = self.word(vectors).chunk(3, -1)
-        memory = torch.sigmoid(i) * torch.tanh(u)
-        return torch.cat([torch.sigmoid(o) * torch.tanh(memory), memory], -1)
 
     def pair(self, left: Tensor, right: Tensor) -> Tensor:
         (h, m), (k, n) = left.chunk(2, -1), right.chunk(2, -1)

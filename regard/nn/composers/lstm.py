@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.nn.composers.composer import Composer
+from regard.nn.composers.treelstm import TreeLSTMComposer
 from regard.parts import register
 
 
 @register("composer", "lstm")
-class LSTMComposer(Composer):
+class LSTMComposer(TreeLSTMComposer):
     """The binary Tree-LSTM of Tai, Socher, Manning (2015), equations 9 to 14 with N = 2, words at the leaves alone:
 
         i, f_l, f_r, o = σ(…),  u = tanh(…)  of [l; r]
@@ -21,14 +21,10 @@ class LSTMComposer(Composer):
     A leaf has no children: m = i ⊙ u of its word. The forget gates have a bias each, and begin with 1.
     """
 
-    carries = True
-
     @classmethod
     def equations(cls, options: Any, size: int) -> list[str]:
         return [
-            "leaf_x(x) = (o ⊙ tanh(v), v)",
-            "    v = σ(W_ix x + b_ix) ⊙ tanh(W_ux x + b_ux)",
-            "    o = σ(W_ox x + b_ox)",
+            *cls.leaf_equations,
             "node_x(l, m, r, n) = (o ⊙ tanh(v), v)",
             "    i = σ(W_ip [l; r] + b_ip)",
             "    f = σ(W_fp [l; r] + b_fp)     — how much of the left child is kept",
@@ -39,15 +35,9 @@ class LSTMComposer(Composer):
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)
-        self.word = nn.Linear(input_size, 3 * size)  # i, u, o
         self.node = nn.Linear(2 * size, 5 * size)  # i, f, g, o, u
         with torch.no_grad():
             self.node.bias[size : 3 * size] = 1.0
-
-    def leaf(self, vectors: Tensor) -> Tensor:
-        i, u, o = self.word(vectors).chunk(3, -1)
-        memory = torch.sigmoid(i) * torch.tanh(u)
-        return torch.cat([torch.sigmoid(o) * torch.tanh(memory), memory], -1)
 
     def pair(self, left: Tensor, right: Tensor) -> Tensor:
         (h, m), (k, n) = left.chunk(2, -1), right.chunk(2, -1)

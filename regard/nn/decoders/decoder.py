@@ -72,6 +72,7 @@ class Decoder(nn.Module):
     stepwise   whether a search writes the output, one step after another
     looks      how many looks an answer has; None: one for each token that is written
     reading    its attentions, by the name of the memory; None without any
+    by_words   the memories of sentences whose words it looks at
     """
 
     class Options(parts.Options):
@@ -93,10 +94,18 @@ class Decoder(nn.Module):
     stepwise: ClassVar[bool] = False
     looks: int | None = None
     reading: Reading | None
+    by_words: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
         self.reading = None
+
+    def looked_at(self, name: str, memory: Memory) -> Memory:
+        """What it reads of an input: the memory itself, or the words that its positions are made of (`by_words`)."""
+        if name not in self.by_words or memory.parts is None:
+            return memory
+        words = memory.parts.memory(memory)
+        return replace(words, verbatim=memory.verbatim, override=memory.override)
 
     @property
     def attended(self) -> tuple[str, ...]:

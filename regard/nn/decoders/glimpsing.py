@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention, check_attention, truths_about
-from regard.nn.combining import Beside, Combine, Gated
+from regard.nn.combining import Beside, Combine, Gated, HiddenActivation
 from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
 from regard.nn.guide import guide_total
@@ -32,7 +32,7 @@ def wanted(truth: Tensor, glimpses: int) -> Tensor:
 class GlimpsingDecoder(Decoder):
     """V s + b, or with `hidden` V h + b, where h is
 
-        beside   relu(W s + c)
+        beside   relu(W s + c), or tanh of it
         gated    what is asked gates every other part of s, each on its own (`Gated`)
 
     Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
@@ -60,6 +60,8 @@ class GlimpsingDecoder(Decoder):
         """With attention: where each glimpse looked too, and how that lies to the one before: left of it, above."""
         hidden: Size | None = None
         """Write from relu(W s + b) of this size, so that inputs can act on each other; default: from s itself."""
+        activation: HiddenActivation = "relu"
+        """With hidden. tanh: tanh(W s + b) (Hermann 2015)."""
         combine: Combine = "beside"
         """With hidden. gated: what asks, or the last input, decides which features of each other part count, and
         how."""
@@ -79,6 +81,16 @@ class GlimpsingDecoder(Decoder):
                 "combine says how a hidden layer puts its parts together, and this decoder has none.",
                 "combine",
                 fix="Add  hidden: 128, or leave it out.",
+            )
+        if "activation" in options.model_fields_set and (
+            options.hidden is None or options.combine == "gated"
+        ):
+            gated = options.hidden is not None
+            mistakes.add(
+                "activation is that of a hidden layer, and this decoder has "
+                + ("a gated one, whose is tanh." if gated else "none."),
+                "activation",
+                fix="Use combine: beside." if gated else "Add  hidden: 128, or leave it out.",
             )
         if options.combine == "gated" and len(read) < 2:
             mistakes.add(
@@ -134,7 +146,7 @@ class GlimpsingDecoder(Decoder):
     @classmethod
     def shared_settings(cls, options: Any) -> dict[str, Any]:
         """The keywords of `__init__` that the shared options say."""
-        names = ("query", "glimpses", "whole", "where", "hidden", "combine", "dropout")
+        names = ("query", "glimpses", "whole", "where", "hidden", "activation", "combine", "dropout")
         guide = 0.0 if options.attention is None else options.attention.guide
         return {name: getattr(options, name) for name in names} | {"guide": guide}
 
@@ -212,6 +224,7 @@ class GlimpsingDecoder(Decoder):
         whole: bool = False,
         where: bool = False,
         hidden: int | None = None,
+        activation: HiddenActivation = "relu",
         combine: Combine = "beside",
         dropout: float = 0.0,
         guide: float = 0.0,
@@ -243,8 +256,10 @@ class GlimpsingDecoder(Decoder):
         sizes += [sources[name].summary_size for name in self._summarized()]
         asking = 0 if self.asking is None else sources[self.asking].summary_size
         self.hidden: Beside | Gated | None = None
-        if hidden is not None:
-            self.hidden = (Gated if combine == "gated" else Beside)(sizes, asking, hidden)
+        if hidden is not None and combine == "gated":
+            self.hidden = Gated(sizes, asking, hidden)
+        elif hidden is not None:
+            self.hidden = Beside(sizes, asking, hidden, activation)
         self.output = nn.Linear(sum(sizes) + asking if self.hidden is None else self.hidden.size, outputs)
         self.dropout = nn.Dropout(dropout)
 
@@ -304,12 +319,23 @@ class GlimpsingDecoder(Decoder):
 
 
 def glimpsed(
-    view: BatchView, row: int, looks: Mapping[str, Tensor], answer: str, score: float, kind: str
+    view: BatchView,
+    row: int,
+    looks: Mapping[str, Tensor],
+    answer: str,
+    score: float,
+    kind: str,
+    asking: str = "",
 ) -> Trace:
-    """The trace of one row: all glimpses (B, K, S) in one look, and each by itself where there are several."""
+    """The trace of one row: all glimpses (B, K, S) in one look, and each by itself where there are several.
+
+    asking   the input each of whose words had a glimpse
+    """
     inputs = view.inputs(row)
+    names = tuple(inputs[asking]) if asking else ()
+    looks = {name: weights[row : row + 1, : len(names) or None] for name, weights in looks.items()}
     attention = {
-        name: weights[row].mean(0, keepdim=True)[:, : len(inputs[name])].numpy()
+        name: weights[0].mean(0, keepdim=True)[:, : len(inputs[name])].numpy()
         for name, weights in looks.items()
     }
     return Trace(
@@ -321,19 +347,19 @@ def glimpsed(
         kind=kind,
         overridden=view.overridden,
         glimpses={
-            name: _glimpses(weights, view.truth.get(name), row, len(inputs[name]))
+            name: _glimpses(weights[0], view.truth.get(name), row, len(inputs[name]), names)
             for name, weights in looks.items()
-            if weights.shape[1] > 1
+            if weights.shape[1] > 1 or names
         },
     )
 
 
-def _glimpses(weights: Tensor, truth: Any, row: int, positions: int) -> Glimpses:
-    """The looks of one row, each beside where it should have been."""
+def _glimpses(weights: Tensor, truth: Any, row: int, positions: int, names: tuple[str, ...]) -> Glimpses:
+    """The looks (K, S) of one row, each beside where it should have been."""
     known = None
-    if isinstance(truth, Tensor) and truth.shape[1]:
-        known = wanted(truth[row : row + 1], weights.shape[1])[0, :, :positions].numpy()
-    return Glimpses(weights[row, :, :positions].numpy(), known)
+    if isinstance(truth, Tensor) and 0 < truth.shape[1] <= len(weights):
+        known = wanted(truth[row : row + 1], len(weights))[0, :, :positions].numpy()
+    return Glimpses(weights[:, :positions].numpy(), known, names)
 
 
 def _truth(view: BatchView, row: int, attention: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -385,7 +411,7 @@ def _hidden_lines(
     if options.combine == "beside":
         whole = side_by_side([*chain.from_iterable(parts), *asking])
         return [
-            f"r = relu(W_r {whole} + b_r)     — {options.hidden} units",
+            f"r = {options.activation}(W_r {whole} + b_r)     — {options.hidden} units",
             answer("r"),
         ]
     gate = asking[0]

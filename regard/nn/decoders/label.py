@@ -103,15 +103,15 @@ class LabelDecoder(GlimpsingDecoder):
         return label_predictions(found, column, view)
 
 
-def label_predictions(found: Labels, column: Any, view: BatchView) -> list[Prediction]:
-    """The most probable class of each row."""
+def label_predictions(found: Labels, column: Any, view: BatchView, asking: str = "") -> list[Prediction]:
+    """The most probable class of each row; asking: the input each of whose words had a look of its own."""
     logs = found.log_probabilities.cpu()
     values, scores = logs.argmax(-1).tolist(), logs.amax(-1).tolist()
     classes = [column.decode([number]) for number in range(logs.shape[-1])]
     looks = {name: weights.cpu() for name, weights in found.attention.items()}
     answers = []
     for row, (value, score) in enumerate(zip(values, scores, strict=True)):
-        seen = glimpsed(view, row, looks, classes[value], score, "label") if view.trace else None
+        seen = glimpsed(view, row, looks, classes[value], score, "label", asking) if view.trace else None
         likely = dict(zip(classes, logs[row].exp().tolist(), strict=True))
         answers.append(Prediction(classes[value], classes[value], score, seen, probabilities=likely))
     return answers

@@ -133,12 +133,23 @@ class MemoryNetworkDecoder(Decoder):
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> MemoryNetworkDecoder:
+        found: MemoryNetworkDecoder = cls.made(options, column.size, sources)
+        return found
+
+    @classmethod
+    def read_by(cls, options: Any, sources: Mapping[str, Any]) -> tuple[str, str]:
+        """The story and the question."""
         stories = [name for name, source in sources.items() if getattr(source, "tables", None) is not None]
-        story = options.attention.over or stories[0]
         question = options.query or next(name for name in sources if name not in stories)
+        return options.attention.over or stories[0], question
+
+    @classmethod
+    def made(cls, options: Any, size: int, sources: Mapping[str, Any], **more: Any) -> Any:
+        """The decoder with this many features at its end, from the shared options."""
+        story, question = cls.read_by(options, sources)
         encoder = sources[story]
         return cls(
-            column.size,
+            size,
             Attention.build(options.attention, sources[question].summary_size, encoder),
             story=story,
             question=question,
@@ -154,6 +165,7 @@ class MemoryNetworkDecoder(Decoder):
             guide=options.attention.guide,
             carry=options.carry,
             linear_start=options.linear_start,
+            **more,
         )
 
     @classmethod
@@ -164,14 +176,14 @@ class MemoryNetworkDecoder(Decoder):
                 "over",
                 fix="Leave over out.",
             )
-        stories = [one for one, column in plan.inputs.items() if column.type == "story"]
+        stories = [one for one, column in plan.inputs.items() if column.part.of_sentences]
         story = options.attention.over or next(iter(stories), "")
         if story not in stories:
             mistakes.add(
                 f"a memory network looks at the sentences of a story, and {story or 'no input'!r} is none.",
                 "attention",
                 "over",
-                fix="Add an input of type: story, or use type: label.",
+                fix="Add an input of type: story or dialog, or use type: label.",
             )
             return
         questions = [one for one in plan.encoder if one not in stories]
@@ -195,12 +207,12 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        stories = [one for one in plan.encoder if plan.inputs[one].type == "story"]
+        stories = [one for one in plan.encoder if plan.inputs[one].part.of_sentences]
         return (options.attention.over or next(iter(stories), ""),)
 
     @classmethod
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        questions = [one for one in plan.encoder if plan.inputs[one].type != "story"]
+        questions = [one for one in plan.encoder if not plan.inputs[one].part.of_sentences]
         return (options.query or next(iter(questions), ""),)
 
     @classmethod
@@ -399,9 +411,13 @@ class MemoryNetworkDecoder(Decoder):
         logs = torch.log_softmax(logits, -1)
         return Supported(logs, {self.story: shown}, reads.weights, reads.facts, self.story)
 
+    def answered(self, found: Supported, column: Any, view: BatchView) -> list[Prediction]:
+        """The answers, without what each hop looked at."""
+        return label_predictions(found, column, view)
+
     def predictions(self, found: Supported, column: Any, view: BatchView) -> list[Prediction]:
         facts_truth = view.truth.get(found.over)
-        answers = label_predictions(found, column, view)
+        answers = self.answered(found, column, view)
         if not view.trace:
             return answers
         weights, facts = found.hops.cpu().numpy(), found.facts.cpu().numpy()

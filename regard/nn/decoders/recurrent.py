@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, cast, get_args
 
@@ -15,8 +15,8 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
-from regard.nn.copying import Copying, copied_mass
-from regard.nn.decoders import at_once, fused, fused_step, graphed, recurrent_board
+from regard.nn.copying import Copying
+from regard.nn.decoders import at_once, copied, fused, fused_step, graphed, recurrent_board
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
@@ -37,6 +37,7 @@ from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.scores.two_level import TwoLevel
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import AtOutput, Constants, State, Step
@@ -44,6 +45,7 @@ from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
+from regard.prediction import Prediction
 
 Condition = Literal["start", "first-input", "every-step", "output", "gate", "attention"]
 AttentionState = Literal["previous", "current"]
@@ -69,6 +71,9 @@ class TextAttentionOptions(Attention.Options):
     gate: bool = False
     """What is read is multiplied with β_t = σ(w·q + b) of the state q that asks: how much the picture counts for the
     next word (Xu 2015)."""
+    level: Literal["positions", "words", "both"] = "positions"
+    """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
+    each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
     coverage: NotNegative = 0.0
     """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
     2015). Against looking twice at the same position alone, see `repetition`."""
@@ -112,6 +117,7 @@ class RecurrentDecoder(StepwiseDecoder):
     sources     the memories' sizes by name, for instance the encoders themselves
     attention   an `Attention` for each memory to be attended to; `gated` those whose context the state gates
     copies      the memory that words are copied from, and the pieces of the vocabulary in the order of their ids
+    levels      "words" or "both" of the memories whose words are looked at instead of their sentences
     sampling    how the probability rises that in training a previous word is drawn from the model instead of read
                 from the target (scheduled sampling, Bengio 2015)
     """
@@ -190,8 +196,9 @@ class RecurrentDecoder(StepwiseDecoder):
             layers=options.layers,
             condition=options.ways,
             bridge=options.bridge,
-            attention={name: Attention.build(one, options.size, sources[name]) for name, one in looks.items()}
+            attention={name: _attention(one, options.size, sources[name]) for name, one in looks.items()}
             or None,
+            levels={name: one.level for name, one in looks.items()},
             state=options.attention[0].state if options.attention else "previous",
             feed=all(one.feed for one in options.attention),
             gated=[name for name, one in looks.items() if one.gate],
@@ -286,11 +293,13 @@ class RecurrentDecoder(StepwiseDecoder):
         objective: TextObjective | None = None,
         sampling: ScheduledSamplingOptions | None = None,
         copies: tuple[str, Sequence[str]] | None = None,
+        levels: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         _check(condition, attention, sources, state)
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
         self.objective, self.sampling = objective or TextObjective(), sampling
+        self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")
         if sampling is not None:
             # of batches; a buffer, so that a resumed run goes on where it stood
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
@@ -622,19 +631,7 @@ class RecurrentDecoder(StepwiseDecoder):
         unrolled = self.unroll(memories, previous, packing)
         if self.copying is None:
             return torch.softmax(self.output(unrolled.readouts), -1)
-        return self._log_mixture(unrolled, self.output(unrolled.readouts), memories, packing).exp()
-
-    def _log_mixture(
-        self, unrolled: Unrolled, logits: Tensor, memories: Mapping[str, Memory], packing: Packing
-    ) -> Tensor:
-        """(N, V + S) log p of everything that can be written or copied, packed."""
-        copying = cast(Copying, self.copying)
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        gates, weights = cast(Tensor, unrolled.gates), unrolled.looks[copying.source]
-        found = copying.log_probabilities(
-            logits.unsqueeze(1), gates.unsqueeze(1), weights.unsqueeze(1), places
-        )
-        return found.squeeze(1)
+        return copied.log_mixture(self, unrolled, self.output(unrolled.readouts), memories, packing).exp()
 
     def count(self, target: Tokens) -> Tensor:
         """Words, and the ends."""
@@ -661,13 +658,16 @@ class RecurrentDecoder(StepwiseDecoder):
         if self.copying is None:
             total, likelihood = self.output.loss(readouts, words, smoothing=self.objective.smoothing)
         else:
-            costs = self._copy_costs(unrolled, readouts, words, memories, packing)
+            costs = copied.costs(self, unrolled, readouts, words, memories, packing)
             total = costs.sum()
             likelihood = total.detach()
         if self.training and self.sampling is not None:
             self.seen += 1
         if distilled is not None:
-            cost = self._distilled(unrolled, readouts, distilled.probabilities, memories, packing)
+            if self.copying is None:
+                cost = self.output.distilled(readouts, distilled.probabilities)
+            else:
+                cost = copied.distilled(self, unrolled, readouts, distilled.probabilities, memories, packing)
             total = (1 - distilled.weight) * total + distilled.weight * cost
         known = truth_by_name(truth, self.reading.names if self.reading else ())
         looked, parts = self.objective.of_looks(unrolled, memories, packing, known)
@@ -677,75 +677,45 @@ class RecurrentDecoder(StepwiseDecoder):
             looked, parts = looked + drawn, parts | more
         return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
 
-    def _copy_costs(
-        self,
-        unrolled: Unrolled,
-        readouts: Tensor,
-        words: Tensor,
-        memories: Mapping[str, Memory],
-        packing: Packing,
-    ) -> Tensor:
-        """(N) −log p of the words, written or copied."""
-        copying = cast(Copying, self.copying)
-        places = copying.places(memories[copying.source]).index_select(0, packing.rows())
-        copied = copied_mass(unrolled.looks[copying.source], places, words)
-        return copying.costs(self.output(readouts), cast(Tensor, unrolled.gates), copied, words)
-
-    def _distilled(
-        self,
-        unrolled: Unrolled,
-        readouts: Tensor,
-        probabilities: Tensor,
-        memories: Mapping[str, Memory],
-        packing: Packing,
-    ) -> Tensor:
-        """−Σ p log q of another model's probabilities p, (N, V) or, where it copies, (N, V + S)."""
-        vocabulary = len(self.output.bias)
-        if self.copying is None:
-            if probabilities.shape[1] != vocabulary:
-                raise RegardError(
-                    "a model that copies words cannot teach one that does not.",
-                    where="training.distill",
-                    fix="Add  copy: true  to the decoder, or learn from models without it.",
-                )
-            return self.output.distilled(readouts, probabilities)
-        logs = self._log_mixture(unrolled, self.output(readouts), memories, packing)
-        probabilities = nn.functional.pad(probabilities, (0, logs.shape[1] - probabilities.shape[1]))
-        possible = logs.masked_fill(logs == -torch.inf, 0.0)  # a word that neither can write
-        return -(probabilities * possible).sum()
-
     # What was copied.
 
     def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
         if self.copying is None:
             return super().spell(ids, column, view, row)
-        return [
-            piece
-            for number in column.vocabulary.content(ids)
-            for piece in (
-                [self._copied(number, view, row)] if self._copies(number) else column.spell([number])
-            )
-        ]
+        return copied.spelled(self.copying, ids, column, view, row)
 
     def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
         if self.copying is None:
             return super().readable(ids, column, view, row)
+        return copied.readable(self.copying, ids, column, view, row)
+
+    @torch.no_grad()
+    def with_structures(
+        self,
+        answers: Sequence[Prediction],
+        found: Hypotheses,
+        memories: Callable[[], Mapping[str, Memory]],
+        *,
+        samples: int,
+        seed: int,
+    ) -> list[Prediction]:
+        """Beside what was selected jointly, where the words of the best answer were copied from."""
+        shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
+        if self.copying is None or all(answer.trace is None for answer in shown):
+            return shown
+        source, table = self.copying.source, copied.copies_of(self, found, memories()).cpu().numpy()
         return [
-            piece
-            for number in ids
-            for piece in (
-                [column.cutter.show(self._copied(number, view, row))]
-                if self._copies(number)
-                else column.tokens([number])
+            answer
+            if (trace := answer.trace) is None
+            else replace(
+                answer,
+                trace=replace(
+                    trace,
+                    copied={source: table[row, : len(trace.output), : len(trace.input[source])]},
+                ),
             )
+            for row, answer in enumerate(shown)
         ]
-
-    def _copies(self, number: int) -> bool:
-        return self.copying is not None and number >= self.copying.vocabulary
-
-    def _copied(self, number: int, view: BatchView, row: int) -> str:
-        copying = cast(Copying, self.copying)
-        return view.verbatim[copying.source][row][number - copying.vocabulary]
 
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)
@@ -754,7 +724,18 @@ class RecurrentDecoder(StepwiseDecoder):
 
 def _first_copyable(looks: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
     """The first memory looked at whose positions are words."""
-    return next((name for name in looks if getattr(sources[name], "by_word", False)), next(iter(looks)))
+    words = (name for name, one in looks.items() if sources[name].by_word or one.level in ("words", "both"))
+    return next(words, next(iter(looks)))
+
+
+def _attention(options: Any, size: int, source: Any) -> Attention:
+    """The attention over the memory of an encoder, or over the words that its sentences are made of."""
+    if options.level == "positions":
+        return Attention.build(options, size, source)
+    looked = Attention.build(options, size, source.words)
+    if options.level == "both":
+        looked.score = TwoLevel(looked.score, Attention.build(options, size, source).score)
+    return looked
 
 
 def _check(

@@ -61,18 +61,45 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
     return [*found, *_cells(options), _sizes(options)]
 
 
+def _word_lines(one: Any, look: LookSymbols) -> list[str]:
+    """A look at the words of sentences: every word of every sentence by one softmax, with `both` times that of the
+    sentences."""
+    words, j = look.memory.words, look.index
+    assert words is not None
+    energy, weight = (look.sub(letter, "t", j, words.index) for letter in "eα")
+    score, sums = one.score.part, f"Σ_{j} Σ_{words.index}"
+    found = [f"{energy} = {score.equation(one.score, look.query, words.key, look.mark)}"]
+    total = energy
+    if one.level == "both":
+        above = look.sub("ε", "t", j)
+        mark = look.mark.replace("a", "k")
+        found.append(
+            f"{above} = {score.equation(one.score, look.query, look.key, mark)}     — of the sentences"
+        )
+        total = f"{energy} + {above}"
+    return [
+        *found,
+        f"{weight} = exp({total}) / ({sums} exp({total}))",
+        f"{look.context} = {sums} {weight} {words.values}",
+    ]
+
+
 def _copying(options: Any, looks: Sequence[LookSymbols], said: str, last: str) -> list[str]:
     """What is written mixed with what is copied; `last` is what the highest layer gives."""
     names = [one.over or "" for one in options.attention]
-    look = looks[names.index(options.copy_.from_) if options.copy_.from_ in names else 0]
-    j, word = look.index, f"δ_{look.index}"
+    place = names.index(options.copy_.from_) if options.copy_.from_ in names else 0
+    look, j, count = looks[place], looks[place].index, looks[place].memory.length
+    word, copied = f"δ_{j}", f"Σ_{j} {look.weight}"
+    words = look.memory.words
+    if options.attention[place].level != "positions" and words is not None:
+        word, count = f"δ_{j}{words.index}", "W"
+        copied = f"Σ_{j} Σ_{words.index} {look.sub('α', 't', j, words.index)}"
     gate = side_by_side([last, *(one.context for one in looks), "E_y[y_{t−1}]"])
     return [
         f"g_t = σ(w_g·{gate} + b_g)     — the probability that the word is written from the vocabulary",
-        f"p(y_t) = g_t [{said}; 0_{look.memory.length}] + (1 − g_t) Σ_{j} {look.weight} {word}",
-        f"— {word}: 1 at the number of the word at position {j}, 0 elsewhere; a word outside the vocabulary has the "
-        "number of",
-        "— the first position where it stands, after those of the vocabulary, and is read as an unknown one",
+        f"p(y_t) = g_t [{said}; 0_{count}] + (1 − g_t) {copied} {word}",
+        f"— {word}: the word there, 1 at its number and 0 elsewhere; one outside the vocabulary has the number of the",
+        "— first position where it stands, after those of the vocabulary, and is read as an unknown one",
     ]
 
 
@@ -112,13 +139,14 @@ def _looks(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymb
 
 def _read(attention: Any, look: LookSymbols) -> list[str]:
     """Score, select, read; with a gate, what was read times β."""
+    equations = Attention.equations if attention.level == "positions" else _word_lines
     if not attention.gate:
-        return Attention.equations(attention, look)
+        return equations(attention, look)
     energy, weight, context = look.letters
     whole = replace(look, letters=(energy, weight, f"{context}̂"))
     gate, mark = look.sub("β", look.step), f"β{look.prime}"
     return [
-        *Attention.equations(attention, whole),
+        *equations(attention, whole),
         f"{gate} = σ(w_{mark}·{look.query} + b_{mark})",
         f"{look.context} = {gate} {whole.context}     — how much of what was read counts",
     ]

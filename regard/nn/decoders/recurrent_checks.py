@@ -143,6 +143,8 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
                 fix="Add  state: current, or drop feed.",
             )
         _check_width(one, options, plan, here)
+        if one.level != "positions":
+            _check_level(one, source, plan, here)
     overs = [one.over or next(iter(plan.encoder)) for one in options.attention]
     if len(set(overs)) < len(overs):
         here.add("two attentions look at the same input.", fix="Keep one of them.")
@@ -156,6 +158,37 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
         here.add("two attentions draw with different options.", "select", fix="Give both the same options.")
 
 
+def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) -> None:
+    """Words are looked at where an encoder reads sentences of them, by a softmax."""
+    level = attention.level
+    if source in plan.encoder and not owner_of(plan, source).part.of_words:
+        mistakes.add(
+            f"level: {level} looks at the words of sentences, and the positions of {source} are none.",
+            "level",
+            fix="Use a hierarchical encoder, or leave level out.",
+        )
+    if attention.select.type != "softmax":
+        mistakes.add(
+            f"level: {level} chooses among the words of all sentences by a softmax; received {attention.select.type}.",
+            "select",
+            fix="Use select: softmax, or leave level out.",
+        )
+    if attention.score.part.needs:
+        mistakes.add(
+            f"level: {level} goes with scores of query and word alone; {attention.score.type} needs to know where the "
+            "steps before looked.",
+            "score",
+            fix="Use score: additive.",
+        )
+    for penalty in ("coverage", "repetition", "guide"):
+        if getattr(attention, penalty):
+            mistakes.add(
+                f"{penalty} is of attention over the positions of an input, not over the words of its sentences.",
+                penalty,
+                fix=f"Leave {penalty} or level out.",
+            )
+
+
 def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -> None:
     """A dot product compares vectors of one width."""
     source = attention.over or next(iter(plan.encoder))
@@ -163,6 +196,8 @@ def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -
         return
     encoder = owner_of(plan, source)
     width = encoder.part.width(encoder)
+    if attention.level != "positions":
+        width = None  # that of the words is known when they are
     if width is not None and getattr(encoder, "parents", None) is not None:
         width *= 2
     if width is not None and width != options.size:
@@ -181,14 +216,17 @@ def copied_input(options: Any, plan: Plan) -> str | None:
     looked = [one.over or next(iter(options.over or plan.encoder)) for one in options.attention]
     if options.copy_.from_ is not None:
         return options.copy_.from_ if options.copy_.from_ in looked else None
-    return next((name for name in looked if _copyable(name, plan)), None)
+    return next((name for name in looked if _copyable(name, options, plan)), None)
 
 
-def _copyable(name: str, plan: Plan) -> bool:
+def _copyable(name: str, options: Any, plan: Plan) -> bool:
     """Whether words of an input can be copied: its column gives them, its encoder leaves them in their places."""
     if name not in plan.inputs or name not in plan.encoder:
         return False
-    return bool(plan.inputs[name].part.copyable and owner_of(plan, name).part.by_word)
+    encoder = owner_of(plan, name).part
+    levels = {one.over or next(iter(options.over or plan.encoder)): one.level for one in options.attention}
+    by_words = encoder.by_word or (encoder.of_words and levels.get(name) != "positions")
+    return bool(plan.inputs[name].part.copyable and by_words)
 
 
 def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -210,12 +248,13 @@ def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> No
         )
         return
     source = copied_input(options, plan)
-    if source is None or not _copyable(source, plan):
+    if source is None or not _copyable(source, options, plan):
         where = wanted or " or ".join(looked)
         mistakes.add(
             f"copy needs an input whose positions are words; {where} has others.",
             "copy.from" if wanted else "copy",
-            fix="Name an input of type text, with an encoder that leaves one position for each word.",
+            fix="Name an input of type text whose encoder leaves one position for each word, or look at the words of a "
+            "document:  attention: {level: both}.",
         )
         return
     select = looked[source].select

@@ -1,4 +1,5 @@
 from regard.nn.encoders.bag import BagEncoder
+from regard.nn.encoders.candidates import CandidatesEncoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
 from regard.nn.encoders.encoder import Encoder, build_encoder, owner_of
 from regard.nn.encoders.hierarchical import HierarchicalEncoder
@@ -9,6 +10,7 @@ from regard.nn.encoders.points import PointsEncoder
 from regard.nn.encoders.pyramidal import PyramidalEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.shared import SharedEncoder
+from regard.nn.encoders.smoothed import SmoothedEncoder
 from regard.nn.encoders.story import StoryEncoder
 from regard.nn.encoders.text import TextEncoder, build_word_embedding, word_vector
 from regard.nn.encoders.tree import TreeEncoder
@@ -17,6 +19,7 @@ from regard.nn.encoders.video import VideoEncoder
 
 __all__ = [
     "BagEncoder",
+    "CandidatesEncoder",
     "ConvolutionalEncoder",
     "Encoder",
     "HierarchicalEncoder",
@@ -27,6 +30,7 @@ __all__ = [
     "PyramidalEncoder",
     "RecurrentEncoder",
     "SharedEncoder",
+    "SmoothedEncoder",
     "StoryEncoder",
     "TextEncoder",
     "TreeEncoder",

@@ -85,7 +85,7 @@ class BagEncoder(Encoder):
             return
         stories = [story for story, encoder in plan.encoder.items() if encoder.type == "story"]
         if other not in stories:
-            if other in plan.encoder and plan.inputs[other].type == "story":
+            if other in plan.encoder and plan.inputs[other].part.of_sentences:
                 return  # its own encoder is the mistake
             mistakes.add(f"no story is named {other!r}.", "like", fix=nearest(other, stories))
             return
@@ -97,7 +97,8 @@ class BagEncoder(Encoder):
                 "like",
                 fix="Make them alike, or leave like out.",
             )
-        if getattr(plan.inputs[name], "shared", None) != other:
+        mine, theirs = (getattr(plan.inputs[one], "shared", None) or one for one in (name, other))
+        if mine != theirs:
             mistakes.add(
                 f"like needs one vocabulary for {name} and {other}.",
                 "like",

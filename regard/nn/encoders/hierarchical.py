@@ -20,6 +20,7 @@ from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory, Parts
 from regard.nn.packing import BucketPacking
+from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.nn.vectors import read_vectors
 from regard.parts import Dropout, Mistakes, Plan, Size, register
@@ -94,7 +95,8 @@ class HierarchicalEncoder(Encoder):
         sentences: LevelOptions = LevelOptions()
         """How the sentences are read."""
 
-    reads = ("document", "story")
+    reads = ("document", "story", "dialog")
+    of_words = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> HierarchicalEncoder:
@@ -177,7 +179,11 @@ class HierarchicalEncoder(Encoder):
     @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
         keys = options.sentences.cell is not None and options.sentences.values == "inputs"
-        return MemorySymbols(keys="κ_j" if keys else "")
+        values, own = "x_jm", ""
+        if options.words.cell is not None:
+            values, own = ("b_jm", "") if options.words.values == "states" else ("x_jm", "b_jm")
+        words = MemorySymbols(values, keys=own, summary="", index="m", length="N_j", embedding="")
+        return MemorySymbols(keys="κ_j" if keys else "", words=words)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
@@ -206,7 +212,44 @@ class HierarchicalEncoder(Encoder):
         return found
 
     def forward(self, document: Sentences) -> Memory:
-        read = self.read_words(document.buckets)
+        if isinstance(self.words, RecurrentEncoder):
+            vectors, found = self._read_together(self.words, document)
+        else:
+            vectors, found = self._look([self.words(tokens) for tokens in document.buckets], document)
+        memory = self.sentences(Series(document.gather(vectors), document.lengths, document.counts))
+        return Memory(
+            memory.values, memory.mask, memory.summary, keys=memory.keys, layout="sentences", parts=found
+        )
+
+    def _read_together(self, words: RecurrentEncoder, document: Sentences) -> tuple[list[Tensor], Parts]:
+        """The vectors of the sentences, and their words. The network reads all buckets in one go: the more rows go
+        through a step together, the fewer steps there are. A softmax needs no padding either."""
+        buckets = document.buckets
+        packing = BucketPacking.over(buckets)
+        lengths = torch.cat([tokens.lengths for tokens in buckets])
+        together = Tokens(torch.cat([tokens.ids.flatten() for tokens in buckets]), lengths)
+        embedded = words.embedding.read(together, packing.pack)  # (N, E)
+        states, summaries = words.run(embedded, packing)  # (N, D), (rows, D)
+        values, keys = (states, None) if words.values == "states" else (embedded, states)
+        pieces = packing.apart(values)
+        others = None if keys is None else packing.apart(keys)
+        if self.attention is None or self.query is None:
+            return [summaries], Parts(document, pieces, others)
+        if type(self.attention.select) is Softmax:
+            score = self.attention.score
+            scores = score(self.query.expand(1, 1, -1), score.keys(states.unsqueeze(0)))  # (1, 1, N)
+            weights = packing.softmax(scores[0, 0]).unsqueeze(1)
+            shares = [bucket.squeeze(2) for bucket in packing.apart(weights)]
+            return [packing.sums(weights * values)], Parts(document, pieces, others, shares)
+        ends = summaries.split([len(tokens.ids) for tokens in buckets])
+        found = [
+            Memory(value, tokens.mask, end, keys=None if others is None else others[number])
+            for number, (tokens, value, end) in enumerate(zip(buckets, pieces, ends, strict=True))
+        ]
+        return self._look(found, document)
+
+    def _look(self, read: Sequence[Memory], document: Sentences) -> tuple[list[Tensor], Parts]:
+        """The vectors of the sentences of each bucket from the memories of their words."""
         vectors, weights = [], []
         for memory in read:
             if self.attention is None or self.query is None:
@@ -215,37 +258,8 @@ class HierarchicalEncoder(Encoder):
             look = self.attention(self.query.expand(len(memory.mask), 1, -1), memory)
             vectors.append(look.context.squeeze(1))
             weights.append(look.weights.squeeze(1))
-        found = Parts(
-            document,
-            [memory.values for memory in read],
-            None if read[0].keys is None else [memory.keys for memory in read if memory.keys is not None],
-            weights or None,
-        )
-        series = Series(document.gather(vectors), document.lengths, document.counts)
-        memory = self.sentences(series)
-        return Memory(
-            memory.values, memory.mask, memory.summary, keys=memory.keys, layout="sentences", parts=found
-        )
-
-    def read_words(self, buckets: Sequence[Tokens]) -> list[Memory]:
-        """The memory of the words of each bucket. A recurrent network reads all buckets in one go: the more rows go
-        through a step together, the fewer steps there are."""
-        if not isinstance(self.words, RecurrentEncoder):
-            return [self.words(tokens) for tokens in buckets]
-        packing = BucketPacking.over(buckets)
-        lengths = torch.cat([tokens.lengths for tokens in buckets])
-        together = Tokens(torch.cat([tokens.ids.flatten() for tokens in buckets]), lengths)
-        embedded = self.words.embedding.read(together, packing.pack)
-        states, summaries = self.words.run(embedded, packing)
-        of_states = packing.apart(states)
-        values, keys = of_states, [None] * len(buckets)
-        if self.words.values == "embeddings":
-            values, keys = packing.apart(embedded), of_states  # type: ignore[assignment]
-        ends = summaries.split([len(tokens.ids) for tokens in buckets])
-        return [
-            Memory(value, tokens.mask, end, keys=key)
-            for tokens, value, end, key in zip(buckets, values, ends, keys, strict=True)
-        ]
+        keys = [memory.keys for memory in read if memory.keys is not None]
+        return vectors, Parts(document, [memory.values for memory in read], keys or None, weights or None)
 
 
 def make_level(options: Any, embedding: Any) -> Encoder:

@@ -25,6 +25,7 @@ class ParentedEncoder(Encoder):
         super().__init__()
         self.encoder, self.parents = encoder, parents
         self.value_size, self.summary_size = 2 * encoder.value_size, encoder.summary_size
+        self.keyed, self.key_size = encoder.keyed, encoder.key_size if encoder.keyed else self.value_size
         # A mixture of heads is shorter than a head.
         self.gain = encoder.gain * 2**0.5
 

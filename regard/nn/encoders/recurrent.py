@@ -154,7 +154,7 @@ class RecurrentEncoder(TextEncoder):
             raise RegardError(f"An encoder needs at least one layer; received {layers}.")
         width = size * (2 if bidirectional else 1)
         self.embedding, self.residual = embedding, residual
-        self.values = values
+        self.values, self.keyed = values, values != "states"
         self.summary_size = self.key_size = width
         self.value_size = width if values == "states" else embedding.size
         self.layers = nn.ModuleList(

@@ -18,7 +18,7 @@ class SharedEncoder(Encoder):
         of: str
         """The input whose encoder it is."""
 
-    reads = ("text", "document", "story", "image", "video", "audio", "series")
+    reads = ("text", "document", "story", "dialog", "image", "video", "audio", "series")
 
     @classmethod
     def owner(cls, options: Any) -> str | None:

@@ -77,7 +77,7 @@ class StoryEncoder(Encoder):
         times: Literal["random", "next"] = "random"
         """How the vectors of the ages begin. next: what is read of a sentence asks for the sentence after it."""
 
-    reads = ("story",)
+    reads = ("story", "dialog")
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> StoryEncoder:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.memory import Memory
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 
@@ -54,6 +55,10 @@ class AttentionScore(nn.Module):
     def keys(self, keys: Tensor) -> Tensor:
         """What is computed once per sequence: (B, S, D) → (B, S, A)."""
         return keys
+
+    def keys_of(self, memory: Memory) -> Tensor:
+        """The same of a memory."""
+        return self.keys(memory.values if memory.keys is None else memory.keys)
 
     def first(self, like: Tensor) -> Tensor:
         """(B, 1, S) `previous` at the first step: all on the first position."""

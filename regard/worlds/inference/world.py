@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -44,6 +44,8 @@ class InferenceWorld(World):
     """Share of premises that join two events with "and"."""
     max_words: int = 18
     """Longest sentence."""
+    relation: Literal["all", "entailment", "contradiction", "neutral"] = "all"
+    """Only pairs that stand so to each other. entailment: premises and conclusions that say something else."""
 
     fields: ClassVar[tuple[str, ...]] = (
         "premise",
@@ -74,10 +76,12 @@ class InferenceWorld(World):
     def _rows(self, generator: Random, size: int, seen: set[tuple[str, str]]) -> Iterator[dict[str, str]]:
         premises, edits = Premises(generator, joined=self.joined), Edits(generator)
         while size:
-            label = generator.choice(LABELS)
+            label = generator.choice(LABELS) if self.relation == "all" else self.relation
             premise, hypothesis = draw_pair(label, premises, edits)
             first, second = say(premise), say(hypothesis)
             if max(len(first), len(second)) > self.max_words or (first.text, second.text) in seen:
+                continue
+            if self.relation == "entailment" and first.text == second.text:
                 continue
             seen.add((first.text, second.text))
             size -= 1

@@ -71,7 +71,8 @@ class Happening:
             [*who, "of", self.town, *what, *when],
             [*when, *self._done(), "by", *who, *where],
         )
-        return [*generator.choice(orders), "."]
+        first, *others = generator.choice(orders)
+        return [first.capitalize(), *others, "."]
 
     def _done(self) -> list[str]:
         """`the old bridge was opened`."""

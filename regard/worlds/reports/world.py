@@ -11,12 +11,14 @@ from pydantic import model_validator
 from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import RegardError
 from regard.parts import register
-from regard.worlds.reports.names import all_names, parted
+from regard.worlds.reports.names import parted
 from regard.worlds.reports.sentences import Happening
 from regard.worlds.world import World
 
 HELD = 6_000
 """Names that only dev and test have."""
+MOST = 100_000
+"""Names there can be, where all splits have the same."""
 
 
 @register("world", "reports")
@@ -24,10 +26,11 @@ class ReportsWorld(World):
     """Reports of several sentences. One of them is news, the others are not: only its verb tells. The headline says the
     news again, with names that dev and test have and train never had.
 
-    the baker Wobel Krand of Tusas likes the old boat on friday . on monday the mayor Bebal Stuck opened the new bridge
+    The baker Wobel Krand of Tusas likes the old boat on friday . On monday the mayor Bebal Stuck opened the new bridge
     in Kilar . → mayor Bebal Stuck opens new bridge in Kilar
 
-    `alignment` links each word of the headline with the word of the report it comes from.
+    `alignment` links each word of the headline with the word of the report it comes from; `evidence` names these words
+    by sentence and word.
     """
 
     train: RowCount = 8_000
@@ -36,15 +39,22 @@ class ReportsWorld(World):
     """Rows of the split `dev`, with names of their own."""
     test: RowCount = 1_000
     """Rows of the split `test`, with names that dev may have and train has not."""
+    names: int = 0
+    """Names of people and towns, at least 3, the same in all splits; 0: so many that dev and test have
+    names of their own."""
     shortest: int = 2
     """Fewest sentences of a report; lengths are uniform."""
     longest: int = 5
     """Most sentences of a report."""
 
-    fields: ClassVar[tuple[str, ...]] = ("report", "summary", "alignment")
+    fields: ClassVar[tuple[str, ...]] = ("report", "summary", "alignment", "evidence")
 
     @model_validator(mode="after")
     def _lengths(self) -> Self:
+        if self.names and not 3 <= self.names <= MOST:
+            raise RegardError(
+                f"names is {self.names}, expected 3 to {MOST}, or 0 for names that differ between train and test."
+            )
         if not 1 <= self.shortest <= self.longest <= 1_000:
             raise RegardError(
                 f"reports have {self.shortest} to {self.longest} sentences, expected 1 to 1000 and no less than "
@@ -54,7 +64,8 @@ class ReportsWorld(World):
 
     def splits(self) -> Splits:
         known, held = parted(self.seed, HELD)
-        assert len(known) + len(held) == len(all_names())
+        if self.names:
+            known = held = known[: self.names]
         # Each split has a generator of its own, so that it stays the same whatever the sizes of the others.
         sizes = {"train": (self.train, known), "dev": (self.dev, held), "test": (self.test, held)}
         return {
@@ -75,8 +86,9 @@ class ReportsWorld(World):
             told = happening.told(generator)
             if place == news:
                 headline = happening.headline()
+                first = len(words)
                 links = [
-                    (len(words) + _at(told, happening.source_of(word)), target)
+                    (_at(told, happening.source_of(word)), target)
                     for target, word in enumerate(headline)
                     if _at(told, happening.source_of(word)) >= 0
                 ]
@@ -84,7 +96,8 @@ class ReportsWorld(World):
         return {
             "report": " ".join(words),
             "summary": " ".join(headline),
-            "alignment": " ".join(f"{source}-{target}" for source, target in links),
+            "alignment": " ".join(f"{first + source}-{target}" for source, target in links),
+            "evidence": " ".join(f"{news}:{source}" for source in sorted({source for source, _ in links})),
         }
 
 

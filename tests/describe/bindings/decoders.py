@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -14,20 +15,25 @@ from regard.nn.combining import Beside, Gated
 from regard.nn.decoders import (
     CRFDecoder,
     DecomposableDecoder,
+    FeedForwardDecoder,
     LabelDecoder,
     LanguageDecoder,
     MachineDecoder,
     MemoryNetworkDecoder,
+    MemoryRetrievalDecoder,
     NodesDecoder,
     NumberDecoder,
     PointerDecoder,
     RecurrentDecoder,
+    RetrievalDecoder,
     TagsDecoder,
     TreeDecoder,
     WindowDecoder,
+    WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.memory import Memory
+from regard.nn.scores.two_level import TwoLevel
 from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
@@ -54,6 +60,8 @@ def of_decoder(
     if isinstance(decoder, RecurrentDecoder):
         found = of_recurrent(decoder, options, symbols, decoder.targets(given, target), truth)
         return found | of_copying(decoder, given, symbols)
+    if isinstance(decoder, FeedForwardDecoder):
+        return of_feed_forward(decoder, options, symbols, target, truth)
     if isinstance(decoder, PointerDecoder):
         return of_pointer(decoder, options, target)
     if isinstance(decoder, TransformerDecoder):
@@ -73,10 +81,27 @@ def of_decoder(
     if isinstance(decoder, CRFDecoder):
         return found | of_crf(decoder, target)
     found["y"] = target[0] + 1
-    if isinstance(decoder, LabelDecoder):
+    if isinstance(decoder, MemoryRetrievalDecoder | RetrievalDecoder) and decoder.candidates is not None:
+        listed = decoder.candidates
+        found |= {"C": len(listed.ids), "M_i": listed.lengths, "v_in": listed.ids + 1}
+        if not getattr(options, "tie", False):
+            found["E_y"] = listed.bag.embedding.weight
+    if isinstance(decoder, LabelDecoder | RetrievalDecoder):
         return found | of_label(decoder, given, symbols, truth)
     if isinstance(decoder, MemoryNetworkDecoder):
         return found | of_memory_network(decoder, truth)
+    if isinstance(decoder, WordByWordDecoder):
+        found |= {"W_g": decoder.gather.weight, "b_g": decoder.gather.bias}
+        found |= {} if decoder.ask is None else {"Q_y": decoder.ask.weight}
+        if decoder.onward is not None:
+            found |= {"W_t": decoder.onward.weight, "r_0": torch.zeros_like(decoder.onward.weight[0])}
+        else:
+            zeros = torch.zeros(decoder.cell.size).double()
+            found |= of_cell(decoder.cell, "y") | {
+                "r_0": zeros,
+                **({"m_0": zeros} if decoder.cell.carries else {}),
+            }
+        return found | of_attention(decoder.reading.attention(decoder.first))
     if isinstance(decoder, DecomposableDecoder):
         return found | of_decomposable(decoder)
     raise TypeError(f"{type(decoder).__name__} has no binding")
@@ -151,7 +176,14 @@ def of_recurrent(
     names = m.reading.names if m.reading is not None else ()
     for place, name in enumerate(names):
         attention, primes = m.reading.attention(name), "′" * place  # type: ignore[union-attr]
-        found |= of_attention(attention, f"a{primes}")
+        if isinstance(attention.score, TwoLevel):
+            for mark, score in (("k", attention.score.sentences), ("a", attention.score.words)):
+                one: Any = SimpleNamespace(
+                    score=score, select=attention.select, query_size=attention.query_size
+                )
+                found |= of_attention(one, f"{mark}{primes}")
+        else:
+            found |= of_attention(attention, f"a{primes}")
         if name in m.reading.gates:  # type: ignore[union-attr]
             gate: Any = m.reading.gates[name]  # type: ignore[union-attr]
             found |= {f"w_β{primes}": gate.weight[0], f"b_β{primes}": gate.bias[0]}
@@ -160,6 +192,19 @@ def of_recurrent(
             letter = "α" if oracle else "a"
             found[f"{letter}{primes}_t{symbols[name].index}"] = truth[name][0]
     return found
+
+
+def of_feed_forward(
+    m: FeedForwardDecoder, options: Any, symbols: Mapping[str, MemorySymbols], target: Any, truth: Any
+) -> Binding:
+    ids = torch.tensor([BEGIN] * m.order + target.ids[0].tolist() + [END]) + 1
+    found: Binding = {"T": len(ids) - m.order, "y": Family(ids, (1 - m.order,)), "b_y": m.output.bias}
+    found |= {"E_y": m.embedding.weight, "G_y": m.asking.weight, "V_y": m.output.weight}
+    found |= {"U_y": m.hidden.weight, "b_u": m.hidden.bias}
+    attention = m.reading.attention(m.name)  # type: ignore[union-attr]
+    if m.objective.guide.get(m.name):
+        found[f"a_t{symbols[m.name].index}"] = truth[m.name][0]
+    return found | of_attention(attention)
 
 
 def of_copying(
@@ -172,7 +217,13 @@ def of_copying(
     places = m.copying.places(given[source])[0]
     words = torch.eye(m.copying.vocabulary + len(places)).double()[places]
     gate = m.copying.gate
-    return {"w_g": gate.weight[0], "b_g": gate.bias[0], f"δ_{symbols[source].index}": words}
+    found = {"w_g": gate.weight[0], "b_g": gate.bias[0]}
+    owners, index = given[source].parent_index, symbols[source].index
+    if owners is None:
+        return found | {f"δ_{index}": words}
+    counts = torch.bincount(owners[0]).tolist()
+    table = torch.nn.utils.rnn.pad_sequence(list(words.split(counts)), batch_first=True)
+    return found | {f"δ_{index}m": table, "W": len(places)}
 
 
 def of_pointer(m: PointerDecoder, options: Any, target: Any) -> Binding:
@@ -219,7 +270,7 @@ def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
 
 
 def of_label(
-    m: LabelDecoder | NumberDecoder,
+    m: LabelDecoder | NumberDecoder | RetrievalDecoder,
     given: Mapping[str, Memory],
     symbols: Mapping[str, MemorySymbols],
     truth: Any,

@@ -10,6 +10,7 @@ from torch import nn
 
 from regard.nn.encoders import (
     BagEncoder,
+    CandidatesEncoder,
     ConvolutionalEncoder,
     HierarchicalEncoder,
     ImageEncoder,
@@ -18,6 +19,7 @@ from regard.nn.encoders import (
     PointsEncoder,
     PyramidalEncoder,
     RecurrentEncoder,
+    SmoothedEncoder,
     StoryEncoder,
     TreeEncoder,
     VectorsEncoder,
@@ -44,6 +46,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         return of_video(encoder, given)
     if isinstance(encoder, VectorsEncoder):
         return {"S": given.values.shape[1], "x_j": given.values[0]}
+    if isinstance(encoder, CandidatesEncoder):
+        return of_candidates(encoder, given)
     if isinstance(encoder, HierarchicalEncoder):
         return of_hierarchy(encoder, given)
     if isinstance(encoder, StoryEncoder):
@@ -70,7 +74,7 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
             found["η"] = torch.arange(1, encoder.value_size + 1) / encoder.value_size
         if options.like is not None:
             del found["E_x"]
-    elif not isinstance(encoder, MeanEncoder):
+    elif not isinstance(encoder, MeanEncoder | SmoothedEncoder):
         raise TypeError(f"{type(encoder).__name__} has no binding")
     return found
 
@@ -121,6 +125,10 @@ def of_pyramid(encoder: PyramidalEncoder, given: Any) -> Binding:
         places = ("0", f"S_{number}+1")
         found |= of_layer(layer, at=f"{number},", mark=f"{number},", places=places)  # type: ignore[arg-type]
     return found
+
+
+def of_candidates(encoder: CandidatesEncoder, given: Any) -> Binding:
+    return of_sentences(given) | {"E_x": encoder.bag.embedding.weight}
 
 
 def of_sentences(given: Any) -> Binding:

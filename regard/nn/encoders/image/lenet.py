@@ -102,14 +102,14 @@ class LeNet(PictureNetwork):
 
     def __init__(self, canvas: Canvas) -> None:
         super().__init__()
-        colours, height, width = canvas
+        colors, height, width = canvas
         self.grid = (_side(height), _side(width))
         if min(self.grid) < 1:
             raise RegardError(
                 f"LeNet-5 sees pictures of 16 × 16 pixels or more; received {height} × {width}.",
                 fix="Make the picture larger; 32 × 32 is the published size.",
             )
-        self.c1 = nn.Conv2d(colours, 6, 5)
+        self.c1 = nn.Conv2d(colors, 6, 5)
         self.s2 = Subsampling(6)
         self.c3 = Partial()
         self.s4 = Subsampling(16)

@@ -140,11 +140,11 @@ class ResidualNetwork(StagedNetwork):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        colours, height, width = canvas
+        colors, height, width = canvas
         times = halvings(stride, max(len(channels), 2))
         self.channels = channels[-1]
         self.grid = (halved(height, times), halved(width, times))
-        self.first = First(colours, channels[0], stride=2 if times else 1, normalize=normalize)
+        self.first = First(colors, channels[0], stride=2 if times else 1, normalize=normalize)
         stages: list[nn.Module] = [nn.MaxPool2d(2, ceil_mode=True)] if times > 1 else []
         below = channels[0]
         for stage, above in enumerate(channels[1:]):

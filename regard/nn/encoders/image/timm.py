@@ -80,23 +80,23 @@ class Backbone(PictureNetwork):
     ) -> None:
         super().__init__()
         self.frozen = frozen
-        colours, height, width = canvas
-        self.body, published = _body(name, colours, pretrained)
+        colors, height, width = canvas
+        self.body, published = _body(name, colors, pretrained)
         if published is not None:
             self.mean, self.std = tuple(published.mean), tuple(published.std)
-        if colours == 1:
+        if colors == 1:
             self.mean, self.std = (sum(self.mean) / len(self.mean),), (sum(self.std) / len(self.std),)
         self.channels = int(self.body.feature_info.channels()[-1])
         self.body.requires_grad_(not frozen)
-        self.grid = self._grid(colours, height, width)
+        self.grid = self._grid(colors, height, width)
         self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)
         self.summary_size = self.summary.size
 
     @torch.no_grad()
-    def _grid(self, colours: int, height: int, width: int) -> tuple[int, int]:
+    def _grid(self, colors: int, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of the features, found by asking."""
         self.body.eval()
-        rows, columns = self._features(torch.zeros(1, colours, height, width)).shape[2:]
+        rows, columns = self._features(torch.zeros(1, colors, height, width)).shape[2:]
         self.body.train(not self.frozen)
         return int(rows), int(columns)
 
@@ -124,7 +124,7 @@ class Backbone(PictureNetwork):
         return features, self.summary(features)
 
 
-def _body(name: str, colours: int, pretrained: bool) -> tuple[Any, Any]:
+def _body(name: str, colors: int, pretrained: bool) -> tuple[Any, Any]:
     """The network, and what is published of it."""
     try:
         import timm
@@ -137,5 +137,5 @@ def _body(name: str, colours: int, pretrained: bool) -> tuple[Any, Any]:
             where="encoder.network",
             fix=f"Did you mean {', '.join(near)}?" if near else "See timm.list_models().",
         )
-    body = timm.create_model(name, pretrained=pretrained, features_only=True, in_chans=colours)
+    body = timm.create_model(name, pretrained=pretrained, features_only=True, in_chans=colors)
     return body, timm.get_pretrained_cfg(name, allow_unregistered=True)

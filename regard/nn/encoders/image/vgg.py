@@ -74,12 +74,12 @@ class VGG(StagedNetwork):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        colours, height, width = canvas
+        colors, height, width = canvas
         times = halvings(stride, len(channels))
         self.channels = channels[-1]
         self.grid = (halved(height, times), halved(width, times))
         layers: list[nn.Module] = []
-        below = colours
+        below = colors
         for stage, above in enumerate(channels):
             for _ in range(blocks):
                 layers += [convolution(below, above, normalize=normalize), nn.ReLU()]

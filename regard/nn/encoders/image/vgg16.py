@@ -50,10 +50,10 @@ class VGG16(PictureNetwork):
 
     def __init__(self, canvas: Canvas) -> None:
         super().__init__()
-        colours, height, width = canvas
+        colors, height, width = canvas
         self.grid = (halved(height, 4), halved(width, 4))
         layers: list[nn.Module] = []
-        below = colours
+        below = colors
         for stage, widths in enumerate(STAGES):
             if stage:
                 layers.append(nn.MaxPool2d(2, ceil_mode=True))

@@ -1,0 +1,228 @@
+"""What `regard chat` does: a dialog that grows by what is typed and what a model answers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from regard.cli.answering import load, refuse_stream
+from regard.cli.unknown import UnknownUnits
+from regard.console import safe_console
+from regard.data.readers.lines import stream_lines
+from regard.data.readers.opening import find, opened
+from regard.data.turns import MARK, SPEAKER, Turn, TurnError, plain, read_turns, write_turns
+from regard.errors import RegardError
+from regard.files import write_text
+from regard.model import Model
+from regard.parts import nearest
+from regard.prediction import Prediction
+from regard.terminal import say
+
+COMMANDS = {
+    "/undo": "take back your last turn and its answer",
+    "/history": "show the dialog so far",
+    "/trace": "show, or hide, which turns were looked at",
+    "/turn": "add a turn of somebody else, without an answer: /turn KB: TEXT",
+    "/new": "begin a new dialog",
+    "/help": "show these commands",
+    "/quit": "end; so does Ctrl-D",
+}
+FULL = "dialog"
+"""The field that holds a whole dialog; a text of another field is the last utterance alone."""
+
+
+def talk(
+    run: Path,
+    *,
+    trace: bool,
+    history: Path | None,
+    output: Path | None,
+    speakers: tuple[str, str],
+    of: str | None,
+    overrides: Sequence[str],
+    device: str | None,
+) -> None:
+    model = load(run, overrides, device)
+    refuse_stream(model, run)
+    chat = Chat(model, model.output_name(of), *speakers, turns=_begun(history))
+    chat.check(run)
+    unknown = UnknownUnits(model)
+    typed = sys.stdin.isatty()
+    if typed:
+        say("Type what you say, /help for commands, Ctrl-D to end.", error=True)
+    try:
+        for place, line in _lines(chat.user, typed):
+            try:
+                if line.startswith("/") and not line.startswith("//"):
+                    if line.split()[0] == "/quit":
+                        break
+                    trace = _command(line, chat, trace)
+                    continue
+                answer = chat.say(line[1:] if line.startswith("//") else line, trace=trace)
+            except RegardError as error:
+                if not typed:
+                    raise RegardError(error.what, where=place, fix=error.fix) from None
+                say(f"{error.what}{f' {error.fix}' if error.fix else ''}", error=True)
+                continue
+            unknown.look_at([chat.asked])
+            say(f"{chat.bot}: {answer.text}" if typed else answer.text)
+            if trace:
+                _show(answer)
+    finally:
+        if output is not None and chat.turns:
+            write_text(output, "".join(f"{line}\n" for line in _written(chat.turns)))
+    unknown.tell()
+
+
+@dataclass
+class Chat:
+    """A model and a dialog with it.
+
+    turns   all that was said, by whomever
+    asked   what the model read last, by its inputs
+    """
+
+    model: Model
+    output: str
+    user: str
+    bot: str
+    turns: list[Turn] = field(default_factory=list)
+    asked: dict[str, Any] = field(default_factory=dict)
+    _lengths: list[int] = field(default_factory=list)
+
+    def check(self, run: Path) -> None:
+        """Refuse a model that reads something else than what is said, and names that cannot be read back."""
+        for name in self.model.spec.inputs:
+            kind = self.model.columns[name].type
+            if kind not in ("text", "dialog"):
+                raise RegardError(
+                    f"the model reads {name!r}, of type {kind}: only dialogs and texts can be typed.",
+                    where=str(run),
+                    fix="Use  regard predict, which reads rows.",
+                )
+        for option, name in (("--user", self.user), ("--bot", self.bot)):
+            if not SPEAKER.fullmatch(f"{name}: "):
+                raise RegardError(f"{name!r} is no name of a speaker.", where=option, fix="Use one word.")
+
+    def say(self, text: str, *, trace: bool = False) -> Prediction:
+        """The answer to what the user says next; both become turns. Where there is none, nothing was said."""
+        said = plain(text)
+        if not said:
+            raise RegardError("nothing was said.")
+        turns = [*self.turns, Turn(self.user, said)]
+        self.asked = self._inputs(turns)
+        answer: Prediction = self.model.predict(self.asked, output=self.output, trace=trace)
+        self._lengths.append(len(self.turns))
+        self.turns = [*turns, Turn(self.bot, plain(answer.text) or "…")]
+        return answer
+
+    def _inputs(self, turns: Sequence[Turn]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in self.model.spec.inputs:
+            column: Any = self.model.columns[name]
+            if column.type == "dialog":
+                kept = turns[-column.max_turns :] if column.max_turns else turns
+                found[name] = write_turns(kept, column.mark)
+            else:
+                found[name] = write_turns(turns) if column.field == FULL else turns[-1].text
+        return found
+
+    def add(self, text: str) -> None:
+        """A turn of anybody, without an answer."""
+        try:
+            turns = read_turns(text)
+        except TurnError as error:
+            raise RegardError(f"the turn {error}.", fix="Write it as  /turn NAME: TEXT") from None
+        self._lengths.append(len(self.turns))
+        self.turns += turns
+
+    def undo(self) -> None:
+        """The dialog as it was before the last turn that was typed."""
+        if not self._lengths:
+            raise RegardError("there is nothing to take back.")
+        del self.turns[self._lengths.pop() :]
+
+    def new(self) -> None:
+        self.turns, self._lengths = [], []
+
+
+def _command(line: str, chat: Chat, trace: bool) -> bool:
+    """Obey a command; whether traces are shown from now on."""
+    name, _, rest = line.partition(" ")
+    if name not in COMMANDS:
+        raise RegardError(f"there is no command {name!r}.", fix=nearest(name, list(COMMANDS)) or "Try /help.")
+    if rest.strip() and name != "/turn":
+        raise RegardError(f"{name} takes nothing after it.", fix="A turn that begins with / is written //.")
+    if name == "/undo":
+        chat.undo()
+        said = chat.turns[-1] if chat.turns else None
+        say(
+            f"taken back; the last turn is now: {said}" if said else "taken back; the dialog is empty.",
+            error=True,
+        )
+    elif name == "/history":
+        for turn in _written(chat.turns):
+            say(turn)
+    elif name == "/turn":
+        chat.add(rest)
+    elif name == "/new":
+        chat.new()
+        say("a new dialog.", error=True)
+    elif name == "/help":
+        for command, about in COMMANDS.items():
+            say(f"{command:10}{about}", error=True)
+    elif name == "/trace":
+        trace = not trace
+        say(f"where the model looks is {'shown' if trace else 'hidden'}.", error=True)
+    return trace
+
+
+def _written(turns: Sequence[Turn]) -> list[str]:
+    """A turn a line, where it can be read back from that; else the whole as JSON on one."""
+    text = write_turns(turns) if turns else ""
+    return [text] if text.startswith("[") else [str(turn) for turn in turns]
+
+
+def _show(answer: Prediction) -> None:
+    if answer.trace is None or not (answer.trace.attention or answer.trace.structures):
+        say("(this model has no attention to show)", error=True)
+        return
+    answer.trace.print(safe_console())
+
+
+def _begun(history: Path | None) -> list[Turn]:
+    if history is None:
+        return []
+    with opened(find(history)) as stream:
+        text = stream.read().decode("utf-8", errors="replace")
+    try:
+        return read_turns(text, MARK)
+    except TurnError as error:
+        raise RegardError(f"the dialog {error}.", where=str(history)) from None
+
+
+def _lines(user: str, typed: bool) -> Iterator[tuple[str, str]]:
+    """What is typed, or comes through a pipe, line by line, with its place; blank lines are passed over."""
+    if not typed:
+        for line in stream_lines(sys.stdin.buffer):
+            place = f"standard input:{line.number}"
+            if line.problem:
+                raise RegardError(f"the line {line.problem}.", where=place)
+            if line.text.strip():
+                yield place, line.text.strip()
+        return
+    import contextlib
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  so that what was typed can be edited and found again
+    while True:
+        try:
+            text = input(f"{user}: ")
+        except EOFError:
+            print()
+            return
+        if text.strip():
+            yield "the terminal", text.strip()

@@ -1,0 +1,80 @@
+"""What `regard exercise` does: list the exercises, show one, write its template, grade an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from regard.console import safe_console
+from regard.errors import RegardError
+from regard.exercises import exercise, grade, names, write_template
+
+
+def list_exercises(*, output: Path | None, hint: bool) -> None:
+    """Every exercise with its title and where the lectures set it."""
+    if output is not None or hint:
+        raise RegardError("name the exercise.", where="regard exercise", fix=f"Known: {', '.join(names())}.")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    table.add_column(style="dim", no_wrap=True)
+    for name in names():
+        found = exercise(name)
+        table.add_row(Text(name), Text(found.title), Text(", ".join(found.entries)))
+    console = safe_console()
+    console.print(table)
+    console.print(
+        "\n[dim]regard exercise NAME -o FILE.py[/dim] writes a template, [dim]regard exercise NAME FILE.py[/dim] "
+        "grades it, [dim]--hint[/dim] helps."
+    )
+
+
+def show_exercise(name: str, *, output: Path | None, hint: bool) -> None:
+    """The task, its questions and how to begin; the template into a file where one is named."""
+    found, console = exercise(name), safe_console(highlight=False)
+    if output is not None:
+        write_template(name, output)
+        console.print(Text(f"{output}: fill it in, then  regard exercise {name} {output}"))
+        return
+    console.print(Text(found.title, style="bold"))
+    console.print(Text(found.task))
+    for number, question in enumerate(found.questions, 1):
+        console.print(Padding(Text(f"{number}. {question.title}"), (0, 0, 0, 4)))
+        if hint:
+            console.print(Padding(Text(question.hint, style="cyan"), (0, 0, 0, 7)))
+    lectures = ", ".join(f"regard lecture {entry}" for entry in found.entries)
+    console.print(Text(f"From the lectures: {lectures}", style="dim"))
+    console.print(Text(f"Begin with: regard exercise {name} -o {name}.py", style="dim"))
+
+
+def grade_answer(name: str, answer: Path, *, output: Path | None, hint: bool, seconds: float) -> None:
+    """Each question with right or wrong, and where it is wrong the place, the cause and a hint; exit 1 unless all are
+    right."""
+    if output is not None or hint:
+        raise RegardError(
+            "an answer is graded, or a template written, or hints are printed.",
+            where="regard exercise",
+            fix=f"regard exercise {name} {answer}",
+        )
+    found, console = grade(name, answer, seconds=seconds), safe_console(highlight=False)
+    for number, mark in enumerate(found.marks, 1):
+        line = Text(f"{number}. ")
+        line.append("right  " if mark.right else "wrong  ", style="green" if mark.right else "bold red")
+        line.append(mark.title)
+        console.print(line)
+        if mark.cause:
+            place = f"{mark.place}: " if mark.place else ""
+            console.print(Padding(Text(f"{place}{mark.cause}"), (0, 0, 0, 10)))
+        if mark.hint:
+            console.print(Padding(Text(mark.hint, style="cyan"), (0, 0, 0, 10)))
+    if found.printed:
+        console.print(Text("Your file printed:", style="dim"))
+        console.print(Padding(Text(found.printed), (0, 0, 0, 4)))
+    right = sum(mark.right for mark in found.marks)
+    console.print(Text(f"{right} of {len(found.marks)} right", style="bold"))
+    if not found.right:
+        raise typer.Exit(1)

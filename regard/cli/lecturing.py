@@ -1,0 +1,205 @@
+"""What `regard lecture` does: list the decks, walk through entries, check them, show a figure."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+import webbrowser
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from regard import lectures
+from regard.console import safe_console
+from regard.errors import RegardError
+from regard.files import write_text
+from regard.inspect.saving import check_target, save
+from regard.lectures import EntryResult
+from regard.lectures.drawing import drawn, has_figure
+from regard.lectures.shelf import command
+
+STANDARD = Path("-")
+STYLES = {"pass": "green", "fail": "bold red", "record": "cyan", "later": "yellow", "nothing": "dim"}
+WORDS = {
+    "pass": "pass",
+    "fail": "FAIL",
+    "record": "on record",
+    "later": "later",
+    "nothing": "nothing to compute",
+}
+
+
+def list_decks(*, output: Path | None, browser: bool, json_file: Path | None) -> None:
+    """Every deck with its title and how many things it shows."""
+    _refuse(output, browser, "--open ENTRY")
+    if json_file is not None:
+        raise RegardError(
+            "--json writes what was found: name a deck, or use --check.", where="regard lecture"
+        )
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title, side in (("deck", "left"), ("title", "left"), ("course", "left"), ("entries", "right")):
+        table.add_column(title, justify=side)  # type: ignore[arg-type]
+    table.add_column("errata", justify="right")
+    for deck in lectures.decks():
+        errata = sum(len(entry.errata) for entry in deck.entries)
+        cells = (deck.deck, deck.title, deck.course, str(len(deck.entries)), str(errata))
+        table.add_row(*map(Text, cells))
+    console = safe_console()
+    console.print(table)
+    console.print(
+        "\n[dim]regard lecture 004[/dim] walks through one, [dim]regard lecture 000.32[/dim] shows one entry, "
+        "[dim]--check[/dim] runs all quick ones, [dim]--open 004.29[/dim] shows a figure."
+    )
+
+
+def walk(
+    what: Sequence[str], *, check: bool, output: Path | None, browser: bool, json_file: Path | None
+) -> None:
+    """Run the entries that are named, all where none is, and print each as it is done."""
+    _refuse(output, browser, "--open ENTRY")
+    names = _entries(what)
+    console = safe_console(stderr=json_file == STANDARD, highlight=False)
+    torch.set_num_threads(1)  # what entries compute is small: a second thread would only be waited for
+    began, counts, found = time.perf_counter(), Counter[str](), []
+    for name in names:
+        result = lectures.examine(lectures.entry(name))
+        counts[result.state] += 1
+        found.append(_as_data(name, result))
+        (_print_line if check else _print_entry)(console, name, result)
+    if len(names) > 1:
+        console.print(_summary(counts, time.perf_counter() - began))
+    if json_file is not None:
+        text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+        if json_file == STANDARD:
+            sys.stdout.write(text)
+        else:
+            write_text(json_file, text)
+    if counts["fail"]:
+        raise typer.Exit(1)
+
+
+def show_figure(
+    name: str,
+    *,
+    also: Sequence[str],
+    check: bool,
+    output: Path | None,
+    browser: bool,
+    json_file: Path | None,
+) -> None:
+    """Draw the figure of an entry in the terminal, write it and say where."""
+    if also or check or json_file is not None:
+        raise RegardError(
+            "--open shows one figure and does nothing else.",
+            where="regard lecture",
+            fix=f"regard lecture --open {name}",
+        )
+    if output is not None:
+        check_target(output)
+    figure = drawn(name)
+    target = output or Path(tempfile.mkdtemp(prefix="regard-")) / f"{name}.html"
+    console = safe_console(highlight=False)
+    console.print(figure)
+    save(figure, target)
+    console.print(Text(f"{name}: {lectures.entry(name).claim}", style="bold"))
+    console.print(Text(str(target)))
+    if browser and not webbrowser.open(target.resolve().as_uri()):
+        console.print(Text("No browser could be opened; open the file above.", style="yellow"))
+
+
+def _entries(what: Sequence[str]) -> list[str]:
+    """The entries of decks and of names of entries, in the order given."""
+    found = []
+    for name in what or lectures.names():
+        if "." in name:
+            lectures.entry(name)
+            found.append(name)
+        else:
+            found += [f"{name}.{one.number}" for one in lectures.deck(name).entries]
+    return list(dict.fromkeys(found))
+
+
+def _print_line(console: Console, name: str, result: EntryResult) -> None:
+    """One line; what was expected and found where it failed."""
+    line = Text(f"{name:<8}")
+    line.append(f"{WORDS[result.state]:<20}", style=STYLES[result.state])
+    line.append(f"{result.seconds:6.2f} s  ", style="dim")
+    line.append(lectures.entry(name).claim)
+    console.print(line, no_wrap=True, overflow="ellipsis")
+    if result.state == "fail":
+        for one in result.findings:
+            if not one.passed:
+                role = f"{one.role}: " if one.role else ""
+                console.print(
+                    Padding(Text(f"{role}expected {one.expected}, found {one.found}"), (0, 0, 0, 8))
+                )
+
+
+def _print_entry(console: Console, name: str, result: EntryResult) -> None:
+    """The entry in full: place, claim, command, what was expected and found, errata and remarks."""
+    entry = lectures.entry(name)
+    head = Text(name, style="bold")
+    head.append(f"  {entry.place} · {entry.kind}  ", style="dim")
+    head.append(WORDS[result.state], style=STYLES[result.state])
+    console.print(head)
+    said = [Text(entry.claim)]
+    if shown := command(name):
+        said.append(Text(f"$ {shown}", style="cyan"))
+    for line in said:
+        console.print(Padding(line, (0, 0, 0, 4)))
+    source = lectures.entry(entry.like) if entry.like else entry
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for _ in range(3):
+        table.add_column(overflow="fold")
+    for one in result.findings:
+        wrong = "" if one.passed else "  ✗"
+        table.add_row(
+            Text(one.role, style="dim"),
+            Text(f"expected {one.expected}", style="dim"),
+            Text(f"found {one.found}{wrong}", style="default" if one.passed else "red"),
+        )
+    if result.findings:
+        console.print(Padding(table, (0, 0, 0, 4)))
+    for erratum in source.errata:
+        console.print(Padding(Text(f"Erratum: {erratum.says}", style="yellow"), (0, 0, 0, 4)))
+    for note in (entry.nothing, entry.note or source.note):
+        if note:
+            console.print(Padding(Text(note, style="dim"), (0, 0, 0, 4)))
+    if has_figure(name):
+        console.print(Padding(Text(f"Figure: regard lecture --open {name}", style="dim"), (0, 0, 0, 4)))
+    console.print()
+
+
+def _summary(counts: Counter[str], seconds: float) -> Text:
+    total, answered = sum(counts.values()), counts["pass"] + counts["record"]
+    rest = [f"{counts[state]} {word}" for state, word in WORDS.items() if counts[state]]
+    return Text(
+        f"{answered} of {total} entries answered ({', '.join(rest)}) in {seconds:.0f} s", style="bold"
+    )
+
+
+def _as_data(name: str, result: EntryResult) -> dict[str, Any]:
+    return {
+        "entry": name,
+        "claim": lectures.entry(name).claim,
+        "command": command(name),
+        "state": result.state,
+        "findings": [vars(one) for one in result.findings],
+    }
+
+
+def _refuse(output: Path | None, browser: bool, needs: str) -> None:
+    """Options that mean nothing here."""
+    for given, option in ((output is not None, "-o"), (browser, "--browser")):
+        if given:
+            raise RegardError(f"{option} belongs to {needs}.", where="regard lecture")

@@ -1,0 +1,265 @@
+"""A response that is chosen among candidates."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.batch import UNSEEN, Tokens
+from regard.data.columns.column import Column
+from regard.data.columns.document import documents, split_sentences
+from regard.data.columns.text import TextColumn
+from regard.data.ragged import Array, Ragged
+from regard.data.readers.lines import read_lines
+from regard.data.readers.opening import find
+from regard.data.turns import plain, shortened
+from regard.errors import RegardError
+from regard.parts import Count, Mistakes, Plan, nearest, register
+
+NUMBERED = re.compile(r"\d+ ")
+
+
+@register("column", "candidate")
+class CandidateColumn(Column):
+    """One text of a list, as its number from 0: the list is a file's, or the different texts of the training data.
+
+    A response that is not in the list cannot be chosen. Where the list is a file's, training data with such a response
+    are refused; in other data every answer to it counts as an error, and their number is printed once.
+
+    words   how the candidates are cut into words
+    """
+
+    class Options(Column.Options):
+        """A text that is chosen among candidates, not written."""
+
+        candidates: str | None = None
+        """A file of candidates, one a line; a number at the beginning of every line is no part of them. Default: the
+        different texts of the training data."""
+        of: str | None = None
+        """The input of type candidates that holds the candidates of each row, instead of one list for all rows."""
+        min_count: Count = 1
+        """Rarer words of the candidates are unknown."""
+
+        @property
+        def shared(self) -> str | None:
+            """The column whose vocabulary it takes."""
+            return self.of
+
+    type = "candidate"
+    roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    usual: ClassVar[tuple[str, ...]] = ("accuracy",)
+    decoder = "retrieval"
+    scalar = True
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        given = {key: value for key, value in dict(options).items() if key != "of"}
+        if options.of is None:
+            return cls(name, **given)
+        return OfferedColumn(name, of=options.of, field=options.field)
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        among = f"those of {options.of}" if options.of else options.candidates or "those of the training data"
+        return f"{name}: one of the candidates, {among}"
+
+    @classmethod
+    def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.of is None:
+            return
+        lists = [one for one, column in plan.inputs.items() if column.type == "candidates"]
+        if options.of not in lists:
+            mistakes.add(
+                f"no input of type candidates is named {options.of!r}.",
+                "of",
+                fix=nearest(options.of, lists) or f"Add  inputs: {{{options.of}: {{type: candidates}}}}.",
+            )
+        for option in ("candidates", "min_count"):
+            if option in options.model_fields_set:
+                mistakes.add(
+                    f"{option} has no effect: {options.of} holds the candidates.",
+                    option,
+                    fix=f"Leave {option} out.",
+                )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        candidates: str | None = None,
+        min_count: int = 1,
+    ) -> None:
+        super().__init__(name, field=field)
+        self.file = candidates
+        self.words = TextColumn(name, field=field, min_count=min_count)
+        self._set([])
+
+    def _set(self, candidates: Sequence[str]) -> None:
+        self.candidates = list(candidates)
+        self._numbers = {text: number for number, text in enumerate(self.candidates)}
+
+    @property
+    def size(self) -> int:
+        """Number of candidates."""
+        return len(self.candidates)
+
+    def learn(self, values: Iterable[str]) -> None:
+        """The vocabulary: the words of the candidates, and of all these values."""
+        self.words.learn(chain(self.candidates, values))
+
+    def learn_own(self, values: Iterable[str]) -> None:
+        counts = Counter(map(plain, values))
+        self._set(sorted(counts) if self.file is None else read_candidates(self.file))
+        missing = [text for text in counts if text not in self._numbers]
+        if missing:
+            rows = sum(counts[text] for text in missing)
+            raise RegardError(
+                f"{rows:,} of {sum(counts.values()):,} rows to train on have a {self.name} that is not among the "
+                f"candidates of {self.file}, for instance {shortened(missing[0])!r}.",
+                where=self.name,
+                fix="Add them to the file, or leave candidates out: then they are those of the training data.",
+            )
+
+    def encode(self, value: str) -> Array:
+        return np.array(self._numbers.get(plain(value), UNSEEN), dtype=np.int32)
+
+    def unseen(self, value: str) -> list[str]:
+        return [] if plain(value) in self._numbers else [plain(value)]
+
+    def reference(self, value: str) -> str:
+        return plain(value)
+
+    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
+        """How many rows have a response that cannot be chosen."""
+        absent: list[str] = []
+        total = 0
+        for text, encoded in rows:
+            total += 1
+            if int(np.reshape(encoded, -1)[0]) == UNSEEN:
+                absent.append(plain(text))
+        return absent_remark(absent, total, self.name)
+
+    def decode(self, ids: Sequence[int] | int) -> str:
+        return self.candidates[int(np.reshape(ids, -1)[0])]
+
+    def tokens(self, value: str | Sequence[int]) -> list[str]:
+        return [plain(value) if isinstance(value, str) else self.decode(value)]
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
+        """(B,) int64, UNSEEN where the response is no candidate"""
+        return torch.from_numpy(Ragged.of(encoded).values.astype(np.int64))
+
+    def candidate_words(self) -> Tokens:
+        """The words of all candidates, (C, L); of a word that is not known, none."""
+        rows = Ragged.of([self.words.encode(text) for text in self.candidates])
+        return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field, "candidates": self.file, "min_count": self.words.min_count}
+
+    def learned(self) -> dict[str, Any]:
+        return {"candidates": self.candidates, **self.words.learned()}
+
+    def pretend(self, size: int) -> None:
+        self._set([f"unit{number}" for number in range(size)])
+        self.words.pretend(size)
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self._set(learned["candidates"])
+        self.words.relearn(learned)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Column:
+        kind = OfferedColumn if "of" in state["options"] else CandidateColumn
+        column = kind(state["name"], **state["options"])
+        column.relearn(state["learned"])
+        return column
+
+
+class OfferedColumn(CandidateColumn):
+    """A response among the candidates of its own row, those of the input it is `of`.
+
+    The encoding is its words as that input has them, which takes its vocabulary; in a batch it is its place among the
+    candidates, UNSEEN where it is none of them.
+    """
+
+    scalar = False
+
+    def __init__(self, name: str, *, of: str, field: str | None = None) -> None:
+        super().__init__(name, field=field)
+        self.of = (of,)
+
+    def learn_own(self, values: Iterable[str]) -> None:
+        """Nothing: the rows hold the candidates."""
+
+    def unseen(self, value: str) -> list[str]:
+        return []
+
+    def encode(self, value: str) -> Array:
+        return self.words.encode(plain(value))
+
+    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
+        return None
+
+    def decode(self, ids: Sequence[int] | int) -> str:
+        return self.words.decode(np.reshape(ids, -1).tolist())
+
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
+        assert beside is not None
+        offered, rows = documents(beside[self.of[0]]), Ragged.of(encoded)
+        found = []
+        for row, candidates in enumerate(offered):
+            wanted = rows[row].tolist()
+            found.append(candidates.index(wanted) if wanted in candidates else UNSEEN)
+        return torch.tensor(found, dtype=torch.int64)
+
+    def options(self) -> dict[str, Any]:
+        return {"field": self.field, "of": self.of[0]}
+
+    def learned(self) -> dict[str, Any]:
+        return self.words.learned()
+
+    def pretend(self, size: int) -> None:
+        self.words.pretend(size)
+
+    def relearn(self, learned: Mapping[str, Any]) -> None:
+        self.words.relearn(learned)
+
+    def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
+        wanted = encoded.tolist()
+        if any(words == wanted for words in split_sentences(beside[self.of[0]])):
+            return None
+        return f"is not among the candidates of {self.of[0]}"
+
+
+def absent_remark(absent: Sequence[str], total: int, name: str) -> str | None:
+    if not absent:
+        return None
+    verb = "has" if len(absent) == 1 else "have"
+    return (
+        f"{len(absent):,} of {total:,} rows {verb} a {name} that is not among the candidates "
+        f"({shortened(absent[0])}): counted as errors"
+    )
+
+
+def read_candidates(path: str) -> list[str]:
+    """The different candidates of a file, in its order, plain or compressed."""
+    texts = []
+    for line in read_lines(find(path)):
+        if line.problem:
+            raise RegardError(f"the line {line.problem}.", where=f"{path}:{line.number}")
+        if line.text.strip():
+            texts.append(plain(line.text))
+    if not texts:
+        raise RegardError("there is no candidate.", where=path, fix="Write one a line.")
+    if all(NUMBERED.match(text) for text in texts):
+        texts = [text.partition(" ")[2] for text in texts]
+    return list(dict.fromkeys(texts))

@@ -1,0 +1,132 @@
+"""A dialog: turns, each of a speaker and words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from regard.data.columns.document import DocumentColumn, SentenceOptions, sentence_lengths, split_sentences
+from regard.data.columns.story import StoryColumn
+from regard.data.ragged import Array, Ragged
+from regard.data.sentence_texts import SentenceTexts
+from regard.data.turns import MARK, Turn, TurnError, plain, read_turns, turns_of, write_turns
+from regard.errors import RegardError
+from regard.parts import Count, register
+
+
+@register("column", "dialog")
+class DialogColumn(StoryColumn):
+    """Turns with their speakers: "U: can you suggest a film ? | B: how about Logan ?" (`regard.data.turns`).
+
+    Its layout is that of a story whose sentences are the turns: the speaker is the first word of a turn, `U:`.
+
+    mark        what stands between turns, with blanks around it; a line end does too
+    speakers    whether a turn begins with its speaker; without, what is said is all that is read
+    max_turns   longest dialog allowed
+    """
+
+    class Options(SentenceOptions):
+        """Turns with speakers: `U: can you suggest a film ? | B: how about Logan ?`, or JSON: `[["U", "hi"], …]`."""
+
+        mark: str = MARK
+        """What stands between two turns, with blanks around it. A line end does too."""
+        speakers: bool = True
+        """Read the speaker as the first word of a turn, `U:`."""
+        max_turns: Count = 500
+        """Longest dialog, in turns."""
+        max_length: Count = 500
+        """Of one turn, in words."""
+
+    type = "dialog"
+    layout = "dialog"
+    listed = True
+
+    @classmethod
+    def describe(cls, options: Any, name: str) -> str:
+        return f"{name}: turns of words" + (", the speaker first" if options.speakers else "")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        mark: str = MARK,
+        speakers: bool = True,
+        max_turns: int | None = None,
+        **words: Any,
+    ) -> None:
+        super().__init__(name, field=field, mark=mark, **words)
+        if plain(mark) != mark or " " in mark or mark.startswith("["):
+            raise RegardError(f"the mark is {mark!r}, expected one word.", where=name)
+        self.speakers, self.max_turns = speakers, max_turns
+
+    def turns(self, text: str) -> list[Turn]:
+        """The turns of a dialog; RegardError where it is none."""
+        try:
+            return read_turns(text, self.mark)
+        except TurnError as error:
+            raise RegardError(f"the dialog {error}.", where=self.name) from None
+
+    def sentences(self, text: str) -> list[str]:
+        """What is read of each turn."""
+        return [str(turn) if self.speakers else turn.text for turn in self.turns(text)]
+
+    def learn(self, values: Iterable[str]) -> None:
+        """Of the values of a column that shares the vocabulary, which are no dialogs, all words."""
+        self.words.learn(sentence for value in values for sentence in self._readable(value))
+
+    def _readable(self, value: str) -> list[str]:
+        try:
+            return [str(turn) if self.speakers else turn.text for turn in read_turns(value, self.mark)]
+        except TurnError:  # a row that is to be a dialog is refused when it is encoded, with its place
+            return [plain(value)]
+
+    def check_value(self, value: str | None) -> str | None:
+        if value is None:
+            return "is missing"
+        if not value.strip():
+            return "is empty"
+        try:
+            read_turns(value, self.mark)
+        except TurnError as error:
+            return str(error)
+        return None
+
+    def check_encoded(self, encoded: Array) -> str | None:
+        lengths = sentence_lengths(encoded)
+        if self.max_turns is not None and len(lengths) > self.max_turns:
+            return f"has {len(lengths)} turns, more than max_turns {self.max_turns}"
+        if self.longest is not None and len(lengths) and int(lengths.max()) > self.longest:
+            return f"has a turn of {int(lengths.max())} words, more than max_length {self.longest}"
+        return None
+
+    def written(self, value: Any) -> str:
+        """A text as it is; a list of turns, pairs or mappings, on one line."""
+        if isinstance(value, str):
+            return value
+        try:
+            return write_turns(turns_of(value), self.mark)
+        except TurnError as error:
+            raise RegardError(f"the dialog {error}.", where=self.name) from None
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return f" {self.mark} ".join(self.words.decode(turn) for turn in split_sentences(ids))
+
+    @property
+    def reads_texts(self) -> bool:
+        return True
+
+    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> SentenceTexts:
+        return SentenceTexts.of(self.collate(encoded), tuple(texts))
+
+    def readable(self, collated: Any) -> list[list[str]]:
+        """The turns as they were written, with their speakers."""
+        return [[str(turn) for turn in self.turns(text)] for text in collated.texts]
+
+    def divide(self, words: Array) -> list[Array]:
+        """As documents are: facts of a knowledge base are short, utterances are not."""
+        return DocumentColumn.divide(self, words)
+
+    def options(self) -> dict[str, Any]:
+        kept = {key: value for key, value in super().options().items() if key != "max_sentences"}
+        return {**kept, "speakers": self.speakers, "max_turns": self.max_turns}

@@ -1,0 +1,118 @@
+"""Dialogs in JSON, as MultiWOZ has them, through a mapping of names.
+
+    {"SNG01.json": {"log": [{"text": "a cheap hotel please"}, {"text": "in which area ?"}, …]}, …}            2.0, 2.1
+    [{"dialogue_id": "SNG01.json", "turns": [{"speaker": "USER", "utterance": "a cheap hotel please"}, …]}, …]     2.2
+
+A file holds an object of dialogs by name, a list of dialogs, or a dialog a line. The options say where a dialog has its
+turns, and a turn its text and its speaker:
+
+    data: {format: {type: dialog-json}}                                                                     2.0, 2.1
+    data: {format: {type: dialog-json, turns: turns, text: utterance, speaker: speaker}}                         2.2
+
+Every turn of the speaker who `answers` becomes a row, if something was said before it: all that was said so far
+(`dialog`, for a column of type dialog), the last turn before it (`utterance`), what it says (`response`) and the name
+of the dialog (`conversation`). A row's place is the number of its dialog, from 1. The file is read as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from regard.data.readers.opening import opened
+from regard.data.readers.reader import Reader
+from regard.data.readers.row import Row
+from regard.data.readers.values import dig
+from regard.data.turns import Turn, plain, write_turns
+from regard.errors import RegardError
+from regard.parts import register
+
+
+@register("reader", "dialog-json")
+class DialogJsonReader(Reader):
+    """Dialogs in JSON, as MultiWOZ has them: a row for each answer."""
+
+    about: ClassVar[str] = "a file of dialogs"
+    fields: ClassVar[tuple[str, ...]] = ("dialog", "utterance", "response", "conversation")
+
+    turns: str = "log"
+    """The field of a dialog that holds the list of its turns; `a.b`: b inside a."""
+    text: str = "text"
+    """The field of a turn that holds what is said."""
+    speaker: str | None = None
+    """The field of a turn that holds its speaker; default: USER and SYSTEM take turns, and USER begins."""
+    names: dict[str, str] = {"USER": "U", "SYSTEM": "B"}
+    """How speakers are called in the rows, by their names in the file; others keep their names."""
+    answers: str = "B"
+    """Whose turns are the responses, by the name in the rows."""
+
+    def read(
+        self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
+    ) -> Iterator[Row]:
+        path = str(files[0])
+        for number, (name, found) in enumerate(_dialogs(files[0]), start=1):
+            try:
+                turns = self._turns(found)
+            except ValueError as error:
+                yield Row(file=path, line=number, problem=str(error))
+                continue
+            for place, turn in enumerate(turns):
+                if place and turn.speaker == self.answers:
+                    values = {
+                        "dialog": write_turns(turns[:place]),
+                        "utterance": turns[place - 1].text,
+                        "response": turn.text,
+                        "conversation": name or str(number),
+                    }
+                    yield Row(values, file=path, line=number, group=f"dialog {name or number}")
+
+    def _turns(self, found: Any) -> list[Turn]:
+        said = dig(found, self.turns) if isinstance(found, Mapping) else None
+        if not isinstance(said, list):
+            has = f"; it has {', '.join(map(str, found))}" if isinstance(found, Mapping) else ""
+            raise ValueError(f"has no list of turns {self.turns!r}{has}")
+        if not said:
+            raise ValueError("has no turn")
+        return [self._turn(one, place) for place, one in enumerate(said)]
+
+    def _turn(self, one: Any, place: int) -> Turn:
+        where = f"turn {place + 1}"
+        text = dig(one, self.text) if isinstance(one, Mapping) else None
+        if not isinstance(text, str) or not plain(text):
+            raise ValueError(f"has a turn without the text {self.text!r}, {where}")
+        speaker = ("USER", "SYSTEM")[place % 2] if self.speaker is None else dig(one, self.speaker)
+        if not isinstance(speaker, str) or not plain(speaker):
+            raise ValueError(f"has a turn without the speaker {self.speaker!r}, {where}")
+        return Turn(self.names.get(speaker, plain(speaker)), plain(text))
+
+
+def _dialogs(path: Path) -> Iterator[tuple[str, Any]]:
+    """The dialogs of a file with their names; "" where they have none."""
+    with opened(path) as stream:
+        content = stream.read()
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        lines = [line for line in content.splitlines() if line.strip()]
+        try:
+            found = [json.loads(line) for line in lines] if len(lines) > 1 else None
+        except (ValueError, RecursionError):
+            found = None
+        if found is None:
+            raise RegardError(f"this is not valid JSON: {error}.", where=str(path)) from None
+    if isinstance(found, dict):
+        found = found.items()
+    elif isinstance(found, list):
+        found = ((_name(one), one) for one in found)
+    else:
+        raise RegardError(
+            "there are no dialogs.", where=str(path), fix="Expected an object of dialogs, or a list of them."
+        )
+    yield from ((str(name), one) for name, one in found)
+
+
+def _name(one: Any) -> str:
+    names = (one.get(key) for key in ("dialogue_id", "dialog_id", "id")) if isinstance(one, Mapping) else ()
+    return next((str(name) for name in names if isinstance(name, str | int)), "")

@@ -1,0 +1,136 @@
+"""Turns of a dialog: who says what, as a text on one line or several, and as JSON.
+
+    U: can you suggest a good film ? | B: how about Logan ? | U: who plays in it ?
+
+A turn is its speaker, a colon and a blank, and what is said. Turns stand between marks (`|` with blanks around it) or
+on lines of their own. As JSON a dialog is a list of pairs or of objects, and may hold anything:
+
+    [["U", "hi"], ["B", "hello"]]        [{"speaker": "U", "text": "hi"}, {"speaker": "B", "text": "hello"}]
+
+Control characters are read as blanks, and each run of blanks as one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from regard.data.listed import LISTED
+
+MARK = "|"
+"""What stands between two turns, unless a column says otherwise."""
+SPEAKER = re.compile(r"(?P<speaker>[^\s:]+):(?:\s+|$)")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+LINES = re.compile(rf"[\r\n{LISTED}]+")
+SHOWN = 40
+
+
+class Turn(NamedTuple):
+    """What one speaker says."""
+
+    speaker: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.speaker}: {self.text}"
+
+
+class TurnError(ValueError):
+    """Why a text is no dialog, to be read after the name of a field: "has no turn"."""
+
+
+def read_turns(text: str, mark: str = MARK) -> list[Turn]:
+    """The turns of a dialog in either form."""
+    if text.lstrip().startswith("["):
+        return _from_json(text.replace(LISTED, ""))
+    pieces = [piece for line in re.split(LINES, text) for piece in _between(line, mark)]
+    turns = [_turn(piece, number) for number, piece in enumerate(pieces, start=1)]
+    if not turns:
+        raise TurnError("has no turn")
+    return turns
+
+
+def turns_of(value: Any) -> list[Turn]:
+    """The turns of a dialog given in Python, or as JSON has them: pairs, or objects with `speaker` and `text`."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise TurnError(f"is a {type(value).__name__}, expected a list of turns")
+    turns = []
+    for number, one in enumerate(value, start=1):
+        turns.append(_given(one, number))
+    if not turns:
+        raise TurnError("has no turn")
+    return turns
+
+
+def write_turns(turns: Iterable[Turn], mark: str = MARK) -> str:
+    """The dialog on one line; as JSON where a speaker or what is said could not be read back from that."""
+    said = list(turns)
+    text = f" {mark} ".join(map(str, said))
+    try:
+        if read_turns(text, mark) == said:
+            return text
+    except TurnError:
+        pass
+    return json.dumps([list(turn) for turn in said], ensure_ascii=False)
+
+
+def plain(text: str) -> str:
+    """Control characters and runs of blanks as one blank each."""
+    return " ".join(CONTROL.sub(" ", text).split())
+
+
+def _between(line: str, mark: str) -> list[str]:
+    words = plain(line).split(" ")
+    pieces: list[list[str]] = [[]]
+    for word in words:
+        if word == mark:
+            pieces.append([])
+        elif word:
+            pieces[-1].append(word)
+    return [" ".join(piece) for piece in pieces if piece]
+
+
+def _turn(text: str, number: int) -> Turn:
+    found = SPEAKER.match(text)
+    if found is None:
+        raise TurnError(
+            f"has a turn without a speaker, turn {number}: {shortened(text)!r}; expected 'NAME: {shortened(text)}'"
+        )
+    return _checked(found["speaker"], text[found.end() :].strip(), number)
+
+
+def _given(one: Any, number: int) -> Turn:
+    if isinstance(one, Mapping):
+        missing = next((key for key in ("speaker", "text") if not isinstance(one.get(key), str)), None)
+        if missing is not None:
+            what = "without a speaker" if missing == "speaker" else "without a text"
+            raise TurnError(
+                f"has a turn {what}, turn {number}: expected {{'speaker': …, 'text': …}}, both texts"
+            )
+        return _checked(plain(one["speaker"]), plain(one["text"]), number)
+    pair = one if isinstance(one, Sequence) and not isinstance(one, str | bytes) else ()
+    if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+        raise TurnError(f"has a turn that is no pair of speaker and text, turn {number}")
+    return _checked(plain(pair[0]), plain(pair[1]), number)
+
+
+def _checked(speaker: str, text: str, number: int) -> Turn:
+    if not speaker:
+        raise TurnError(f"has a turn without a speaker, turn {number}: {shortened(text)!r}")
+    if not text:
+        raise TurnError(f"has a turn in which nothing is said, turn {number} of {speaker!r}")
+    return Turn(speaker, text)
+
+
+def _from_json(text: str) -> list[Turn]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TurnError(f"begins with '[' and is not valid JSON: {error}") from None
+    return turns_of(value)
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

@@ -1,0 +1,20 @@
+"""The exercises that the lectures set: a template to fill in, hints, and a grader that knows mathematics.
+
+regard exercise · regard exercise summing -o summing.py · regard exercise summing summing.py
+"""
+
+from regard.exercises.exercise import Exercise, GradedQuestion, Wrong
+from regard.exercises.grading import Grade, Verdict, grade
+from regard.exercises.shelf import exercise, names, write_template
+
+__all__ = [
+    "Exercise",
+    "Grade",
+    "GradedQuestion",
+    "Verdict",
+    "Wrong",
+    "exercise",
+    "grade",
+    "names",
+    "write_template",
+]

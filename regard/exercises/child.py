@@ -1,0 +1,96 @@
+"""The process that runs a student's file: `python -m regard.exercises.child NAME FILE FOLDER SECONDS`.
+
+It writes a line of JSON for each question into FOLDER/report.jsonl. Whatever the file does wrong becomes a cause with
+its line; nothing of ours is ever printed.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib.util
+import json
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from regard.exercises.exercise import GradedQuestion, Wrong
+from regard.exercises.shelf import exercise
+
+
+def main(name: str, path: Path, folder: Path, seconds: float) -> None:
+    """Load the file, ask the questions."""
+    asked = exercise(name)
+    report = folder / "report.jsonl"
+    with (folder / "stuck.txt").open("w", encoding="utf-8") as stuck:
+        faulthandler.dump_traceback_later(seconds, file=stuck)
+        (folder / "begun").touch()
+        module, mistake = _loaded(path)
+        for question in asked.questions:
+            mark = mistake | {"title": question.title} if mistake else _asked(module, question, path)
+            with report.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(mark, ensure_ascii=False) + "\n")
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _loaded(path: Path) -> tuple[ModuleType, dict[str, Any]]:
+    """The file as a module, or what is wrong with it."""
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location("answer", path)
+    if spec is None or spec.loader is None:
+        raise SystemExit(3)
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        cause = f"this is not Python: {error.msg}."
+        if error.filename and Path(error.filename) != path:
+            return module, _wrong(cause, Path(error.filename).name, "Correct the file that is imported.")
+        return module, _wrong(
+            cause, f"{path.name}:{error.lineno}", "Read the line, and the end of the one before it."
+        )
+    except BaseException as error:  # whatever a file may raise, KeyboardInterrupt and SystemExit too
+        return module, _wrong(
+            f"the file cannot be run: {_said(error)}", _place(error, path), "Correct this line first."
+        )
+    return module, {}
+
+
+def _asked(module: ModuleType, question: GradedQuestion, path: Path) -> dict[str, Any]:
+    missing = [name for name in question.needs if not hasattr(module, name)]
+    if missing:
+        return _wrong(
+            f"the file does not define {', '.join(missing)}.", path.name, question.hint, title=question.title
+        )
+    try:
+        question.check(module)
+    except Wrong as error:
+        return _wrong(str(error), "", question.hint, title=question.title)
+    except BaseException as error:  # of the student's function, or of what it returned
+        place = _place(error, path)
+        cause = _said(error) if ":" in place else f"what it returned cannot be used: {_said(error)}"
+        return _wrong(cause, place, question.hint, title=question.title)
+    return {"title": question.title, "right": True}
+
+
+def _wrong(cause: str, place: str, hint: str, title: str = "") -> dict[str, Any]:
+    return {"title": title, "right": False, "cause": cause, "place": place, "hint": hint}
+
+
+def _said(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{f': {text}' if text else ''}"[:300]
+
+
+def _place(error: BaseException, path: Path) -> str:
+    """The last line of the student's file that was being run."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path
+    ]
+    return f"{path.name}:{lines[-1]}" if lines else path.name
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), float(sys.argv[4]))

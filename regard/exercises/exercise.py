@@ -1,0 +1,78 @@
+"""An exercise: what is asked, a template, and questions that are answered by numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Answer = Any
+"""The student's file as a module."""
+
+
+class Wrong(Exception):
+    """An answer that is not right: what was expected and what came, in a sentence."""
+
+
+@dataclass(frozen=True)
+class GradedQuestion:
+    """One thing that is asked.
+
+    title   what the answer must do
+    needs   the names that the student's file must define for it
+    check   raises `Wrong` where the answer is not right
+    hint    told where it is not
+    """
+
+    title: str
+    needs: tuple[str, ...]
+    check: Callable[[Answer], None]
+    hint: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What is asked of a student.
+
+    entries    where the lectures set it: 000.43
+    template   the file to fill in; it holds no solution
+    """
+
+    name: str
+    title: str
+    entries: tuple[str, ...]
+    task: str
+    template: str
+    questions: tuple[GradedQuestion, ...]
+
+
+def numbers(value: Any, shape: Sequence[int], what: str) -> Array:
+    """What a student's function returned, as an array of a shape."""
+    if value is None or value is Ellipsis:
+        raise Wrong(f"{what} is not answered yet.")
+    try:
+        found = np.asarray(value.detach() if hasattr(value, "detach") else value, dtype=float)
+    except (TypeError, ValueError):
+        raise Wrong(f"{what} is a {type(value).__name__}; expected numbers.") from None
+    if found.shape != tuple(shape):
+        raise Wrong(f"{what} has the shape {found.shape}, expected {tuple(shape)}.")
+    if not np.isfinite(found).all():
+        raise Wrong(f"{what} has numbers that are not finite.")
+    return found
+
+
+def close(found: Any, expected: Any, what: str, within: float = 1e-6) -> None:
+    """Raise `Wrong` where two arrays differ."""
+    off = float(np.abs(np.asarray(found) - np.asarray(expected)).max(initial=0.0))
+    if off > within:
+        raise Wrong(f"{what}: expected {told(expected)}, received {told(found)}.")
+
+
+def told(value: Any) -> str:
+    """Numbers in a line."""
+    text = np.array2string(np.asarray(value), precision=4, separator=", ", threshold=8, suppress_small=True)
+    return " ".join(text.split())

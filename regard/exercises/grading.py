@@ -1,0 +1,150 @@
+"""An answer put to the test: the student's file is run as a module in a process of its own, for a limited time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.errors import RegardError
+from regard.exercises.shelf import exercise
+
+LOADING = 120.0
+"""Seconds until the child must have begun: it loads torch, perhaps on a busy machine."""
+PRINTED = 20
+"""Lines of what the file printed that are shown."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one question; `cause` and `place` (file and line) where it is wrong, and a hint."""
+
+    title: str
+    right: bool
+    cause: str = ""
+    place: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """All questions of an exercise, and what the file printed while it ran."""
+
+    marks: tuple[Verdict, ...]
+    printed: str = ""
+
+    @property
+    def right(self) -> bool:
+        return all(mark.right for mark in self.marks)
+
+
+def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
+    """Run a student's file and ask it the questions of an exercise."""
+    asked = exercise(name)
+    if not path.is_file():
+        raise RegardError(
+            "no such file.",
+            where=str(path),
+            fix=f"`regard exercise {name} -o {path}` writes a template to fill in.",
+        )
+    with tempfile.TemporaryDirectory(prefix="regard-") as folder:
+        report, stuck, out = (Path(folder) / part for part in ("report.jsonl", "stuck.txt", "out.txt"))
+        command = [
+            sys.executable,
+            "-m",
+            "regard.exercises.child",
+            name,
+            str(path.resolve()),
+            folder,
+            str(seconds),
+        ]
+        with out.open("wb") as printed:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=_surroundings(),
+            )
+            ended = _wait(child, Path(folder) / "begun", seconds)
+        told = (
+            [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+            if report.exists()
+            else []
+        )
+        marks = [Verdict(**one) for one in told]
+        output = _readable(out)
+        if len(marks) < len(asked.questions):
+            open_ = asked.questions[len(marks)]
+            place, cause = "", f"the file ended the process itself (exit code {child.returncode})."
+            if not ended:
+                place, cause = _stuck_at(stuck, path), f"it ran for {seconds:g} seconds and was stopped."
+            marks.append(
+                Verdict(
+                    open_.title,
+                    False,
+                    cause,
+                    place,
+                    "Is there a loop that never ends?" if not ended else open_.hint,
+                )
+            )
+            marks += [
+                Verdict(later.title, False, "not reached.", "", "") for later in asked.questions[len(marks) :]
+            ]
+        return Grade(tuple(marks), output)
+
+
+def _surroundings() -> dict[str, str]:
+    """The child finds regard where we are, whatever folder it is in."""
+    home = str(Path(__file__).parents[2])
+    before = os.environ.get("PYTHONPATH")
+    return {
+        **os.environ,
+        "PYTHONPATH": home if not before else f"{home}{os.pathsep}{before}",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def _wait(child: subprocess.Popen[bytes], begun: Path, seconds: float) -> bool:
+    """Whether it ended by itself within the time, which counts from when it has loaded."""
+    limit = time.monotonic() + LOADING
+    started = False
+    while child.poll() is None:
+        if not started and begun.exists():
+            started, limit = True, time.monotonic() + seconds + 2.0
+        if time.monotonic() > limit:
+            _end(child)
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """The child and what it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
+    child.wait()
+
+
+def _stuck_at(stuck: Path, path: Path) -> str:
+    """The innermost line of the student's file where it was stopped."""
+    text = stuck.read_text(encoding="utf-8", errors="replace") if stuck.exists() else ""
+    found = re.findall(rf'File "{re.escape(str(path.resolve()))}", line (\d+)', text)
+    return f"{path.name}:{found[0]}" if found else path.name
+
+
+def _readable(out: Path) -> str:
+    lines = out.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join(["…", *lines[-PRINTED:]] if len(lines) > PRINTED else lines)

@@ -1,0 +1,131 @@
+"""What an output copied, and from where: the source above, the output below, a line for each word that was copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from regard.errors import RegardError
+from regard.inspect.content import Links
+from regard.inspect.heatmap import reading
+from regard.inspect.layout import Block, frame
+from regard.inspect.palette import Over, Shade
+from regard.inspect.scene import Group, Mark, Path, Rect, Scene, Text
+from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
+from regard.trace import Trace
+
+SIZE = 14.0
+LINE = 27.0
+WIDTH = 640.0
+"""Of the lines of words; a longer text has several."""
+RISE = 64.0
+"""Room for the lines, between the source and the output."""
+PAD = 5.0
+LEAST = 0.1
+"""The least probability of a copy that is drawn."""
+HIGH = LINE - 5.0
+
+Place = tuple[float, float, float]
+"""Left edge, top and width of a word."""
+
+
+def copies(trace: Trace, *, over: str | None = None, title: str | None = None) -> Scene:
+    """The figure of what was copied.
+
+    over   the input to show; the first that was copied from otherwise
+    """
+    name = over if over is not None else next(iter(trace.copied), None)
+    if name is None or name not in trace.copied:
+        known = ", ".join(trace.copied) or "none"
+        raise RegardError(f"the trace has no copies of {name!r}; it has: {known}.")
+    links = copied_links(trace, name)
+    return frame(
+        draw_copies(links), title=reading(trace) if title is None else title, description=tell_copies(links)
+    )
+
+
+def copied_links(trace: Trace, name: str) -> Links:
+    """The probability that each word of the output was copied from each of an input."""
+    return Links(
+        tuple(trace.input[name]),
+        tuple(trace.output),
+        trace.copied[name],
+        trace.truth.get(name),
+        LEAST,
+        title=f"copied from {name}",
+    )
+
+
+def draw_copies(links: Links) -> Block:
+    """Both texts in lines, the copied words of both shaded, a curve for each copy: the thicker, the more certain."""
+    taken = links.weights.max(0, initial=0.0)
+    copied = links.weights.sum(1)
+    source, low = _lines(links.sources, 20.0)
+    target, height = _lines(links.targets, low + RISE)
+    marks: list[Mark] = [Text(0, 12, links.title, size=11, colour="muted")]
+    for index in np.argsort(links.weights, axis=None, kind="stable"):  # the strongest last, on top
+        to, start = divmod(int(index), max(len(links.sources), 1))
+        if links.weights[to, start] >= links.threshold:
+            marks.append(_curve(links, to, start, source[start], target[to]))
+    marks += _words(links.sources, source, taken)
+    marks += _words(links.targets, target, copied)
+    note = "shaded: copied; the thicker the line, the more certain"
+    if links.truth is not None:
+        note += "; other color: as the true alignment says"
+    marks.append(Text(0, height + 14, note, size=11, colour="muted"))
+    return Block((Group(tuple(marks), kind="links", content=links),), WIDTH, height + 18)
+
+
+def _lines(words: Sequence[str], top: float) -> tuple[list[Place], float]:
+    """Where each word stands, in lines no wider than WIDTH, and where the last line ends."""
+    rtl, places = runs_right_to_left(tuple(words)), list[Place]()
+    x, y = 0.0, top
+    for word in words:
+        width = min(max(1.06 * text_width(visible(word), SIZE), 8.0) + 2 * PAD, WIDTH)
+        if x and x + width > WIDTH:
+            x, y = 0.0, y + LINE
+        places.append((WIDTH - x - width if rtl else x, y, width))
+        x += width + 2
+    return places, y + LINE
+
+
+def _words(words: Sequence[str], places: Sequence[Place], shares: Sequence[float]) -> list[Mark]:
+    marks: list[Mark] = []
+    for word, (x, y, width), share in zip(words, places, shares, strict=True):
+        drawn = float(share) >= LEAST
+        shade = Shade(min(1.0, float(share)))
+        if drawn:
+            marks.append(
+                Rect(x, y, width, HIGH, fill=shade, radius=4, tip=f"{visible(word)}  {float(share):.2f}")
+            )
+        ink = Over(shade) if drawn else "muted" if is_special(word) else "ink"
+        middle = x + width / 2
+        marks.append(Text(middle, y + 15.5, visible(word), size=SIZE, anchor="middle", colour=ink))
+    return marks
+
+
+def _curve(links: Links, to: int, start: int, source: Place, target: Place) -> Path:
+    weight = float(links.weights[to, start])
+    true = links.truth is not None and bool(links.truth[to, start] > 0)
+    x1, y1 = source[0] + source[2] / 2, source[1] + HIGH
+    x2, y2 = target[0] + target[2] / 2, target[1]
+    bend = 0.5 * (y2 - y1)
+    return Path(
+        (("M", (x1, y1)), ("C", (x1, y1 + bend, x2, y2 - bend, x2, y2))),
+        stroke="truth" if true else "accent",
+        width=0.75 + 2.25 * min(1.0, weight),
+        opacity=0.2 + 0.7 * min(1.0, weight),
+        tip=f"{visible(links.sources[start])} → {visible(links.targets[to])}  {weight:.2f}",
+        tags=(("row", str(to)), ("column", str(start)), ("value", f"{weight:.6g}")),
+    )
+
+
+def tell_copies(links: Links) -> str:
+    """Which words were copied, in words."""
+    found = [
+        f"{visible(word)} (from position {int(row.argmax()) + 1}, {row.sum():.2f})"
+        for word, row in zip(links.targets, links.weights, strict=True)
+        if row.sum() > 0.5
+    ]
+    return f"Copied: {', '.join(found)}." if found else "Nothing was copied."

@@ -1,0 +1,13 @@
+"""Five lectures on recurrent networks and attention, claim by claim: what each says, and a computation that shows it.
+
+Entries are data, one YAML a deck: `regard lecture 004` walks through one, `regard lecture --check` runs all quick ones.
+
+    from regard import lectures
+    lectures.examine(lectures.entry("000.62")).state
+"""
+
+from regard.lectures.entry import Deck, Entry
+from regard.lectures.examining import EntryResult, Finding, examine
+from regard.lectures.shelf import deck, decks, entry, names
+
+__all__ = ["Deck", "Entry", "EntryResult", "Finding", "deck", "decks", "entry", "examine", "names"]

@@ -1,0 +1,289 @@
+"""The kinds of checks: a number of a lab, Python, lines of a board, systems of the zoo, a figure on record.
+
+Each is data of an entry and computes a value through public names; `Truth` says what it ought to be.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from regard import zoo
+from regard.lectures.truth import Truth, settled
+from regard.parts import Settings
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+"""The results book, where regard was not installed but cloned."""
+
+
+class LabCheck(Truth):
+    """A number of a lab: `{lab: jacobian, row: 'w = 1.1, T = 50', column: w^(T−1), expected: 106.7, within: 0.05}`."""
+
+    lab: str
+    """The name of the lab."""
+    set: dict[str, Any] = {}
+    """Settings of the lab."""
+    row: str | int = ""
+    """A row of its table, by its first cell or by its place from 0; with `column`."""
+    column: str | int = ""
+    """The column, by its title or its place."""
+    number: tuple[str | int, ...] = ()
+    """Or the way to one of the numbers that --json gives: keys and places."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> LabCheck:
+        if bool(self.number) == (self.column != ""):
+            raise ValueError("expected either number, or row and column")
+        return self
+
+    @property
+    def command(self) -> str:
+        return lab_command(self.lab, self.set)
+
+    def told(self) -> str:
+        place = ", ".join(map(str, self.number)) or f"{self.row}, {self.column}"
+        return super().told() if self.of else f"{place}: {super().told()}"
+
+    def value(self) -> Any:
+        found = _lab(self.lab, repr(sorted(self.set.items())), _Held(self.set))
+        if self.number:
+            value: Any = found.numbers
+            for step in self.number:
+                value = value[step]
+            return settled(value)
+        head, rows = found.table
+        column = self.column if isinstance(self.column, int) else list(head).index(self.column)
+        row = (
+            rows[self.row]
+            if isinstance(self.row, int)
+            else next(one for one in rows if str(one[0]) == self.row)
+        )
+        return settled(row[column])
+
+
+def lab_command(name: str, settings: Mapping[str, Any]) -> str:
+    """What to type for a lab with some of its settings."""
+    return " ".join(
+        ["regard lab", name, *(f"--set {_quoted(f'{key}={value}')}" for key, value in settings.items())]
+    )
+
+
+class PythonCheck(Truth):
+    """Python that uses public names: the value of its last line. `regard.lectures.instruments` is at hand."""
+
+    python: str
+    """The lines."""
+
+    command: ClassVar[str] = ""
+
+    def value(self) -> Any:
+        return settled(evaluated(self.python))
+
+    def told(self) -> str:
+        text = super().told()
+        difference = not self.of and self.expected == 0 and "apart(" in self.python.strip().splitlines()[-1]
+        return f"largest difference: {text}" if difference else text
+
+
+class BoardCheck(Settings):
+    """Equations that `regard describe` prints, which the tests evaluate with the network's own weights."""
+
+    describe: str
+    """The system."""
+    set: tuple[str, ...] = ()
+    """Its settings, as --set has them."""
+    shows: tuple[str, ...] = Field(min_length=1)
+    """Pieces of lines that must be there."""
+
+    @property
+    def command(self) -> str:
+        return " ".join(["regard describe", self.describe, *(f"--set {_quoted(one)}" for one in self.set)])
+
+    def value(self) -> Any:
+        lines = board(self.describe, *self.set)
+        return [piece for piece in self.shows if any(piece in line for line in lines)]
+
+    def told(self) -> str:
+        return f"on the board: {'; '.join(piece.strip() for piece in self.shows)}"
+
+    def said(self, found: Any) -> str:
+        return _missing(self.shows, found)
+
+    def holds(self, found: Any) -> bool:
+        return list(found) == list(self.shows)
+
+
+class ZooCheck(Settings):
+    """Systems that are there, whose spec is valid and whose network can be made."""
+
+    zoo: tuple[str, ...] = Field(min_length=1)
+    """Their names."""
+
+    @property
+    def command(self) -> str:
+        return f"regard train {self.zoo[0]}"
+
+    def value(self) -> Any:
+        from regard.lectures.instruments import parameters
+
+        return [name for name in self.zoo if name in zoo.names() and parameters(name)["together"]]
+
+    def told(self) -> str:
+        return f"in the zoo: {', '.join(self.zoo)}"
+
+    def said(self, found: Any) -> str:
+        return _missing(self.zoo, found)
+
+    def holds(self, found: Any) -> bool:
+        return list(found) == list(self.zoo)
+
+
+class TrainedCheck(Truth):
+    """A figure of a longer training, taken from docs/results.md: it is on record and not computed again."""
+
+    trained: str
+    """What was trained: a system of the zoo, or a recipe."""
+    figure: str
+    """The figure as the results book prints it."""
+    under: str
+    """A piece of the heading it stands under."""
+
+    @property
+    def command(self) -> str:
+        return f"regard train {self.trained}"
+
+    def value(self) -> Any:
+        (number,) = re.findall(r"-?\d[\d.]*", self.figure.replace(",", "").replace("−", "-"))
+        return float(number)
+
+    @property
+    def on_record(self) -> bool | None:
+        """Whether the book has it; None where there is no book."""
+        if not RESULTS.is_file():
+            return None
+        sections = _sections()
+        return any(self.under in title and self.figure in text for title, text in sections.items())
+
+
+def _missing(wanted: tuple[str, ...], found: Any) -> str:
+    missing = [one for one in wanted if one not in found]
+    return f"missing: {'; '.join(missing)}" if missing else "there"
+
+
+def _kind(value: Any) -> str | None:
+    keys = (
+        value
+        if isinstance(value, Mapping)
+        else type(value).model_fields
+        if isinstance(value, Settings)
+        else ()
+    )
+    return next((name for name in ("lab", "python", "describe", "zoo", "trained") if name in keys), None)
+
+
+Check = Annotated[
+    Annotated[LabCheck, Tag("lab")]
+    | Annotated[PythonCheck, Tag("python")]
+    | Annotated[BoardCheck, Tag("describe")]
+    | Annotated[ZooCheck, Tag("zoo")]
+    | Annotated[TrainedCheck, Tag("trained")],
+    Discriminator(
+        _kind,
+        custom_error_type="kind_of_check",
+        custom_error_message="a check has one of the keys lab, python, describe, zoo, trained",
+    ),
+]
+"""One of the kinds, told apart by its first key."""
+
+
+def evaluated(code: str) -> Any:
+    """The value of the last line, an expression; the lines before it define what it uses."""
+    tree = ast.parse(code.strip())
+    last = tree.body.pop()
+    if not isinstance(last, ast.Expr):
+        raise ValueError("the last line is no expression")
+    known = dict(_names())
+    exec(compile(tree, "<entry>", "exec"), known)  # written by us, in the deck
+    return eval(compile(ast.Expression(last.value), "<entry>", "eval"), known)
+
+
+@cache
+def _names() -> dict[str, Any]:
+    """What the Python of an entry finds at hand."""
+    import itertools
+    import math
+
+    import numpy as np
+    import torch
+
+    import regard
+    import regard.describe
+    from regard import nn, structures
+    from regard.lab import run
+    from regard.lectures import instruments
+    from regard.trace import Trace
+
+    own = {name: getattr(instruments, name) for name in instruments.__all__}
+    return {
+        "regard": regard,
+        "torch": torch,
+        "np": np,
+        "math": math,
+        "itertools": itertools,
+        "zoo": zoo,
+        "nn": nn,
+        "lab": run,
+        "Trace": Trace,
+        **{name: getattr(structures, name) for name in structures.__all__},
+        **own,
+    }
+
+
+@cache
+def board(name: str, *settings: str) -> list[str]:
+    """All lines that `regard describe` prints for a system, but the parameters."""
+    from regard.describe import answers
+
+    return [line for lines in answers(zoo.find(name, settings)).values() for line in lines]
+
+
+class _Held:
+    """Settings that do not count when two calls are compared."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@cache
+def _lab(name: str, key: str, held: _Held) -> Any:
+    from regard.lab import run
+
+    return run(name, **held.settings)
+
+
+@cache
+def _sections() -> dict[str, str]:
+    """Heading → what stands below it."""
+    found: dict[str, str] = {}
+    title = ""
+    for line in RESULTS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            title = line.lstrip("# ")
+        found[title] = f"{found.get(title, '')}\n{line}"
+    return found
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if any(sign in text for sign in " {}[]*<>|&;") else text

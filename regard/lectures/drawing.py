@@ -1,0 +1,47 @@
+"""The figures of entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.errors import RegardError
+from regard.inspect.scene import Scene
+from regard.kernels import plainly
+from regard.lectures.checks import evaluated
+from regard.lectures.shelf import deck, drawing, entry
+
+
+def has_figure(name: str) -> bool:
+    """Whether --open has something to draw for an entry."""
+    return drawing(name) is not None
+
+
+def drawn(name: str) -> Scene:
+    """The figure of an entry; a RegardError names the nearest that has one where it has none."""
+    entry(name)
+    what = drawing(name)
+    if what is None:
+        number = name.partition(".")[0]
+        near = sorted(
+            (
+                f"{number}.{one.number}"
+                for one in deck(number).entries
+                if has_figure(f"{number}.{one.number}")
+            ),
+            key=lambda other: abs(int(other.partition(".")[2]) - int(name.partition(".")[2])),
+        )
+        raise RegardError(
+            f"{name} has no figure of its own.",
+            where="regard lecture --open",
+            fix=f"`regard lecture {name}` shows its numbers; figures nearby: {', '.join(near[:3])}.",
+        )
+    if what.lab:
+        from regard.lab import run
+
+        return run(what.lab, **what.set).figure
+    with plainly():
+        found: Any = evaluated(what.python)
+    figure = found.plot() if hasattr(found, "plot") else found
+    if not isinstance(figure, Scene):
+        raise TypeError(f"{name}: the last line of its figure is a {type(figure).__name__}, no figure")
+    return figure

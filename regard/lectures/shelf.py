@@ -1,0 +1,95 @@
+"""The decks by number, and their entries: 004, 004.29."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from regard.errors import RegardError
+from regard.lectures.checks import LabCheck, PythonCheck, lab_command
+from regard.lectures.entry import Deck, Entry, EntryFigure
+from regard.spec.document import parse
+from regard.spec.messages import explain
+
+SHELF = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The numbers of the decks."""
+    return sorted(path.stem for path in SHELF.glob("[0-9]*.yaml"))
+
+
+def decks() -> list[Deck]:
+    """All decks."""
+    return [deck(name) for name in names()]
+
+
+@cache
+def deck(name: str) -> Deck:
+    """The deck of that number, its data checked."""
+    if name not in names():
+        raise RegardError(
+            f"there is no lecture {name!r}.", where="regard lecture", fix=f"Known: {', '.join(names())}."
+        )
+    return read(SHELF / f"{name}.yaml")
+
+
+def read(path: Path) -> Deck:
+    """The deck of a file; a mistake in it is named with its line."""
+    document = parse(path.read_text(encoding="utf-8"), path.name)
+    try:
+        return Deck.model_validate(document.data)
+    except ValidationError as error:
+        raise explain(error, Deck, document, document.data, {}) from None
+
+
+def entry(name: str) -> Entry:
+    """The entry 004.29."""
+    number, dot, place = name.partition(".")
+    found = deck(number)
+    if not dot or not place.isdigit() or not 1 <= int(place) <= len(found.entries):
+        near = difflib.get_close_matches(name, [f"{number}.{one.number}" for one in found.entries], n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise RegardError(
+            f"lecture {number} has the entries {number}.1 to {number}.{len(found.entries)}; received {name!r}.",
+            where="regard lecture",
+            fix=f"`regard lecture {number}` lists them.{hint}",
+        )
+    return found.entries[int(place) - 1]
+
+
+def answered_by(name: str) -> Entry:
+    """The entry whose checks show this one: itself, or the one it is like."""
+    found = entry(name)
+    return entry(found.like) if found.like else found
+
+
+def command(name: str) -> str:
+    """The command that shows an entry."""
+    own, source = entry(name), answered_by(name)
+    given = own.command or source.command
+    if given:
+        return given
+    for check in source.checks:
+        if not isinstance(check, PythonCheck) and check.command:
+            return check.command
+    if source.awaits:
+        return f"regard train {source.awaits[0]}"
+    if source.figure is not None and source.figure.lab:
+        return lab_command(source.figure.lab, source.figure.set)
+    return "" if own.nothing else f"regard lecture {name}"
+
+
+def drawing(name: str) -> EntryFigure | None:
+    """What --open draws for an entry: what it names, or the lab of its first check that has one."""
+    own, source = entry(name), answered_by(name)
+    found = own.figure or source.figure
+    if found is not None:
+        return found
+    for check in source.checks:
+        if isinstance(check, LabCheck):
+            return EntryFigure(lab=check.lab, set=check.set)
+    return None

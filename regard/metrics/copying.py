@@ -1,0 +1,66 @@
+"""Copying: are words written that no vocabulary holds, and are words copied from where they stand?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from regard.metrics.alignment import AlignmentMetric, parse_links
+from regard.metrics.inference import Inference, OutputInfo
+from regard.metrics.metric import Metric, Score
+from regard.parts import register
+
+
+@register("metric", "unseen_words")
+class UnseenWords(Metric):
+    """Of the words of the references that the output's vocabulary lacks, the share that the predictions have.
+
+    A word counts as often as the prediction and the reference both have it; of several references the first is taken.
+    """
+
+    suits = ("text",)
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        if getattr(output.column, "unit", "word") == "byte":
+            return f"{self.name} is of words outside a vocabulary; bytes are never outside"
+        return super().refuses(output)
+
+    def measure(self, inference: Inference) -> Score | None:
+        column: Any = inference.output.column
+        right = total = 0
+        for answer, row in zip(inference.predictions, inference.references, strict=True):
+            unseen = Counter(piece for piece in column.pieces(row[0]) if piece not in column.vocabulary)
+            right += (unseen & Counter(column.pieces(answer.value))).total()
+            total += unseen.total()
+        if not total:
+            return None
+        return Score(self.name, right / total, total, "recall of words outside the output's vocabulary")
+
+
+@register("metric", "copied_right")
+class CopiedRight(AlignmentMetric):
+    """Of the aligned words of the true output that the model copies while it writes them, the share that is copied most
+    from a position they are aligned with."""
+
+    ensembles = False
+
+    def measure(self, inference: Inference) -> Score | None:
+        known = inference.output.known("alignment", attended=True)
+        right = total = 0
+        for row, trace in inference.traces(structures=True):
+            for name, column in known.items():
+                copied = trace.copied.get(name)
+                for source, target in best_copies(copied) if copied is not None else ():
+                    linked = {
+                        one for one, other in parse_links(inference.raw(row)[column]) if other == target
+                    }
+                    if linked:
+                        right, total = right + (source in linked), total + 1
+        if not total:
+            return None
+        return Score(self.name, right / total, total, "most copied position of each copied, aligned word")
+
+
+def best_copies(copied: Any) -> list[tuple[int, int]]:
+    """(position, output piece) of the pieces that were rather copied than written, from the probabilities (T, S)."""
+    return [(int(row.argmax()), place) for place, row in enumerate(copied) if row.sum() > 0.5]

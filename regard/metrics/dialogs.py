@@ -1,0 +1,35 @@
+"""Whole dialogs: a dialog is right where every response of it is."""
+
+from __future__ import annotations
+
+from regard.metrics.inference import Inference, OutputInfo
+from regard.metrics.metric import Metric, Score
+from regard.parts import register
+
+COLUMN = "conversation"
+
+
+@register("metric", "dialog_accuracy")
+class DialogAccuracy(Metric):
+    """The share of dialogs all of whose responses equal one of their references (per-dialog accuracy, Bordes 2017; the
+    share of responses is `exact`, or `accuracy` of candidates).
+
+    The rows of one dialog have the same value in the column of type group that is called `conversation`:
+    `truth: {conversation: {type: group}}`.
+    """
+
+    def refuses(self, output: OutputInfo) -> str | None:
+        found = output.columns.get(COLUMN)
+        if found is not None and found.type == "group":
+            return None
+        return f"{self.name} needs the dialog of each row: truth: {{{COLUMN}: {{type: group}}}}"
+
+    def measure(self, inference: Inference) -> Score | None:
+        right: dict[str, bool] = {}
+        answers = zip(inference.predictions, inference.references, strict=True)
+        for row, (answer, true) in enumerate(answers):
+            dialog = inference.raw(row)[COLUMN].strip()
+            right[dialog] = right.get(dialog, True) and answer.value in true
+        share = sum(right.values()) / len(right)
+        rows = len(inference)
+        return Score(self.name, share, rows, f"share of {len(right)} dialogs with every response right")

@@ -1,0 +1,112 @@
+"""What a model of a running text does: it continues a text, and says how surprising one is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+
+from regard.data.columns import Column, StreamColumn
+from regard.errors import RegardError
+from regard.model.continuing import Growing, Piece, Sampling, continued, surprises
+from regard.model.modes import answering
+from regard.model.network import Network
+from regard.prediction import Prediction
+from regard.spec import Spec
+
+GENERATED = 200
+"""Tokens that continue a text, where nobody says how many."""
+
+
+class LanguageModel:
+    """What `Model` answers where it has no input; where it has one, these questions are refused."""
+
+    spec: Spec
+    columns: dict[str, Column]
+    network: Network
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.network.parameters()).device
+
+    def generate(
+        self,
+        prompt: str = "",
+        *,
+        length: int | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+    ) -> Prediction:
+        """A text that begins with the prompt and goes on as the model draws it: `.text` is all of it.
+
+        prompt        the beginning; every unit of it must be one that the model has seen
+        length        tokens to draw; default: the spec's `search.max_length`, or 200
+        temperature   the logits are divided by it, 0: always the most probable token; default: the spec's `search`
+        top_k         draw among so many most probable tokens; 0: among all
+        top_p         draw among the most probable tokens that together have this probability
+        seed          the same prompt, options and seed give the same text; default: the spec's `training.seed`
+
+        The score is the log-probability of what was drawn, at temperature 1. The unknown unit is never drawn.
+        """
+        pieces = list(
+            self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        )
+        column = self._stream()
+        text = column.decode([*column.encode(prompt).tolist(), *(piece.token for piece in pieces)])
+        return Prediction(text, text, sum(piece.score for piece in pieces))
+
+    def stream(
+        self,
+        prompt: str = "",
+        *,
+        length: int | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+    ) -> Iterator[str]:
+        """As `generate`, piece by piece as it is drawn, the prompt first."""
+        pieces = self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        growing = Growing(self._stream())
+        yield "".join(growing.add(token) for token in self._stream().encode(prompt).tolist())
+        for piece in pieces:
+            yield growing.add(piece.token)
+
+    def surprise(self, text: str) -> list[tuple[str, float]]:
+        """The tokens of a text, each with its −log p (nats) after those before it: how surprising it is."""
+        column = self._stream()
+        with answering(self):
+            decoder = self.network.decoders[next(iter(self.spec.outputs))]
+            costs = surprises(decoder, column, text, self.device)
+        return list(zip(column.tokens(text), costs, strict=True))
+
+    def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
+        column, search = self._stream(), self.spec.search
+        length = search.max_length or GENERATED if length is None else length
+        if length < 0:
+            raise RegardError(f"received {length}, expected 0 or more.", where="length")
+        usual = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
+        usual["seed"] = self.spec.training.seed
+        given = {name: value for name, value in options.items() if value is not None}
+        decoder = self.network.decoders[next(iter(self.spec.outputs))]
+        column.refuse_unknown(prompt, "prompt")
+        sampling = Sampling(**{**usual, **given})
+
+        def drawn() -> Iterator[Piece]:
+            with answering(self):
+                yield from islice(continued(decoder, column, prompt, sampling, self.device), length)
+
+        return drawn()
+
+    def _stream(self) -> StreamColumn:
+        column = self.columns[next(iter(self.spec.outputs))]
+        if not isinstance(column, StreamColumn):
+            raise RegardError(
+                f"this model answers inputs ({', '.join(self.spec.inputs)}); it continues no text.",
+                fix="Use predict.",
+            )
+        return column

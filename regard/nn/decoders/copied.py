@@ -1,0 +1,112 @@
+"""What a recurrent decoder that copies computes of whole outputs: their cost, and where their words came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.copying import Copying, copied_mass
+from regard.nn.decoders.decoder import BatchView
+from regard.nn.decoders.stepwise import previous_tokens
+from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.nn.search import Hypotheses
+
+if TYPE_CHECKING:
+    from regard.nn.decoders.recurrent import RecurrentDecoder
+
+
+def _packed_places(copying: Copying, memories: Mapping[str, Memory], packing: Packing) -> Tensor:
+    """(N, S) the choice that each word of the source is, for every word of the outputs."""
+    return copying.places(memories[copying.source]).index_select(0, packing.rows())
+
+
+def log_mixture(
+    decoder: RecurrentDecoder,
+    unrolled: Unrolled,
+    logits: Tensor,
+    memories: Mapping[str, Memory],
+    packing: Packing,
+) -> Tensor:
+    """(N, V + S) log p of everything that can be written or copied, packed, from logits (N, V)."""
+    copying = cast(Copying, decoder.copying)
+    places = _packed_places(copying, memories, packing)
+    gates, weights = cast(Tensor, unrolled.gates), unrolled.looks[copying.source]
+    found = copying.log_probabilities(logits.unsqueeze(1), gates.unsqueeze(1), weights.unsqueeze(1), places)
+    return found.squeeze(1)
+
+
+def costs(
+    decoder: RecurrentDecoder,
+    unrolled: Unrolled,
+    readouts: Tensor,
+    words: Tensor,
+    memories: Mapping[str, Memory],
+    packing: Packing,
+) -> Tensor:
+    """(N) −log p of the words, written or copied."""
+    copying = cast(Copying, decoder.copying)
+    places = _packed_places(copying, memories, packing)
+    taken = copied_mass(unrolled.looks[copying.source], places, words)
+    return copying.costs(decoder.output(readouts), cast(Tensor, unrolled.gates), taken, words)
+
+
+def distilled(
+    decoder: RecurrentDecoder,
+    unrolled: Unrolled,
+    readouts: Tensor,
+    probabilities: Tensor,
+    memories: Mapping[str, Memory],
+    packing: Packing,
+) -> Tensor:
+    """−Σ p log q of another model's probabilities p, (N, V) or, where it copies too, (N, V + S)."""
+    logs = log_mixture(decoder, unrolled, decoder.output(readouts), memories, packing)
+    probabilities = nn.functional.pad(probabilities, (0, logs.shape[1] - probabilities.shape[1]))
+    possible = logs.masked_fill(logs == -torch.inf, 0.0)  # no choice of the other model either
+    return -(probabilities * possible).sum()
+
+
+def copies_of(decoder: RecurrentDecoder, found: Hypotheses, memories: Mapping[str, Memory]) -> Tensor:
+    """(B, T, S) the probability that each word of the best answers was copied from each position, given that it was
+    written: (1 − g_t) α_tj [x_j = y_t] / p(y_t)."""
+    copying = cast(Copying, decoder.copying)
+    previous, packing = previous_tokens(found)
+    unrolled = decoder.unroll_plain(memories, previous, packing)
+    words, places = packing.pack(found.tokens[:, 0]), _packed_places(copying, memories, packing)
+    weights, gates = unrolled.looks[copying.source], cast(Tensor, unrolled.gates)
+    cost = costs(decoder, unrolled, unrolled.readouts, words, memories, packing)
+    taken = torch.sigmoid(-gates).unsqueeze(-1) * weights * (places == words.unsqueeze(-1))
+    return packing.unpack((taken * cost.exp().unsqueeze(-1)).clamp(max=1.0))
+
+
+def spelled(copying: Copying, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+    """The pieces of choices, up to the first END; those outside the vocabulary as they stand in the source."""
+    found: list[str] = []
+    for number in column.vocabulary.content(ids):
+        found += (
+            [_taken(copying, number, view, row)] if _is_taken(copying, number) else column.spell([number])
+        )
+    return found
+
+
+def readable(copying: Copying, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+    """The same as people read them."""
+    found: list[str] = []
+    for number in ids:
+        if _is_taken(copying, number):
+            found.append(column.cutter.show(_taken(copying, number, view, row)))
+        else:
+            found += column.tokens([number])
+    return found
+
+
+def _is_taken(copying: Copying, number: int) -> bool:
+    return number >= copying.vocabulary
+
+
+def _taken(copying: Copying, number: int, view: BatchView, row: int) -> str:
+    return view.verbatim[copying.source][row][number - copying.vocabulary]

@@ -1,0 +1,257 @@
+"""Feed-forward decoder: the next word from a window of previous words and a look at the input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import BEGIN, Tokens
+from regard.nn.attention import Attention, check_attention, truths_about
+from regard.nn.decoders.decoder import Source, Truth, truth_by_name
+from regard.nn.decoders.glimpsing import check_over, guide_term
+from regard.nn.decoders.objective import Distilled, TextObjective
+from regard.nn.decoders.output import Output
+from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.stepwise import StepwiseDecoder, likelihood, previous_tokens
+from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.nn.search import Hypotheses
+from regard.nn.stepping import Constants, Step
+from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
+from regard.nn.targets import forced
+from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
+
+GIVES = ("query", "step", "truth")
+"""What a look of this decoder is given, beside query and memory."""
+
+
+@dataclass(frozen=True)
+class WindowState:
+    """K hypotheses about each of B sources.
+
+    words      (B, K, C) the last words
+    constants  what was computed once per source
+    position   how many words have been read
+    """
+
+    words: Tensor
+    constants: Constants
+    position: int = 0
+
+    def reorder(self, parents: Tensor) -> WindowState:
+        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
+        rows = torch.arange(len(parents), device=parents.device)[:, None]
+        return replace(self, words=self.words[rows, parents])
+
+    def select(self, rows: Tensor) -> WindowState:
+        """The state of some of the sources, (B') int64."""
+        return replace(self, words=self.words.index_select(0, rows), constants=self.constants.select(rows))
+
+
+@register("decoder", "feed-forward")
+class FeedForwardDecoder(StepwiseDecoder):
+    """p(y_t | y_{t−C} … y_{t−1}, x) without a recurrence: the decoder of ABS (Rush, Chopra and Weston 2015).
+
+        h_t = tanh(U [e(y_{t−C}); …; e(y_{t−1})] + b)                what was written last
+        c_t = attend([g(y_{t−C}); …; g(y_{t−1})])                    what is looked for, by embeddings of its own
+        p(y_t) = softmax(V [h_t; c_t] + b)
+
+    Rush's encoder is `smoothed`, his score `general`: p ∝ exp(x̃ P ỹ). Before the first word stands the sign of the
+    beginning, C times. All steps are taken at once in training.
+    """
+
+    class Options(StepwiseDecoder.Options, EmbeddingOptions):
+        """p(y_t) = softmax(V [tanh(U [last C words]); c_t]): a window of previous words and a look (Rush 2015)."""
+
+        order: Depth = 5
+        """Previous words that are read."""
+        size: Size = 256
+        """Units of the hidden layer."""
+        attention: Attention.Options = Attention.Options(score="general")
+        """How it looks at the input, asked by the same window of words."""
+        label_smoothing: Dropout = 0.0
+        """Share of the target distribution that is spread over the whole vocabulary."""
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> FeedForwardDecoder:
+        name = options.attention.over or next(iter(sources))
+        return cls(
+            build_embedding(options, column, read_files=read_files),
+            name,
+            sources[name],
+            attention=Attention.build(options.attention, options.order * options.embedding, sources[name]),
+            order=options.order,
+            size=options.size,
+            dropout=options.dropout,
+            objective=TextObjective(smoothing=options.label_smoothing, guide={name: options.attention.guide}),
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        here, look = mistakes.at("attention"), options.attention
+        check_over(look, options, plan, here)
+        source = look.over or next(iter(options.over or plan.encoder))
+        check_attention(
+            look,
+            here,
+            user="a feed-forward decoder",
+            gives=GIVES,
+            together=False,
+            truths=truths_about(plan, source, name, ("alignment", "places")),
+        )
+        if look.score.part.one_size:
+            here.add(
+                f"a {look.score.type} score compares vectors of one width, and {options.order} words are asked with.",
+                "score",
+                fix="Use score: general.",
+            )
+        if options.over is not None:
+            mistakes.add(
+                "over has no effect: a feed-forward decoder reads the input that it looks at.",
+                "over",
+                fix="Leave it out, or name that input:  attention: {over: …}.",
+            )
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (options.attention.over or next(iter(options.over or plan.encoder)),)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        look = cls._look(options, memories)
+        words = [f"E_y[y_{{t−{back}}}]" for back in range(options.order, 0, -1)]
+        asked = [word.replace("E", "G", 1) for word in words]
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
+        return [
+            "t = 1 … T     — y_T: the sign of the end; y_s for s < 1: that of the beginning",
+            f"s_t = tanh(U_y {side_by_side(words)} + b_u)",
+            f"q_t = {side_by_side(asked)}     — what is looked for",
+            *Attention.equations(options.attention, look),
+            f"p(y_t) = softmax(V_y [s_t; {look.context}] + b_y)",
+            f"— {options.size} units, vectors of {options.embedding}{dropout}",
+        ]
+
+    @classmethod
+    def _look(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols:
+        return LookSymbols("q_t", memories[options.attention.over or next(iter(memories))])
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        costs, notes, look = likelihood(options.label_smoothing), list[str](), cls._look(options, memories)
+        if options.attention.guide:
+            costs = f"({costs} − {factor(options.attention.guide)}Σ_t {guide_term(look)})"
+            notes.append(f"— {look.sub('a', 't', look.index)}: the true alignment")
+        notes += options.attention.select.part.loss_lines(options.attention.select, look, lasting=False)
+        return [f"loss = {costs} / T     — mean over the target tokens", *notes]
+
+    @classmethod
+    def board_algorithm(cls, options: Any) -> list[str]:
+        return ["teacher forcing, back-propagation"]
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        name: str,
+        source: Source,
+        *,
+        attention: Attention,
+        order: int = 5,
+        size: int = 256,
+        dropout: float = 0.0,
+        objective: TextObjective | None = None,
+    ) -> None:
+        super().__init__()
+        self.embedding, self.name, self.order = embedding, name, order
+        self.objective = objective or TextObjective()
+        self.asking = Embedding(embedding.vocabulary, embedding.size, dropout=embedding.dropout.p)
+        self.reading = Reading({name: attention})
+        self.hidden = nn.Linear(order * embedding.size, size)
+        self.output = Output(size + attention.value_size, embedding.vocabulary)
+        self.dropout = nn.Dropout(dropout)
+
+    def _readout(
+        self, words: Tensor, memories: Mapping[str, Memory], constants: Constants, step: int | None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Windows of words (B, T, C) → what goes to the output layer (B, T, O), and where was looked."""
+        assert self.reading is not None
+        read = self.reading(self.asking(words).flatten(2), memories, constants, step)
+        hidden = torch.tanh(self.hidden(self.embedding(words).flatten(2)))
+        return torch.cat([hidden, read.context], -1), read.weights
+
+    def _constants(self, memories: Mapping[str, Memory], truth: Truth) -> Constants:
+        assert self.reading is not None
+        return Constants(self.reading.keys(memories), truth=truth_by_name(truth, (self.name,)))
+
+    # One step, for every search.
+
+    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> WindowState:
+        rows = memories[self.name].mask
+        words = torch.full((len(rows), 1, self.order), BEGIN, device=rows.device)
+        return WindowState(words, self._constants(memories, truth))
+
+    def step(self, tokens: Tensor, state: WindowState, memories: Mapping[str, Memory]) -> Step:
+        """The previous words (B, K) of K hypotheses → logits of the next ones."""
+        words = torch.cat([state.words[..., 1:], tokens.unsqueeze(-1)], -1)  # (B, K, C)
+        readout, looks = self._readout(words, memories, state.constants, state.position)
+        advanced = replace(state, words=words, position=state.position + 1)
+        return Step(self.output(self.dropout(readout)), advanced, looks)
+
+    # Whole outputs.
+
+    def unroll(
+        self, memories: Mapping[str, Memory], previous: Tensor, packing: Packing, *, truth: Truth = None
+    ) -> Unrolled:
+        """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
+        padded = nn.functional.pad(previous, (self.order - 1, 0), value=BEGIN)
+        windows = padded.unfold(1, self.order, 1)  # (B, T, C)
+        readouts, looks = self._readout(windows, memories, self._constants(memories, truth), None)
+        return Unrolled(packing.pack(readouts), packing.pack_all(looks))
+
+    def count(self, target: Tokens) -> Tensor:
+        """Words, and the ends."""
+        return (target.lengths + 1).sum()
+
+    def loss(
+        self,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> Loss:
+        """−log p(target), by words; padding costs nothing, in either sense."""
+        previous, following, packing = forced(target)
+        unrolled = self.unroll(memories, previous, packing, truth=truth)
+        readouts = self.dropout(unrolled.readouts)
+        total, likelihood = self.output.loss(
+            readouts, packing.pack(following), smoothing=self.objective.smoothing
+        )
+        if distilled is not None:
+            cost = self.output.distilled(readouts, distilled.probabilities)
+            total = (1 - distilled.weight) * total + distilled.weight * cost
+        looked, parts = self.objective.of_looks(
+            unrolled, memories, packing, truth_by_name(truth, (self.name,))
+        )
+        return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
+
+    @torch.no_grad()
+    def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
+        previous, _, packing = forced(target)
+        return torch.softmax(self.output(self.unroll(memories, previous, packing).readouts), -1)
+
+    def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
+        previous, packing = previous_tokens(found)
+        self.unroll(memories, previous, packing)

@@ -1,0 +1,58 @@
+"""A list of candidates as vectors, and how well a query agrees with each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.nn.embedding import Embedding
+from regard.nn.encoders.bag import BagEncoder
+
+
+class ListedCandidates(nn.Module):
+    """e_i = φ_i·q with φ_i = Σ_m e(v_im), the sum of the words of candidate i.
+
+    The words are the column's, which a model's folder holds; the weights are those of the embedding alone.
+    """
+
+    ids: Tensor
+    lengths: Tensor
+
+    def __init__(self, embedding: Embedding, words: Tokens) -> None:
+        super().__init__()
+        self.bag = BagEncoder(embedding, position=False)
+        self.register_buffer("ids", words.ids, persistent=False)
+        self.register_buffer("lengths", words.lengths, persistent=False)
+
+    @classmethod
+    def board(cls, state: str, embedding: str = "E_y", *, answer: str = "p(y)", at: str = "") -> list[str]:
+        """From the state to p(y); at: the index that states, queries and answers have."""
+        query = f"q_{at or 'y'}"
+        return [
+            f"{query} = V_y {state} + b_y",
+            "i = 1 … C, n = 1 … M_i     — v_in: word n of candidate i",
+            f"φ_i = Σ_n {embedding}[v_in]",
+            f"ε_{at}i = φ_i·{query}",
+            f"{answer} = softmax_i(ε_{at}i)",
+        ]
+
+    def vectors(self) -> Tensor:
+        """(C, E)"""
+        return self.bag.sums(Tokens(self.ids, self.lengths))
+
+    def forward(self, query: Tensor) -> Tensor:
+        """query (B, E) → (B, C)"""
+        return query @ self.vectors().T
+
+
+def best_candidates(logs: Tensor, candidates: Any, most: int) -> dict[str, float]:
+    """The most probable of one row's candidates with their probabilities, best first; logs (C)."""
+    values, places = torch.topk(logs, min(most, len(logs)))
+    return {
+        candidates[place]: value
+        for value, place in zip(values.exp().tolist(), places.tolist(), strict=True)
+        if value > 0
+    }

@@ -1,0 +1,99 @@
+"""Memory network that chooses a response among candidates (Bordes, Boureau, Weston 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from regard.nn.attention import Attention
+from regard.nn.decoders.decoder import BatchView
+from regard.nn.decoders.listed import ListedCandidates
+from regard.nn.decoders.memory_network import HopReads, MemoryNetworkDecoder, Supported
+from regard.nn.decoders.retrieval import candidate_predictions
+from regard.nn.embedding import Embedding
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Mistakes, Plan, register
+from regard.prediction import Prediction
+
+ANSWER, ANSWERS = "p(y) = softmax(V_y r + b_y)", "π_ℓ = softmax(V_y r_ℓ + b_y)"
+"""What a memory network writes of labels: from all facts, or from ℓ of them."""
+
+
+@register("decoder", "memory-retrieval")
+class MemoryRetrievalDecoder(MemoryNetworkDecoder):
+    """p(y = i | dialog, utterance) = softmax_i(φ_i·(V r + b)).
+
+    r is from K reads of the turns (`MemoryNetworkDecoder`), φ_i the sum of the words of candidate i
+    (`ListedCandidates`).
+    """
+
+    class Options(MemoryNetworkDecoder.Options):
+        """The response among candidates from K looks into a dialog: softmax over candidates of φ·(V r + b)."""
+
+        tie: bool = False
+        """The words of the candidates have the vectors with which those of the dialog are read, so that a word that was
+        read is found in a candidate at once. The dialog shares the vocabulary of the output."""
+
+    writes = ("candidate",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> MemoryRetrievalDecoder:
+        encoder = sources[cls.read_by(options, sources)[0]]
+        own = None if options.tie else Embedding(column.words.size, encoder.value_size)
+        candidates = ListedCandidates(own or encoder.tables[-1].embedding, column.candidate_words())
+        found: MemoryRetrievalDecoder = cls.made(options, encoder.value_size, sources, candidates=candidates)
+        return found
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        if plan.outputs[name].of is not None:
+            mistakes.add(
+                "a memory network chooses among one list of candidates for all rows.",
+                fix="Leave of out of the output, or use type: retrieval.",
+            )
+        story = next(iter(cls.reads_positions(options, name, plan)), "")
+        if options.tie and story in plan.inputs and getattr(plan.inputs[story], "shared", None) != name:
+            mistakes.add(
+                f"tie needs one vocabulary for {story} and {name}.",
+                "tie",
+                fix=f"Add  shared: {name}  to the input {story}.",
+            )
+        if options.tie and getattr(plan.encoder.get(story), "sentence", "bag") != "bag":
+            mistakes.add(
+                f"tie takes the vectors of words, and the sentences of {story} are read by a recurrent network.",
+                "tie",
+                fix="Leave tie out, or use sentence: bag.",
+            )
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        lines = super().board(options, memories)
+        several = ANSWERS in lines
+        place = lines.index(ANSWERS if several else ANSWER)
+        story = options.attention.over or next(name for name, one in memories.items() if one.keys)
+        table = "E_y"
+        if options.tie:
+            keys = memories[story].embedding  # of the first table; the last is what is read
+            table = keys.replace("_A", "_C") if "_A" in keys else keys.replace("_1", f"_{options.hops + 1}")
+        written = (
+            ListedCandidates.board("r_ℓ", table, answer="π_ℓ", at="ℓ")
+            if several
+            else ListedCandidates.board("r", table)
+        )
+        return [*lines[:place], *written, *lines[place + 1 :]]
+
+    def __init__(self, size: int, attention: Attention, *, candidates: ListedCandidates, **more: Any) -> None:
+        super().__init__(size, attention, **more)
+        self.candidates = candidates
+
+    def _answer(self, query: Tensor, reads: HopReads) -> Tensor:
+        found: Tensor = self.candidates(super()._answer(query, reads))
+        return found
+
+    def answered(self, found: Supported, column: Any, view: BatchView) -> list[Prediction]:
+        return candidate_predictions(found, column.candidates, view)

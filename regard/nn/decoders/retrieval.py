@@ -1,0 +1,185 @@
+"""Retrieval decoder: chooses a response among candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.nn.class_weights import class_cost, class_count
+from regard.nn.decoders.decoder import BatchView, Source, Truth
+from regard.nn.decoders.glimpsing import GlimpsingDecoder, glimpsed
+from regard.nn.decoders.label import Labels
+from regard.nn.decoders.listed import ListedCandidates, best_candidates
+from regard.nn.embedding import Embedding
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Mistakes, Plan, Size, register
+from regard.prediction import Prediction
+
+SHOWN = 10
+"""Candidates whose probabilities a prediction keeps."""
+
+
+@register("decoder", "retrieval")
+class RetrievalDecoder(GlimpsingDecoder):
+    """p(y = i | x) = softmax_i(φ_i·q), q = V s + b; what s is, and how it may go through a hidden layer:
+    `GlimpsingDecoder`.
+
+    φ_i is the sum of the words of candidate i: of a list that all rows share (`ListedCandidates`), or of the row's own,
+    which the encoder of another input makes.
+
+    of   the input that holds the candidates of each row; None: a list
+    """
+
+    class Options(GlimpsingDecoder.Options):
+        """softmax over candidates of φ·q, φ the sum of a candidate's words and q = V s + b of the summaries, or of
+        what an attention reads beside the summaries of the other inputs."""
+
+        embedding: Size | None = None
+        """Features of the words of a list of candidates; default: 128. Candidates of each row have their encoder's."""
+
+    writes = ("candidate",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> RetrievalDecoder:
+        of = column.of[0] if column.of else None
+        read = {name: source for name, source in sources.items() if name != of}
+        candidates = None
+        if of is None:
+            candidates = ListedCandidates(
+                Embedding(column.words.size, options.embedding or 128), column.candidate_words()
+            )
+        return cls(
+            (options.embedding or 128) if of is None else sources[of].value_size,
+            read,
+            candidates=candidates,
+            of=of,
+            attention=cls.build_looks(options, read),
+            **cls.shared_settings(options),
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
+        of = plan.outputs[name].of
+        if of is None:
+            return
+        if options.embedding is not None:
+            mistakes.add(
+                f"embedding has no effect: the encoder of {of} makes the vectors of its candidates.",
+                "embedding",
+                fix=f"Set it there: encoder: {{{of}: {{type: candidates, embedding: …}}}}.",
+            )
+        if options.over is not None and of not in options.over:
+            mistakes.add(
+                f"over leaves out {of}, which holds the candidates.", "over", fix=f"Add {of} to over."
+            )
+        elif all(one == of for one in options.over or plan.encoder):
+            mistakes.add(
+                f"{of} holds the candidates, and nothing else is read to choose by.",
+                fix="Add another input, the dialog or the last utterance.",
+            )
+        if options.attention is not None and options.attention.over == of:
+            mistakes.add(
+                f"{of} holds the candidates, which the answer itself chooses among.",
+                "attention",
+                "over",
+                fix="Name another input.",
+            )
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        of = plan.outputs[name].of
+        looked = super().reads_positions(options, name, plan)
+        return looked if of is None else (*looked, of)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        of = plan.outputs[name].of
+        return tuple(one for one in super().reads_summaries(options, name, plan) if one != of)
+
+    @classmethod
+    def answer(cls, state: str) -> str:
+        return f"q_y = V_y {state} + b_y"
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        offered = next((one for one in memories.values() if one.values.startswith("φ")), None)
+        if offered is None:
+            lines = super().board(options, memories)
+            place = next(number for number, line in enumerate(lines) if line.startswith("q_y = "))
+            state = lines[place].removeprefix("q_y = V_y ").removesuffix(" + b_y")
+            return [*lines[:place], *ListedCandidates.board(state), *lines[place + 1 :]]
+        read = {name: one for name, one in memories.items() if one is not offered}
+        j = offered.index
+        return [
+            *super().board(options, read),
+            f"ε_{j} = {offered.values}·q_y     — candidate {j}",
+            f"p(y) = softmax_{j}(ε_{j})",
+        ]
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        guide, lines = cls.guided(options, memories)
+        return [f"loss = −log(p(y)[y]){guide}", *lines]
+
+    def __init__(
+        self,
+        size: int,
+        sources: Mapping[str, Source],
+        *,
+        candidates: ListedCandidates | None,
+        of: str | None = None,
+        **shared: Any,
+    ) -> None:
+        super().__init__(size, sources, **shared)
+        self.candidates, self.of = candidates, of
+
+    def scored(self, memories: Mapping[str, Memory], truth: Truth = None) -> tuple[Tensor, dict[str, Tensor]]:
+        """The logits of the candidates (B, C), and where it looked."""
+        query, looks = self(memories, truth=truth)
+        if self.candidates is not None:
+            return self.candidates(query), looks
+        offered = memories[self.of or ""]
+        logits = (offered.values @ query.unsqueeze(-1)).squeeze(-1)  # (B, C)
+        return logits.masked_fill(~offered.mask, float("-inf")), looks
+
+    def count(self, target: Tensor) -> Tensor:
+        return class_count(target)
+
+    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
+        """target (B) int64, UNSEEN where the response is no candidate: such a row costs nothing and counts nothing."""
+        logits, looks = self.scored(memories, truth)
+        total, parts = self.with_guide(class_cost(logits, target), looks, truth)
+        return Loss(total, self.count(target), parts)
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Labels:
+        logits, looks = self.scored(memories, truth)
+        return Labels(torch.log_softmax(logits, -1), looks)
+
+    def predictions(self, found: Labels, column: Any, view: BatchView) -> list[Prediction]:
+        offered = column.candidates if self.of is None else view.pieces[self.of]
+        return candidate_predictions(found, offered, view, each=self.of is not None)
+
+
+def candidate_predictions(
+    found: Labels, candidates: Sequence[Any], view: BatchView, *, each: bool = False
+) -> list[Prediction]:
+    """The most probable candidate of each row; each: whether every row has candidates of its own."""
+    logs = found.log_probabilities.cpu()
+    looks = {name: weights.cpu() for name, weights in found.attention.items()}
+    answers = []
+    for row, one in enumerate(logs):
+        offered = candidates[row] if each else candidates
+        likely = best_candidates(one[: len(offered)], offered, SHOWN)
+        text, score = offered[int(one[: len(offered)].argmax())], float(one[: len(offered)].max())
+        seen = glimpsed(view, row, looks, text, score, "label") if view.trace else None
+        answers.append(Prediction(text, text, score, seen, probabilities=likely))
+    return answers

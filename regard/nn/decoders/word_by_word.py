@@ -1,0 +1,253 @@
+"""Word-by-word attention: a label for how two texts stand to each other (Rocktäschel et al. 2016).
+
+For the memories y (B, S, D) of the first text, the premise, and h (B, T, D′) of the second, the hypothesis:
+
+    look      e_ts = score([h_t; r_{t−1}], y_s),  α_t = softmax_s(e_ts),  c_t = Σ_s α_ts y_s
+    go on     r_t  = c_t + tanh(W_t r_{t−1}),   r_0 = 0
+    answer    g    = tanh(W_p r_T + W_x h + b),   p(y) = softmax(V g + b′)
+
+With a `cell` what was found is compared with the word that asked, and carried on (match-LSTM, Wang and Jiang 2016; the
+differences as in Mou 2016):
+
+    go on     r_t  = cell(r_{t−1}, [h_t; c_t; |h_t − c_t|; h_t ⊙ c_t])
+
+With `ask: sum` the query is h_t + Q r_{t−1}, as wide as a word: a score by dot products then aligns what is the same
+before anything is learned.
+
+Each word of the hypothesis looks at the premise, knowing what the words before it found there. With the additive score
+this is Rocktäschel's M_t = tanh(W_y Y + W_h h_t + W_r r_{t−1}): the query is [h_t; r_{t−1}]. Their h is the last state
+of the hypothesis; here it is its summary, which is the same for an encoder that reads forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.attention import Attention, check_attention
+from regard.nn.cells import AnyCell, make_cell
+from regard.nn.class_weights import class_cost, class_count, class_weights
+from regard.nn.decoders.decoder import BatchView, Decoder, Source
+from regard.nn.decoders.label import Labels, label_predictions, weighted
+from regard.nn.decoders.reading import Reading, joined
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.stepping import Constants
+from regard.nn.symbols import LookSymbols, MemorySymbols
+from regard.parts import Mistakes, Options, Plan, Positive, Size, register
+from regard.prediction import Prediction
+
+Asking = Literal["beside", "sum"]
+
+
+@register("decoder", "word-by-word")
+class WordByWordDecoder(Decoder):
+    """p(y | premise, hypothesis) as above; the first of the `sources` is looked at, the words of the second ask.
+
+    ask             the query: [h_t; r_{t−1}] (beside), or h_t + Q r_{t−1} (sum)
+    cell            of the second way to go on; None: the first
+    size            of g, and of r with a cell
+    class_weights   (C) how much a mistake about each class costs; the mean is over the weights
+    """
+
+    class Options(Decoder.Options):
+        """How a second text stands to a first: each of its words looks at the first, knowing what those before it found
+        (Rocktäschel 2016); r_t = c_t + tanh(W r_{t−1}), softmax(V tanh(W [r_T; h]) + b)."""
+
+        attention: Attention.Options = Attention.Options()
+        """How the words of the second text look at the first."""
+        ask: Asking = "beside"
+        """The query of a word: beside what was found before, [h_t; r_{t−1}], or their sum, h_t + Q r_{t−1}, which dot
+        products can compare with the words of the first text."""
+        cell: AnyCell | None = None
+        """Compare what each word found with the word itself, and carry that on in a recurrent cell (match-LSTM, Wang
+        and Jiang 2016); default: r_t = c_t + tanh(W r_{t−1})."""
+        size: Size = 100
+        """Of the layer before the answer, and of the cell."""
+        class_weights: dict[str, Positive] | Literal["balanced"] | None = None
+        """How much a mistake about each class costs; balanced: by its rarity."""
+
+    writes = ("label",)
+
+    @classmethod
+    def build(
+        cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
+    ) -> WordByWordDecoder:
+        first, second = sources.values()
+        carried = first.value_size if options.cell is None else options.size
+        query = second.value_size + (carried if options.ask == "beside" else 0)
+        return cls(
+            column.size,
+            sources,
+            attention=Attention.build(options.attention, query, first),
+            ask=options.ask,
+            cell=options.cell,
+            size=options.size,
+            dropout=options.dropout,
+            class_weights=class_weights(options.class_weights, column),
+        )
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        over = options.over or tuple(plan.encoder)
+        if len(over) != 2:
+            mistakes.add(
+                f"a word-by-word decoder reads two inputs; it has {', '.join(over)}.",
+                "over",
+                fix="Name two:  over: [premise, hypothesis].",
+            )
+            return
+        looked = options.attention.over
+        if looked is not None and looked != over[0]:
+            mistakes.at("attention").add(
+                f"the words of {over[1]} look at {over[0]}, the first of the two.",
+                "over",
+                fix=f"Leave it out, or write  over: [{over[1]}, {over[0]}]  in the decoder.",
+            )
+        check_attention(
+            options.attention,
+            mistakes.at("attention"),
+            user="a word-by-word decoder",
+            gives=("previous", "query", "step"),
+            together=False,
+            truths=None,
+        )
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return tuple(options.over or plan.encoder)[1:]
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        one, other = memories.values()
+        t, length = other.index, other.length
+        beside, query = options.ask == "beside", f"q_{t}"
+        asked = [] if beside else [f"{query} = {other.values} + Q_y r_{{{t}−1}}"]
+        query = f"[{other.values}; r_{{{t}−1}}]" if beside else query
+        look = LookSymbols(query, one, step=t, count=length)
+        dropout = f", dropout {options.dropout}" if options.dropout else ""
+        h, c, before = other.values, look.context, f"r_{{{t}−1}}"
+        onward, cell = f"r_{t} = {c} + tanh(W_t {before})     — r_0: zeros", []
+        if options.cell is not None:
+            compared = f"[{h}; {c}; |{h} − {c}|; {h} ⊙ {c}]"
+            first = "r_0, m_0: zeros" if options.cell.part.carries else "r_0: zeros"
+            step = options.cell.part.written_step(options.cell, "y", f"r_{t}", before, compared)
+            onward, cell = f"{step}     — {first}", options.cell.part.equations(options.cell, "y")
+        return [
+            *asked,
+            *Attention.equations(options.attention, look),
+            onward,
+            f"g = tanh(W_g [r_{length}; {other.summary}] + b_g)",
+            "p(y) = softmax(V_y g + b_y)",
+            *cell,
+            f"— {options.size} units in g{'' if options.cell is None else ' and r'}{dropout}",
+        ]
+
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return [f"loss = −log(p(y)[y]){weighted(options.class_weights, '     — ')}"]
+
+    class_weights: Tensor | None
+
+    def __init__(
+        self,
+        classes: int,
+        sources: Mapping[str, Source],
+        *,
+        attention: Attention | None = None,
+        ask: Asking = "beside",
+        cell: str | Options | None = None,
+        size: int = 100,
+        dropout: float = 0.0,
+        class_weights: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if len(sources) != 2:
+            raise RegardError(
+                f"Two texts are read; the sources are {', '.join(sources) or 'none'}.",
+                fix="Name two inputs:  over: [premise, hypothesis].",
+            )
+        self.first, self.second = sources
+        first, second = sources.values()
+        width = first.value_size
+        if cell is not None and second.value_size != width:
+            raise RegardError(
+                f"Words to compare need memories of one width; {self.first} has {width}, {self.second} "
+                f"{second.value_size}.",
+                fix=f"Share the encoder:  {self.second}: {{type: shared, of: {self.first}}}.",
+            )
+        carried = width if cell is None else size
+        query = second.value_size + (carried if ask == "beside" else 0)
+        self.reading = Reading({self.first: attention or Attention(query, width)})
+        self.ask = nn.Linear(carried, second.value_size, bias=False) if ask == "sum" else None
+        self.onward = nn.Linear(width, width, bias=False) if cell is None else None
+        self.cell = None if cell is None else make_cell(cell, 4 * width, size)
+        self.gather = nn.Linear(carried + second.summary_size, size)
+        self.output = nn.Linear(size, classes)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("class_weights", class_weights, persistent=False)
+
+    def forward(self, memories: Mapping[str, Memory]) -> tuple[Tensor, Tensor]:
+        """Logits (B, C), and where each word of the second text looked in the first, (B, T, S)."""
+        assert self.reading is not None
+        asking = memories[self.second]
+        values = self.dropout(asking.values)
+        state = values.new_zeros(len(values), self._carried)  # (B, D): r, and what a cell carries beside it
+        looked = {self.first: memories[self.first]}
+        constants = Constants(self.reading.keys(looked))
+        previous, steps = self.reading.first_looks(looked), []
+        for step in range(values.shape[1]):
+            query = self._query(values[:, step], self._found(state))
+            read = self.reading(query.unsqueeze(1), looked, constants, step, previous)
+            there = asking.mask[:, step, None]
+            state = torch.where(there, self._onward(values[:, step], read.context.squeeze(1), state), state)
+            previous = {name: read.weights[name] for name in previous}
+            steps.append({self.first: read.weights[self.first] * there.unsqueeze(1)})
+        gathered = torch.tanh(self.gather(self.dropout(torch.cat([self._found(state), asking.summary], -1))))
+        return self.output(self.dropout(gathered)), joined(steps)[self.first]
+
+    def _query(self, word: Tensor, found: Tensor) -> Tensor:
+        """(B, D) of a word and of what was found before → (B, Q)."""
+        if self.ask is None:
+            return torch.cat([word, found], -1)
+        asked: Tensor = word + self.ask(found)
+        return asked
+
+    @property
+    def _carried(self) -> int:
+        assert self.reading is not None
+        return self.reading.context_size if self.cell is None else self.cell.state_size
+
+    def _found(self, state: Tensor) -> Tensor:
+        """r of a state."""
+        return state if self.cell is None else self.cell.output(state)
+
+    def _onward(self, word: Tensor, context: Tensor, state: Tensor) -> Tensor:
+        """(B, D) of a word, of what it found and of the state before → the next state."""
+        if self.cell is None:
+            assert self.onward is not None
+            return context + torch.tanh(self.onward(state))
+        compared = torch.cat([word, context, (word - context).abs(), word * context], -1)
+        onward: Tensor = self.cell(compared, state)
+        return onward
+
+    def count(self, target: Tensor) -> Tensor:
+        return class_count(target, self.class_weights)
+
+    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
+        """target (B) int64."""
+        logits, _ = self(memories)
+        total = class_cost(logits, target, self.class_weights)
+        return Loss(total, self.count(target), {"likelihood": total.detach()})
+
+    @torch.no_grad()
+    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Labels:
+        logits, looks = self(memories)
+        return Labels(torch.log_softmax(logits, -1), {self.first: looks})
+
+    def predictions(self, found: Labels, column: Any, view: BatchView) -> list[Prediction]:
+        return label_predictions(found, column, view, asking=self.second)

@@ -1,0 +1,34 @@
+"""A score on two levels: how well a word agrees with a query, and the sentence it stands in (Nallapati et al. 2016)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.nn.memory import Memory
+from regard.nn.scores.score import AttentionScore
+
+
+class TwoLevel(AttentionScore):
+    """e_tj + ε_tσ(j), σ(j) the sentence of word j, over the words of a memory whose `parent` holds the sentences.
+
+    The softmax of the sum is the product of two softmaxes, of the words of a document and of its sentences, brought to
+    a sum of one again: equation 4 of Nallapati et al.
+    """
+
+    def __init__(self, words: AttentionScore, sentences: AttentionScore) -> None:
+        super().__init__(words.query_size, words.key_size)
+        self.words, self.sentences = words, sentences
+        self.widths = [part.keys(torch.zeros(1, 1, part.key_size)).shape[-1] for part in (words, sentences)]
+
+    def keys_of(self, memory: Memory) -> Tensor:
+        """(B, W, A + A′) the words beside the sentences they stand in."""
+        assert memory.parent is not None and memory.parent_index is not None
+        above = self.sentences.keys_of(memory.parent)  # (B, S, A′)
+        places = memory.parent_index.unsqueeze(-1).expand(-1, -1, above.shape[-1])
+        return torch.cat([self.words.keys_of(memory), above.gather(1, places)], -1)
+
+    def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
+        words, sentences = keys.split(self.widths, -1)
+        found: Tensor = self.words(query, words) + self.sentences(query, sentences)
+        return found

@@ -1,0 +1,157 @@
+"""Dialogs: turns with speakers, in both forms, and what is no dialog."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.data import Row, read_rows
+from regard.data.columns import DialogColumn, column_from_state
+from regard.data.dataset import Dataset
+from regard.data.readers.dialog_json import DialogJsonReader
+from regard.data.turns import Turn, read_turns, write_turns
+from regard.errors import RegardError
+
+FILM = "U: Can you name a good film? | B: Sure, see Logan. | U: And who is the lead?"
+TURNS = [
+    Turn("U", "Can you name a good film?"),
+    Turn("B", "Sure, see Logan."),
+    Turn("U", "And who is the lead?"),
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FILM,
+        FILM.replace(" | ", "\n"),
+        FILM.replace(" | ", "\r\n\n "),
+        FILM.replace("who is", "who\x00\x1b \t is"),
+        json.dumps([list(turn) for turn in TURNS]),
+        json.dumps([turn._asdict() for turn in TURNS]),
+    ],
+    ids=["marks", "lines", "blank lines", "controls", "pairs", "objects"],
+)
+def test_both_forms_give_the_same_turns(text: str) -> None:
+    assert read_turns(text) == TURNS
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        TURNS,
+        [Turn("U", "a | b"), Turn("B", "a|b:c")],
+        [Turn("a speaker", "hi")],
+        [Turn("U", "[1]")],
+        [Turn("[U", "hi")],
+        [Turn("U", "B: he said so")],
+    ],
+)
+def test_turns_that_are_written_are_read_back(turns: list[Turn]) -> None:
+    assert read_turns(write_turns(turns)) == turns
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("U: hi | hello there | U: so", "turn without a speaker, turn 2: 'hello there'"),
+        ("see www.a.b:80 now", "turn without a speaker, turn 1"),
+        ("U: hi | B: | U: so", "nothing is said, turn 2 of 'B'"),
+        ("|", "has no turn"),
+        ("  ", "is empty"),
+        ("[]", "has no turn"),
+        ('[["U", "hi"], ["B"]]', "no pair of speaker and text, turn 2"),
+        ('[{"text": "hi"}]', "turn without a speaker, turn 1"),
+        ('[{"speaker": "U"}]', "turn without a text, turn 1"),
+        ("[1, 2]", "no pair of speaker and text, turn 1"),
+        ('["U", ', "not valid JSON"),
+        ("U: a | " * 501 + "U: b", "502 turns, more than max_turns 500"),
+        ("U: " + "a " * 500, "a turn of 501 words, more than max_length 500"),
+    ],
+)
+def test_what_is_no_dialog_is_refused_with_its_place(value: str, problem: str) -> None:
+    column = DialogColumn("dialog", max_turns=500, max_length=500)
+    column.learn([FILM, "U: a b"])
+    rows = [Row({"dialog": FILM}, file="talk.tsv", line=1), Row({"dialog": value}, file="talk.tsv", line=2)]
+    with pytest.raises(RegardError) as refused:
+        Dataset.build(rows, [column])
+    assert problem in refused.value.what
+    assert refused.value.where == "talk.tsv:2"
+
+
+def test_speakers_are_the_first_words_of_turns_or_are_left_out() -> None:
+    for speakers, first in ((True, "U: Can you"), (False, "Can you")):
+        column = DialogColumn("dialog", speakers=speakers)
+        column.learn([FILM])
+        restored = column_from_state(json.loads(json.dumps(column.state())))
+        for one in (column, restored):
+            assert one.tokens(FILM)[0].startswith(first)
+            assert one.tokens(one.encode(FILM).tolist()) == one.tokens(FILM)
+    assert column.decode(column.encode(FILM).tolist()) == " | ".join(turn.text for turn in TURNS)
+
+
+def test_a_dialog_may_be_given_as_a_list() -> None:
+    column = DialogColumn("dialog")
+    assert column.written([("U", "hi"), {"speaker": "B", "text": "ho"}]) == "U: hi | B: ho"
+    for wrong in ([], [("U",)], 3, ["hi"]):
+        with pytest.raises(RegardError, match="the dialog"):
+            column.written(wrong)
+
+
+MULTIWOZ = {
+    "SNG01.json": {
+        "goal": {},
+        "log": [
+            {"text": "a cheap  hotel", "metadata": {}},
+            {"text": "where ?"},
+            {"text": "north"},
+            {"text": "ok"},
+        ],
+    },
+    "SNG02.json": {"log": [{"text": "hi"}, {"metadata": {}}]},
+}
+
+
+def test_dialogs_of_multiwoz(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps(MULTIWOZ), encoding="utf-8")
+    fields = ["dialog", "utterance", "response", "conversation"]
+    rows = list(read_rows(path, fields=fields, format="dialog-json").with_problems())
+    assert [tuple(row.values()) for row in rows[:2]] == [
+        ("U: a cheap hotel", "a cheap hotel", "where ?", "SNG01.json"),
+        ("U: a cheap hotel | B: where ? | U: north", "north", "ok", "SNG01.json"),
+    ]
+    assert (rows[2].line, rows[2].problem) == (2, "has a turn without the text 'text', turn 2")
+
+
+def test_dialogs_of_multiwoz_2_2_in_a_list_or_line_by_line(tmp_path: Path) -> None:
+    turns = [{"speaker": "SYSTEM", "utterance": "welcome"}, {"speaker": "USER", "utterance": "hi"}]
+    turns += [{"speaker": "SYSTEM", "utterance": "yes ?"}, {"speaker": "other", "utterance": "hm"}]
+    dialogs = [{"dialogue_id": "A", "turns": turns}, {"dialogue_id": "B", "turns": [{"utterance": "x"}]}]
+    reader = DialogJsonReader(turns="turns", text="utterance", speaker="speaker")
+    for number, text in enumerate((json.dumps(dialogs), "\n".join(map(json.dumps, dialogs)))):
+        path = tmp_path / f"{number}.json"
+        path.write_text(text, encoding="utf-8")
+        rows = list(read_rows(path, fields=["dialog"], format=reader).with_problems())
+        assert dict(rows[0]) == {
+            "dialog": "B: welcome | U: hi",
+            "utterance": "hi",
+            "response": "yes ?",
+            "conversation": "A",
+        }
+        assert rows[1].problem == "has a turn without the speaker 'speaker', turn 1"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(RegardError, match="not valid JSON"):
+        list(read_rows(path, fields=["dialog"], format=reader))
+
+
+def test_a_line_of_the_knowledge_base_is_no_turn(tmp_path: Path) -> None:
+    path = tmp_path / "kb.txt"
+    path.write_text("1 resto_1 R_cuisine\tkorean\n1 hi\t\n", encoding="utf-8")
+    problems = [
+        row.problem or "" for row in read_rows(path, fields=["dialog"], format="dialog").with_problems()
+    ]
+    assert "knowledge base" in problems[0]
+    assert problems[1] == "has nothing after the tab"

@@ -1,0 +1,284 @@
+"""The lecture companion: entries are checked data, their computations pass, wrong ones fail, commands exist.
+
+`regard lecture --check` runs everything; here a sample, and all errata.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from regard import lectures, zoo
+from regard.cli.main import app, main
+from regard.errors import RegardError
+from regard.kernels import available, plainly
+from regard.lectures import Entry, examine
+from regard.lectures.checks import TrainedCheck
+from regard.lectures.drawing import drawn, has_figure
+from regard.lectures.reference import pages
+from regard.lectures.shelf import command, read
+from regard.parts import names
+
+DOCS = Path(__file__).parents[2] / "docs"
+RECIPES = Path(__file__).parents[2] / "recipes"
+COUNTS = {"000": 68, "001": 10, "002": 53, "003": 74, "004": 49}
+ALL = [f"{deck.deck}.{entry.number}" for deck in lectures.decks() for entry in deck.entries]
+ERRATA = [name for name in ALL if lectures.entry(name).errata]
+AWAITED = {
+    "cloze", "dialog", "dialog-context", "dialog-memory", "document-class", "document-class-hierarchical",
+    "entailment-generation", "entailment-generation-every-step", "entailment-generation-start", "headline", "nli-words",
+    "sentiment", "summary", "summary-hierarchical",
+}  # fmt: skip
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def regard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["regard", *arguments])
+        monkeypatch.setenv("COLUMNS", "120")
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def entry(**data: Any) -> Entry:
+    return Entry.model_validate({"number": 1, "place": "L1", "kind": "claim", "claim": "It is so.", **data})
+
+
+def test_everything_the_lectures_show_has_an_entry() -> None:
+    assert {deck.deck: len(deck.entries) for deck in lectures.decks()} == COUNTS
+    assert sum(COUNTS.values()) == 254
+
+
+def test_nearly_all_of_it_is_answered() -> None:
+    nothing = [name for name in ALL if lectures.entry(name).nothing]
+    later = [name for name in ALL if lectures.entry(name).awaits]
+    assert len(nothing) == 7 and len(ALL) - len(nothing) - len(later) >= 230
+    assert {system for name in later for system in lectures.entry(name).awaits} <= AWAITED
+
+
+@pytest.mark.parametrize("name", ERRATA)
+def test_an_erratum_fails_as_printed_and_passes_corrected(name: str) -> None:
+    source = lectures.entry(name)
+    found = examine(source.model_copy(update={"checks": ()}))
+    assert found.state == "pass", found
+    assert [one.role for one in found.findings] == ["as printed", "corrected"] * len(source.errata)
+    for one in source.errata:
+        swapped = one.model_copy(update={"printed": one.corrected, "corrected": one.printed})
+        assert examine(entry(errata=[swapped])).state == "fail"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["000.32", "000.41", "000.62", "000.42", "002.25", "002.46", "003.60", "003.23", "004.7", "004.32"],
+)
+def test_quick_entries_pass(name: str) -> None:
+    assert examine(lectures.entry(name)).state == "pass"
+
+
+@pytest.mark.parametrize(
+    ("check", "state"),
+    [
+        ({"lab": "jacobian", "number": ["linear", "1.1", 1], "expected": 1.1}, "pass"),
+        ({"lab": "jacobian", "number": ["linear", "1.1", 1], "expected": 1.2}, "fail"),
+        ({"lab": "jacobian", "number": ["linear", "1.1", 1], "truth": "11 / 10"}, "pass"),
+        ({"lab": "jacobian", "row": "no such row", "column": 1, "expected": 1}, "fail"),
+        ({"python": "[1, 2]", "expected": [1, 2]}, "pass"),
+        ({"python": "[1, 2]", "expected": [1, 2, 3]}, "fail"),
+        ({"python": "1 + 1e-7", "expected": 1}, "fail"),
+        ({"python": "1 + 1e-7", "expected": 1, "within": 1e-6}, "pass"),
+        ({"python": "True", "expected": 1}, "fail"),
+        ({"python": "float('nan')", "at_least": 0}, "fail"),
+        ({"python": "x = 2\nx * 3", "at_least": 6, "at_most": 6}, "pass"),
+        ({"python": "1 / 0", "expected": 0}, "fail"),
+        ({"python": "np.zeros((2, 1))", "expected": [[0], [0]]}, "pass"),
+        ({"describe": "translation", "shows": ["c_t = Σ_j α_tj h_j"]}, "pass"),
+        ({"describe": "translation", "shows": ["c_t = Σ_j α_tj h_t"]}, "fail"),
+        ({"zoo": ["translation"]}, "pass"),
+        ({"zoo": ["translation", "nowhere"]}, "fail"),
+    ],
+)  # fmt: skip
+def test_checks_pass_and_fail(check: dict[str, Any], state: str) -> None:
+    assert examine(entry(checks=[check])).state == state
+
+
+def test_a_truth_knows_nothing_of_regard() -> None:
+    found = examine(entry(checks=[{"python": "1", "truth": "math.cos(0)"}]))
+    assert found.state == "pass"
+    with pytest.raises(NameError):
+        examine(entry(checks=[{"python": "1", "truth": "regard.zoo"}]))
+
+
+def test_figures_on_record_are_in_the_book() -> None:
+    absent = [
+        (name, check.figure)
+        for name in ALL
+        for check in lectures.entry(name).checks
+        if isinstance(check, TrainedCheck) and not (check.on_record and check.holds(check.value()))
+    ]
+    assert not absent
+    wrong = {
+        "trained": "translation",
+        "figure": "97.44",
+        "under": "translation",
+        "of": "BLEU",
+        "at_least": 95,
+    }
+    assert examine(entry(checks=[wrong])).state == "fail"
+
+
+def test_what_is_awaited_turns_green_by_itself() -> None:
+    assert examine(entry(awaits=["translation"])).state == "pass"
+    assert examine(entry(awaits=["translation", "not-built-yet"])).state == "later"
+
+
+def test_pages_are_up_to_date() -> None:
+    """`python -m regard.lectures.reference docs` writes them."""
+    for name, text in pages().items():
+        assert (DOCS / "lectures" / name).read_text(encoding="utf-8") == text, name
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    for name, text in pages().items():
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+            assert (DOCS / "lectures" / target).exists(), (name, target)
+
+
+def test_commands_can_be_typed() -> None:
+    """Every command of an entry is one of regard's, its options exist, and so do the systems, labs and recipes."""
+    group: Any = typer.main.get_command(app)
+    for name in ALL:
+        line = command(name)
+        if not line or line.startswith("python "):
+            continue
+        words = shlex.split(line)
+        assert words[0] == "regard" and words[1] in group.commands, line
+        context = group.commands[words[1]].make_context(words[1], words[2:])
+        given = str(words[2]) if len(words) > 2 else ""
+        if words[1] == "lab":
+            assert given in names("lab"), line
+        elif words[1] in ("train", "describe", "init"):
+            assert given in {*zoo.names(), *AWAITED} or (RECIPES.parent / given).is_file(), line
+        for setting in context.params.get("overrides") or ():
+            assert "=" in setting
+        if words[1] == "describe" and given in zoo.names() and "FILE" not in line:
+            zoo.find(given, context.params["overrides"] or ())
+
+
+def test_figures_are_drawn(regard: Command, tmp_path: Path) -> None:
+    assert sum(map(has_figure, ALL)) >= 50
+    for name in ("000.62", "002.39", "004.29", "004.33"):
+        assert "<svg" in drawn(name).svg()
+    code, out, _ = regard("lecture", "--open", "004.29", "-o", str(tmp_path / "oracle.svg"))
+    drawing = (tmp_path / "oracle.svg").read_text(encoding="utf-8")
+    assert (
+        code == 0
+        and "raha" in out
+        and str(tmp_path / "oracle.svg") in out.replace("\n", "")
+        and "raha" in drawing
+    )
+
+
+def test_the_command_lists_walks_and_checks(regard: Command, tmp_path: Path) -> None:
+    code, out, _ = regard("lecture")
+    assert code == 0 and all(deck.title in out for deck in lectures.decks())
+    code, out, _ = regard("lecture", "000.32")
+    assert (
+        code == 0
+        and "regard lab jacobian" in out
+        and "as printed" in out
+        and "117.4" in out
+        and "106.7" in out
+    )
+    told = tmp_path / "told.json"
+    code, out, _ = regard("lecture", "000.41", "001.6", "000.44", "--check", "--json", str(told))
+    assert code == 0 and "2 of 3 entries answered" in out
+    assert [one["state"] for one in json.loads(told.read_text(encoding="utf-8"))] == [
+        "pass",
+        "pass",
+        "nothing",
+    ]
+
+
+def test_a_failure_exits_with_1(regard: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = entry(checks=[{"python": "2 + 2", "expected": 5}], claim="Two and two are five.")
+    monkeypatch.setattr(lectures, "entry", lambda name: wrong)
+    code, out, _ = regard("lecture", "000.41", "--check")
+    assert code == 1 and "FAIL" in out and "expected 5, found 4" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["005"], "Known: 000, 001, 002, 003, 004"),
+        (["004.50"], "004.1 to 004.49"),
+        (["--open", "004.2"], "figures nearby: 004.29"),
+        (["004", "--browser"], "--browser belongs to --open"),
+        (["--open", "004.29", "--check"], "does nothing else"),
+        (["--open", "004.29", "-o", "figure.gif"], "cannot be written as .gif"),
+        (["--json", "-"], "name a deck"),
+    ],
+)
+def test_mistakes_end_with_a_remedy(arguments: list[str], told: str, regard: Command) -> None:
+    code, _, err = regard("lecture", *arguments)
+    assert code == 2 and told in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"chekcs": []}, "unknown key 'chekcs'"),
+        ({"kind": "joke"}, "kind"),
+        ({"checks": [{"pyton": "1"}]}, "a check has one of the keys"),
+        ({"checks": [{"lab": "jacobian", "expected": 1}]}, "expected either number, or row and column"),
+        ({"checks": [{"python": "1", "expected": 1, "at_least": 0}]}, "exclude each other"),
+        ({"nothing": "history", "like": "000.1"}, "expected one of"),
+        ({"number": 2}, "without a gap"),
+    ],
+)
+def test_a_mistake_in_a_deck_is_named_with_its_line(
+    change: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    one = {
+        "number": 1,
+        "place": "L1",
+        "kind": "claim",
+        "claim": "x",
+        "checks": [{"python": "1", "expected": 1}],
+    }
+    if "nothing" in change:
+        del one["checks"]
+    path = tmp_path / "009.yaml"
+    deck = {"deck": "009", "title": "t", "course": "c", "entries": [{**one, **change}]}
+    path.write_text(yaml.safe_dump(deck, sort_keys=False), encoding="utf-8")
+    with pytest.raises(RegardError) as error:
+        read(path)
+    assert told in str(error.value) and "009.yaml:" in str(error.value)
+
+
+def test_plainly_leaves_the_kernels_out() -> None:
+    import torch
+
+    edges = torch.zeros(1, 3, 2, 2)
+    outside = available("chain", edges)
+    with plainly():
+        assert not available("chain", edges)
+    assert available("chain", edges) == outside
