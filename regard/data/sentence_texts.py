@@ -20,8 +20,8 @@ class SentenceTexts(Sentences):
 
     def to(self, device: torch.device | str) -> SentenceTexts:
         there = super().to(device)
-        return SentenceTexts(there.buckets, there.places, there.lengths, there.counts, self.texts)
+        return SentenceTexts.of(there, self.texts)
 
     @classmethod
     def of(cls, found: Sentences, texts: tuple[str, ...]) -> SentenceTexts:
-        return cls(found.buckets, found.places, found.lengths, found.counts, texts)
+        return cls(found.buckets, found.places, found.lengths, found.counts, found.verbatim, texts)

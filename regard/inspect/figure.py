@@ -49,7 +49,7 @@ Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
     """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; a
     dialog; what was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with
-    attention, or where each word of one input looked at another; highlighted words where a label was found by attention;
+    attention, or where each word of one input looked at another; highlighted words where a label was found by it;
     otherwise what was written, with the probability of each piece.
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
