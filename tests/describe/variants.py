@@ -50,6 +50,7 @@ caption attention={"state":"previous","gate":true,"coverage":1} decoder.cell=lst
 translation attention={"select":{"type":"local","window":2},"gate":true} decoder.layers=2 decoder.residual=true
 image-qa-attention
     decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","gate":true}]}
+summary-hierarchical attention.gate=true
 caption decoder.condition=["start","output","gate","attention"] attention.state=previous
 caption decoder.condition=["output","gate","attention"] decoder.deep=true
 translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2,"distances":2}

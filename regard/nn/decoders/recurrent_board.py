@@ -144,7 +144,7 @@ def _read(attention: Any, look: LookSymbols) -> list[str]:
         return equations(attention, look)
     energy, weight, context = look.letters
     whole = replace(look, letters=(energy, weight, f"{context}̂"))
-    gate, mark = look.sub("β", look.step), f"β{look.prime}"
+    gate, mark = look.sub("β̂", look.step), f"β̂{look.prime}"
     return [
         *equations(attention, whole),
         f"{gate} = σ(w_{mark}·{look.query} + b_{mark})",

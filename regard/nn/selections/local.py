@@ -67,11 +67,11 @@ class Local(Selection):
                 f"{center} = min({look.step}, {look.memory.length})",
                 f"{look.weights} = {near}",
             ]
-        inside = look.sub("ϑ", look.step)
+        inside = look.sub("β", look.step)
         return [
             f"{center} = 1 + {look.memory.length} σ(r_{mark}·tanh(C_{mark} {look.query}))",
             f"{inside} = {near}",
-            f"{look.weight} = {look.sub('ϑ', look.step, j)} exp(−2 (({j} − {center}) / {D})²)",
+            f"{look.weight} = {look.sub('β', look.step, j)} exp(−2 (({j} − {center}) / {D})²)",
         ]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:

@@ -186,7 +186,7 @@ def of_recurrent(
             found |= of_attention(attention, f"a{primes}")
         if name in m.reading.gates:  # type: ignore[union-attr]
             gate: Any = m.reading.gates[name]  # type: ignore[union-attr]
-            found |= {f"w_β{primes}": gate.weight[0], f"b_β{primes}": gate.bias[0]}
+            found |= {f"w_β̂{primes}": gate.weight[0], f"b_β̂{primes}": gate.bias[0]}
         oracle = not attention.select.learns and "truth" in attention.select.needs
         if oracle or m.objective.guide.get(name):
             letter = "α" if oracle else "a"
