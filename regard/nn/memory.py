@@ -105,6 +105,8 @@ class Memory:
     above     (B, S) of positions that are the nodes of a tree in post-order, the place of the parent; −1 for the root
     heads     which position is whose head, where the encoder gave its positions parents
     points    (B, S, k) float64, the coordinates of positions that are points
+    last      for each layer of a recurrent encoder that hands them on, (B, state) its last state: what it says, and
+              after that what its cell carries
     verbatim  (B, S) the key of the word at each position (`regard.data.batch.Verbatim`), where it may be copied
     override  (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
     """
@@ -123,6 +125,7 @@ class Memory:
     override: Tensor | None = None
     points: Tensor | None = None
     verbatim: Tensor | None = None
+    last: tuple[Tensor, ...] | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows of the batch, (B') int64."""
@@ -144,4 +147,5 @@ class Memory:
             override=pick(self.override),
             points=pick(self.points),
             verbatim=pick(self.verbatim),
+            last=None if self.last is None else tuple(one.index_select(0, rows) for one in self.last),
         )

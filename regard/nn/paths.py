@@ -112,6 +112,20 @@ def copying_table() -> str:
     return "\n".join(shown)
 
 
+def gating_table() -> str:
+    """Of decoders with the most usual parts, the summary with a say at the output or the state gating what is read."""
+    ways: dict[str, dict[str, Any]] = {
+        "condition: [start, output, attention]": {"condition": ("start", "output", "attention")},
+        "condition: [start, gate, attention]": {"condition": ("start", "gate", "attention")},
+        "attention.gate: true": {"gated": ("source",)},
+    }
+    shown = ["| device | " + " | ".join(f"`{way}`" for way in ways) + " |", "|" + "---|" * (1 + len(ways))]
+    for device, index in (("CPU", 0), ("CUDA", 1)):
+        served = [paths_of("lstm", "additive", "softmax", **one)[index] for one in ways.values()]
+        shown.append(f"| {device} | " + " | ".join(served) + " |")
+    return "\n".join(shown)
+
+
 def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Pairs of a cell and a score as few lines: cells with the same scores side by side."""
     by_cell: dict[str, list[str]] = {}
@@ -129,7 +143,12 @@ def written(page: str) -> str:
         "A decoder that copies words (`copy`), with cells and attentions that have kernels, in training (a search goes "
         "step by step, without kernels of its own):"
     )
-    made = f"{BEGIN}\n\n{table()}\n\n{copying}\n\n{copying_table()}\n\n{END}"
+    gating = (
+        "A decoder whose encoding has a say at the output, or whose state gates what it reads, with cells and "
+        "attentions that have kernels:"
+    )
+    parts = [BEGIN, table(), copying, copying_table(), gating, gating_table(), END]
+    made = "\n\n".join(parts)
     return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: made, page, flags=re.DOTALL)
 
 

@@ -66,6 +66,29 @@ class Step:
 
 
 @dataclass(frozen=True)
+class AtOutput:
+    """What a summary does where words are chosen, once for each row.
+
+    gates   (B, 1, H) what of the state is said
+    share   (B, 1, O) the summary's share of the readout
+    """
+
+    gates: Tensor | None
+    share: Tensor | None
+
+    def select(self, rows: Tensor) -> AtOutput:
+        gates, share = (
+            None if one is None else one.index_select(0, rows) for one in (self.gates, self.share)
+        )
+        return AtOutput(gates, share)
+
+    def packed(self, rows: Tensor) -> AtOutput:
+        """For outputs (N, …) of which the rows (N) are known."""
+        gates, share = (None if one is None else one[rows, 0] for one in (self.gates, self.share))
+        return AtOutput(gates, share)
+
+
+@dataclass(frozen=True)
 class Constants:
     """What a decoder computes once per source: it belongs to the row, not to a hypothesis.
 
@@ -75,6 +98,7 @@ class Constants:
     prepared   what a fast path has laid out for itself
     drawing    (B) the rows that draw where they look, in training
     places     (B, S) the choice that the word at each position of the source is, of a decoder that copies
+    at_output  where the summary has a say in the choice of words
     """
 
     keys: Mapping[str, Tensor]
@@ -83,6 +107,7 @@ class Constants:
     prepared: Any = None
     drawing: Tensor | None = None
     places: Tensor | None = None
+    at_output: AtOutput | None = None
 
     def select(self, rows: Tensor) -> Constants:
         def pick(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -95,6 +120,7 @@ class Constants:
             None if self.prepared is None else self.prepared.select(rows),
             None if self.drawing is None else self.drawing.index_select(0, rows),
             None if self.places is None else self.places.index_select(0, rows),
+            None if self.at_output is None else self.at_output.select(rows),
         )
 
 

@@ -53,6 +53,7 @@ class MemorySymbols:
     summary     the whole input in one vector
     index       of the positions, 1 … `length`
     embedding   the table of vectors of what is read
+    last        the last states of the layers of a recurrent encoder, and `carried` what their cells carry beside them
     words       how the words are written that the positions are made of, where they are sentences
     gain        the square of what the values are to be multiplied with so that their features are of about one
     """
@@ -64,6 +65,8 @@ class MemorySymbols:
     length: str = "S"
     embedding: str = "E_x"
     gain: int = 1
+    last: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
     words: MemorySymbols | None = None
 
     @property
@@ -78,10 +81,12 @@ class MemorySymbols:
     def primed(self, times: int, outer: tuple[str, ...] = ()) -> MemorySymbols:
         """outer: the indices of what the positions belong to."""
         letters = (self.index, self.length, *outer)
+
+        def marked(one: str) -> str:
+            return _primed_line(one, "′" * times, frozenset(letters), frozenset())
+
         written = [self.values, self.keys, self.summary, self.index, self.length, self.embedding]
-        values, keys, summary, index, length, embedding = (
-            _primed_line(one, "′" * times, frozenset(letters), frozenset()) for one in written
-        )
+        values, keys, summary, index, length, embedding = map(marked, written)
         return replace(
             self,
             values=values,
@@ -90,6 +95,8 @@ class MemorySymbols:
             index=index,
             length=length,
             embedding=embedding,
+            last=tuple(map(marked, self.last)),
+            carried=tuple(map(marked, self.carried)),
             words=None if self.words is None else self.words.primed(times, letters),
         )
 
@@ -97,6 +104,7 @@ class MemorySymbols:
     def names(self) -> frozenset[str]:
         """What others must leave as it is written here."""
         bases = {one.partition("_")[0] for one in (self.values, self.keys, self.summary) if one}
+        bases |= {match["name"] for one in (*self.last, *self.carried) for match in TOKEN.finditer(one)}
         below = frozenset() if self.words is None else self.words.names
         return frozenset({*bases, self.index, self.length, self.embedding}) | below
 

@@ -41,6 +41,11 @@ OTHERWISE = {
     ("score", "size"): 7,
     ("inputs", "size"): 16,
 }
+AGREEING = {
+    "translation-no-attention": ["encoder.size=12"],
+    "caption-start": ["encoder.network.connected=12"],
+}
+"""What must be as large as something else."""
 KEPT = {"image-class"}
 """Where the published size is the only one."""
 LENGTH = 4
@@ -56,7 +61,7 @@ def overrides(name: str) -> list[str]:
         for column, options in parts.items():
             path = [side] if side != "inputs" and len(parts) == 1 else [side, column]
             found += [] if side == "inputs" and name in KEPT else _smaller(path, side, options)
-    return found
+    return [*found, *AGREEING.get(name, [])]
 
 
 def _smaller(path: list[str], kind: str, options: Any) -> list[str]:

@@ -33,6 +33,26 @@ translation encoder.parents={"size":4,"score":"additive","select":"spanning"}
 translation inputs.source.shared=target encoder.embedding=5 decoder.embedding=5 decoder.tie=all
 translation attention.select=sparsemax
 translation attention.select={"type":"entmax","alpha":1.3} attention.state=current
+translation decoder.bridge=linear decoder.layers=2
+translation decoder.bridge=copy encoder.cell=lstm decoder.cell=lstm
+translation-no-attention encoder.layers=3 encoder.direction=alternate encoder.residual=true decoder.layers=3
+translation-no-attention encoder.layers=2 encoder.bidirectional=true encoder.direction=forward encoder.size=6
+    decoder.layers=2 decoder.cell=gru
+caption-start decoder.bridge=tanh
+caption-start decoder={"type":"recurrent","size":12,"embedding":5,"condition":["first-input"]}
+caption-start
+    decoder={"type":"recurrent","cell":"lstm","layers":2,"size":12,"embedding":5,"condition":["first-input","every-step"]}
+caption-start decoder={"type":"recurrent","size":12,"embedding":5,"condition":["output"],"tie":"output"}
+caption-start
+    decoder={"type":"recurrent","layers":2,"residual":true,"size":12,"embedding":5,"condition":["gate"],"tie":"output"}
+caption attention={"state":"previous","gate":true,"coverage":1} decoder.cell=lstm decoder.deep=true
+    encoder.network.connected=null
+translation attention={"select":{"type":"local","window":2},"gate":true} decoder.layers=2 decoder.residual=true
+image-qa-attention
+    decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","gate":true}]}
+summary-hierarchical attention.gate=true
+caption decoder.condition=["start","output","gate","attention"] attention.state=previous
+caption decoder.condition=["output","gate","attention"] decoder.deep=true
 translation-no-attention encoder={"type":"transformer","size":6,"embedding":6,"heads":2,"layers":2,"distances":2}
     decoder={"type":"transformer","size":6,"embedding":5,"heads":3,"layers":2,"label_smoothing":0.2,"distances":2}
 translation-no-attention
@@ -52,6 +72,7 @@ translation-luong decoder.copy={"from":"source"} attention.feed=false
 translation-luong decoder.copy=source attention.select=sparsemax attention.score=history decoder.tie=output
 nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select=spanning
     decoder.compare=concatenation
+nli-plain decoder.attend=network decoder.compare=concatenation
 nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true
 nli-self encoder.premise.parents.select=uniform
 nli-words decoder.attention={"score":"general","select":"sparsemax"} encoder.premise.bidirectional=false
@@ -74,6 +95,12 @@ image-qa-attention
     decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","score":{"type":"location","reach":2}}]}
 image-qa decoder.attention={"over":"image"} decoder.glimpses=4 decoder.hidden=6 decoder.whole=true
 image-qa decoder.combine=gated
+speech attention={"score":"perceptron","state":"current"}
+speech attention.score={"type":"perceptron","size":3} attention.select=segments
+speech-location attention.score.bias=true
+translation attention={"score":{"type":"additive","bias":true},"select":"segments"}
+translation attention={"score":{"type":"history","bias":true}}
+image-class-residual encoder.network.blocks=3
 speech encoder.reductions=3 encoder.cell=lstm
 speech encoder.layers=4 encoder.reductions=1 attention.select=segments
 facts decoder.read=all

@@ -48,7 +48,7 @@ def test_guide_loss_is_finite_where_nothing_was_looked_at():
     assert torch.isfinite(loss) and torch.isfinite(weights.grad).all()
 
 
-@pytest.mark.parametrize("name", ["additive", "dot", "scaled-dot", "general", "linear"])
+@pytest.mark.parametrize("name", ["additive", "dot", "scaled-dot", "general", "linear", "perceptron"])
 def test_scores_by_their_formulas(name):
     torch.manual_seed(0)
     values, query = torch.randn(2, 4, 3), torch.randn(2, 5, 3)
@@ -67,6 +67,10 @@ def test_scores_by_their_formulas(name):
             "scaled-dot": lambda q=q, h=h: q @ h / math.sqrt(3),
             "general": lambda q=q, h=h: q @ parameters["key.weight"] @ h,
             "linear": lambda q=q, h=h: parameters["vector"] @ torch.cat([q, h]),
+            "perceptron": lambda q=q, h=h: (
+                torch.tanh(parameters["query.weight"] @ q + parameters["query.bias"])
+                @ torch.tanh(parameters["key.weight"] @ h + parameters["key.bias"])
+            ),
         }[name]()
         torch.testing.assert_close(scores[b, t, s], expected)
 

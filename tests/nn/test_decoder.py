@@ -80,6 +80,20 @@ def test_stepping_equals_teacher_forcing(condition, cell, looking):
         {"state": "current", "feed": False, "select": "local", "deep": True},
         {"state": "current", "feed": False, "condition": ["every-step", "attention"], "cell": "rnn"},
         {"condition": ["start", "every-step"], "cell": "lstm", "layers": 2},
+        {"bridge": "linear"},
+        {"gated": ["source"]},
+        {"gated": ["source"], "state": "current", "select": "sigmoid"},
+        {"condition": ["first-input"]},
+        {"condition": ["start", "first-input", "every-step"], "cell": "lstm", "layers": 2},
+        {"condition": ["output"]},
+        {"condition": ["gate"], "tied": True},
+        {"condition": ["start", "output", "gate"], "deep": True},
+        {"condition": ["output", "gate", "attention"]},
+        {"condition": ["output", "gate", "attention"], "state": "current"},
+        {"condition": ["output", "gate", "attention"], "state": "current", "feed": False},
+        {"bridge": "copy", "size": 8},
+        {"bridge": "copy", "size": 8, "cell": "lstm", "encoder_options": {"cell": "lstm"}},
+        {"bridge": "copy", "size": 8, "encoder_options": {"cell": "lstm"}, "condition": ["start"]},
     ],
     ids=str,
 )
@@ -88,6 +102,92 @@ def test_stepping_equals_teacher_forcing_with(options):
     loss = decoder.loss({"source": encoder(SOURCE)}, TARGET)
     stepped = stepped_log_probabilities(encoder, decoder, SOURCE, TARGET)
     torch.testing.assert_close(loss.total, -stepped.sum(), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("condition", ["first-input", "output", "gate"])
+def test_ways_of_conditioning_against_torch(condition):
+    """p(y_t) of the last row by torch.nn.GRU: read before the words, merged at the output, or as a gate."""
+    encoder, decoder = model(condition=(condition,), dtype=torch.float64)
+    memory, cell = encoder(SOURCE), decoder.stack.cells[0]
+    run = torch.nn.GRU(5, 6, batch_first=True).double()
+    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+        setattr(run, f"{name}_l0", torch.nn.Parameter(getattr(cell, name).detach()))
+    seen, words = memory.summary[0], torch.tensor([BEGIN, 5, 6])
+    read = decoder.embedding(words)
+    if condition == "first-input":
+        read = torch.cat([(decoder.before.weight @ seen + decoder.before.bias)[None], read])
+    states = run(read[None], decoder.first[None, None])[0][0, -len(words) :]
+    if condition == "output":
+        said = torch.cat([states, seen.expand(len(words), -1)], -1)
+        states = torch.tanh(said @ decoder.combine.weight.T + decoder.combine.bias)
+    if condition == "gate":
+        states = torch.sigmoid(decoder.gate.weight @ seen + decoder.gate.bias) * states
+    logits = states @ decoder.output.weight.T + decoder.output.bias
+    found = decoder.distribution({"source": memory}, TARGET)
+    rows = Packing.of(TARGET.lengths + 1, 5).rows()
+    torch.testing.assert_close(found[rows == 0], torch.softmax(logits, -1))
+
+
+def torch_states(encoder):
+    """The last states of torch.nn.LSTM with the encoder's weights: (layers, B, …), and what it carries."""
+    both, layers = len(encoder.layers[0].cells) == 2, len(encoder.layers)
+    run = torch.nn.LSTM(5, 4, layers, batch_first=True, bidirectional=both).double()
+    for index, layer in enumerate(encoder.layers):
+        for cell, back in zip(layer.cells, ("", "_reverse"), strict=False):
+            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+                setattr(run, f"{name}_l{index}{back}", torch.nn.Parameter(getattr(cell, name).detach()))
+    found = []
+    for row, length in zip(SOURCE.ids, SOURCE.lengths, strict=True):
+        words = row[:length].flip(0) if encoder.layers[0].backward else row[:length]
+        _, last = run(encoder.embedding(words)[None])
+        found.append([one[:, 0].unflatten(0, (layers, -1)).flatten(1) for one in last])
+    return (torch.stack(one, 1) for one in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("both", "backward", "size"), [(True, False, 8), (False, False, 4), (False, True, 4)]
+)
+def test_a_decoder_may_begin_with_what_the_encoder_ends_with(both, backward, size):
+    """s_0 = h_T, layer by layer, and c_0 = c_T of an LSTM, against torch.nn.LSTM (Sutskever 2014)."""
+    reading = {"bidirectional": both, "direction": "backward" if backward else "forward", "first": "zero"}
+    encoder, decoder = model(
+        cell="lstm",
+        layers=2,
+        size=size,
+        bridge="copy",
+        condition=("start",),
+        dtype=torch.float64,
+        encoder_options={"cell": "lstm", "layers": 2, **reading},
+    )
+    for layer in encoder.layers:
+        torch.nn.init.zeros_(layer.first)
+    states, carried = torch_states(encoder)
+    found = torch.stack([layer[:, 0] for layer in decoder.start({"source": encoder(SOURCE)}).layers])
+    torch.testing.assert_close(found, torch.cat([states, carried], -1))
+    assert not [name for name, _ in decoder.named_parameters() if "bridge" in name or name == "first"]
+
+
+def test_a_linear_bridge_is_not_squashed():
+    encoder, decoder = model(bridge="linear", dtype=torch.float64)
+    memory = encoder(SOURCE)
+    found = decoder.start({"source": memory}).layers[0][:, 0]
+    expected = memory.summary @ decoder.bridge.weight.T + decoder.bridge.bias
+    torch.testing.assert_close(found, expected)
+    assert found.abs().max() > 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"size": 6}, "8 features, the decoder 6"),
+        ({"size": 8, "layers": 2}, "the encoder has 1, the decoder 2"),
+        ({"size": 8, "cell": "lstm"}, "carries a second vector"),
+    ],
+)
+def test_states_that_do_not_fit_are_not_copied(options, words):
+    with pytest.raises(RegardError, match=words) as refused:
+        model(bridge="copy", **options)
+    assert refused.value.where == "decoder.bridge"
 
 
 @pytest.mark.parametrize("looking", ["previous", "current"])

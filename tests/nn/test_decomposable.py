@@ -55,6 +55,19 @@ def test_attend_compare_aggregate_by_hand() -> None:
     torch.testing.assert_close(features, torch.tensor([[7.0, 4.0 - share]]))
 
 
+def test_a_network_attends_by_hand() -> None:
+    """Parikh's e = F(a)·F(b), not divided by anything: F(x) = relu(2 relu(x − 1)) here."""
+    decoder = decoder_of(size=2, attend="network", compare="concatenation")
+    with torch.no_grad():
+        for layer, weight, bias in ((decoder.attend[1], 1.0, -1.0), (decoder.attend[4], 2.0, 0.0)):
+            layer.weight.copy_(weight * torch.eye(2))
+            layer.bias.fill_(bias)
+    # F(1, 0) = (0, 0), F(0, 3) = (0, 4), F(1, 2) = (0, 2): e = (0, 8)
+    first, second = memory([[1.0, 0.0], [0.0, 3.0]]), memory([[1.0, 2.0]])
+    _, back = decoder.aligned(first, second)
+    torch.testing.assert_close(back.scores, torch.tensor([[[0.0, 8.0]]]))
+
+
 def test_differences_by_hand() -> None:
     first, second = memory([[1.0, 3.0]]), memory([[2.0, 1.0]])
     features, _ = by_hand("differences").features(first, second)

@@ -15,10 +15,11 @@ from regard.nn.scores import Location
 from .conftest import SOURCE, TARGET, model, tokens
 
 
-def test_location_score_by_its_formula():
+@pytest.mark.parametrize("bias", [False, True])
+def test_location_score_by_its_formula(bias):
     """F is torch's own convolution of the previous weights, padded with zeros."""
     torch.manual_seed(0)
-    score = Location(3, 4, 6, filters=2, reach=2)
+    score = Location(3, 4, 6, filters=2, reach=2, bias=bias)
     query, values = torch.randn(2, 3, 3), torch.randn(2, 7, 4)
     previous = torch.softmax(torch.randn(2, 3, 7), -1)
     scores = score(query, score.keys(values), previous)
@@ -32,6 +33,7 @@ def test_location_score_by_its_formula():
                     score.query.weight @ query[b, t]
                     + score.key.weight @ values[b, s]
                     + score.place.weight @ features[:, s]
+                    + (score.key.bias if bias else 0)
                 )
                 torch.testing.assert_close(scores[b, t, s], expected)
 

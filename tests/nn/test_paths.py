@@ -18,7 +18,7 @@ def test_the_table_in_the_docs_is_up_to_date() -> None:
 def test_every_combination_is_in_the_table() -> None:
     assert {"softmax", "sigmoid", "segments", "hard"} <= set(paths.suiting("selection"))
     kernels = {"additive", "dot", "scaled-dot", "general", "linear", "location"}
-    assert set(paths.suiting("score")) == kernels | {"history"}
+    assert set(paths.suiting("score")) == kernels | {"history", "perceptron"}
     assert paths.paths_of("gru", "history", "softmax") == ("plain", "plain")
     for cell in ("rnn", "gru", "lstm"):
         for score in sorted(kernels):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from regard import zoo
 from regard.experiment import Experiment
 from regard.spec import Spec
 
+SET = re.compile(r"--set ('[^']+'|[^\s=]+='[^']+'|\S*[^\s.,;:)])[.,;:)]*")
 SMALL = {"dev": 12, "test": 12}
 DATA = {
     "world translation": {"train": 120, "long": 6, **SMALL},
@@ -126,3 +128,19 @@ def test_a_folder_of_the_same_name_does_not_hide_a_system(
     Path("copy/spec.yaml").write_text(zoo.text("reverse"), encoding="utf-8")
     assert zoo.find("copy").name == "copy"
     assert zoo.find("./copy").name == "reverse"
+
+
+def named_overrides() -> list[tuple[str, list[str]]]:
+    """What the headers of the zoo say can be set, all that stands side by side at once."""
+    found = []
+    for name in zoo.names():
+        lines = [line for line in zoo.text(name).splitlines() if line.startswith("#")]
+        header = " ".join(line.lstrip("# ") for line in lines)
+        for together in re.finditer(rf"(?:{SET.pattern}\s*)+", header):
+            found.append((name, [one.replace("'", "") for one in SET.findall(together[0])]))
+    return found
+
+
+@pytest.mark.parametrize(("name", "overrides"), named_overrides(), ids=str)
+def test_what_a_header_says_can_be_set(name: str, overrides: list[str]) -> None:
+    assert zoo.find(name, overrides) != zoo.find(name)

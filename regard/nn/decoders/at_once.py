@@ -59,10 +59,12 @@ def unroll(
             inputs, _ = run_cells([cell], below, packing, first.unsqueeze(0), training=decoder.training)
         if index > 0 and decoder.stack.residual:
             inputs = inputs + below
+    known = state.constants.at_output
+    at_output = None if known is None else known.packed(packing.rows())
     if decoder.reading is None:
-        return Unrolled(decoder.readout(inputs, None, embedded), {})
+        return Unrolled(decoder.readout(inputs, None, embedded, at_output), {})
     read = decoder.reading(packing.unpack(inputs), memories, state.constants)
     context = packing.pack(read.context)
     gates = None if decoder.copying is None else decoder.copying.gates(inputs, context, embedded)
-    readouts = decoder.readout(inputs, context, embedded)
+    readouts = decoder.readout(inputs, context, embedded, at_output)
     return Unrolled(readouts, packing.pack_all(read.weights), packing.pack_all(read.drawn), gates)

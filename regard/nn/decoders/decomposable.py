@@ -10,9 +10,10 @@ For memories a (B, S, D) and b (B, T, D):
                 matter of one layer, whatever the vectors (Mou 2016; Chen 2017)
     aggregate   y    = H([Σ_i v_i; Σ_j w_j])
 
-F is a matrix, so that what is the same is aligned before anything is learned (Parikh's F is a network); G and H are
-networks of two layers. All see the values times `gain`, so that their features are of about one. No word sees another
-of its own text: what a position knows of its surroundings is what its encoder put there, nothing, or a soft parent.
+F is a matrix, so that what is the same is aligned before anything is learned; with `attend: network` it is a network of
+two layers, as Parikh's, and e_ij = F(a_i) · F(b_j). G and H are networks of two layers. All see the values times
+`gain`, so that their features are of about one. No word sees another of its own text: what a position knows of its
+surroundings is what its encoder put there, nothing, or a soft parent.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from regard.parts import Mistakes, Plan, Positive, Size, register
 from regard.prediction import Prediction
 
 Comparison = Literal["concatenation", "differences"]
+Attend = Literal["matrix", "network"]
 
 
 def feed_forward(inputs: int, size: int, *, dropout: float) -> nn.Sequential:
@@ -64,6 +66,9 @@ class DecomposableDecoder(Decoder):
 
         size: Size = 200
         """Of the hidden layers that attend, compare and aggregate."""
+        attend: Attend = "matrix"
+        """How words that belong together are found: F a · F b / √size with a matrix F, by which the same words belong
+        together from the beginning, or F(a) · F(b) with a network of two layers (Parikh 2016)."""
         compare: Comparison = "differences"
         """What is compared: [a; β] (Parikh 2016), or [a; β; |a − β|; a ⊙ β] too, which learns sooner what is the
         same."""
@@ -81,6 +86,7 @@ class DecomposableDecoder(Decoder):
             sources,
             size=options.size,
             dropout=options.dropout,
+            attend=options.attend,
             compare=options.compare,
             class_weights=class_weights(options.class_weights, column),
         )
@@ -105,10 +111,15 @@ class DecomposableDecoder(Decoder):
         i, j = one.index, other.index
         seen = "[a; b]" if options.compare == "concatenation" else "[a; b; |a − b|; a ⊙ b]"
         dropout = f", dropout {options.dropout}" if options.dropout else ""
+        energy, network = f"F_y a_{i}·F_y c_{j} / √{options.size}", []
+        if options.attend == "network":
+            energy = f"F(a_{i})·F(c_{j})"
+            network = ["F(a) = relu(W_f2 relu(W_f1 a + b_f1) + b_f2)"]
         return [
             f"a_{i} = {one.gained}{one.values}",
             f"c_{j} = {one.gained}{other.values}",
-            f"e_{i}{j} = F_y a_{i}·F_y c_{j} / √{options.size}     — attend",
+            f"e_{i}{j} = {energy}     — attend",
+            *network,
             f"α_{i} = softmax_{j}(e_{i}{j})",
             f"β_{j} = softmax_{i}(e_{i}{j})",
             f"u_{i} = G(a_{i}, Σ_{j} α_{i}{j} c_{j})     — compare",
@@ -132,6 +143,7 @@ class DecomposableDecoder(Decoder):
         *,
         size: int = 200,
         dropout: float = 0.0,
+        attend: Attend = "matrix",
         compare: Comparison = "differences",
         class_weights: Tensor | None = None,
     ) -> None:
@@ -141,6 +153,8 @@ class DecomposableDecoder(Decoder):
                 f"Two texts are compared; the sources are {', '.join(sources) or 'none'}.",
                 fix="Name two inputs:  over: [premise, hypothesis].",
             )
+        if attend not in ("matrix", "network"):
+            raise RegardError(f"Nothing attends by {attend!r}.", fix="Choose matrix or network.")
         if compare not in ("concatenation", "differences"):
             raise RegardError(
                 f"There is no comparison {compare!r}.", fix="Choose concatenation or differences."
@@ -154,8 +168,14 @@ class DecomposableDecoder(Decoder):
             )
         self.gain: float = getattr(sources[self.names[0]], "gain", 1.0)
         self.differences = compare == "differences"
-        self.attend = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, size, bias=False))
-        self.attention = Attention(size, width, score="scaled-dot", select="softmax", key_size=size)
+        matrix = attend == "matrix"
+        self.attend = (
+            nn.Sequential(nn.Dropout(dropout), nn.Linear(width, size, bias=False))
+            if matrix
+            else feed_forward(width, size, dropout=dropout)
+        )
+        score = "scaled-dot" if matrix else "dot"
+        self.attention = Attention(size, width, score=score, select="softmax", key_size=size)
         self.compare = feed_forward((4 if self.differences else 2) * width, size, dropout=dropout)
         self.hidden = feed_forward(2 * size, size, dropout=dropout)
         self.output = nn.Linear(size, classes)

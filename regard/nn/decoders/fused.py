@@ -40,10 +40,14 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
     reading = decoder.reading
     if reading is None or len(reading.names) != 1:
         return False
+    if reading.gates:
+        return False
     if memories[reading.names[0]].override is not None:
         return False
     if decoder.copying is not None and not decoder.looks_before:
         return False  # what was read is not given back beside what is said
+    if decoder.says_summary:
+        return False  # what is said waits for nothing but the state
     attention = reading.attention(reading.names[0])
     return (
         decoder.stack.cell(0).kernel is not None

@@ -50,8 +50,12 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
     reading, cells = decoder.reading, [decoder.stack.cell(index) for index in range(len(decoder.stack.cells))]
     if reading is None or not (decoder.looks_before or decoder.feeds):
         return False
+    if reading.gates:
+        return False
     if decoder.copying is not None and not decoder.looks_before:
         return False  # what was read is not given back beside what is said
+    if decoder.says_summary:
+        return False  # what is said waits for nothing but the state
     if len(cells) > 1 and decoder.stack.residual:
         return False
     if any(type(cell) not in CELLS or cell.kernel is None for cell in cells):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -35,11 +35,15 @@ def joined(steps: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 class Reading(nn.Module):
-    """One `Attention` for each attended memory; their contexts are put side by side, (B, T, context_size)."""
+    """One `Attention` for each attended memory; their contexts are put side by side, (B, T, context_size).
 
-    def __init__(self, attentions: Mapping[str, Attention]) -> None:
+    gated   the memories of which the query q also decides how much they count: β c, β = σ(w·q + b) (Xu 2015)
+    """
+
+    def __init__(self, attentions: Mapping[str, Attention], gated: Collection[str] = ()) -> None:
         super().__init__()
         self.attentions = nn.ModuleDict(attentions)
+        self.gates = nn.ModuleDict({name: nn.Linear(attentions[name].query_size, 1) for name in gated})
         self.names = tuple(attentions)
         self.draws = any(attention.select.draws for attention in attentions.values())
         self.context_size = sum(attention.value_size for attention in attentions.values())
@@ -103,7 +107,10 @@ class Reading(nn.Module):
             )
             for name in self.names
         }
-        contexts = [look.context for look in looks.values()]
+        contexts = [
+            torch.sigmoid(self.gates[name](query)) * look.context if name in self.gates else look.context
+            for name, look in looks.items()
+        ]
         context = contexts[0] if len(contexts) == 1 else torch.cat(contexts, -1)
         drawn = {name: look.drawn for name, look in looks.items() if look.drawn is not None}
         return Read(context, {name: look.weights for name, look in looks.items()}, drawn)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 import torch
 from pydantic import ConfigDict, Field, field_validator
@@ -23,9 +23,11 @@ from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading, joined
 from regard.nn.decoders.recurrent_checks import (
     check_attentions,
+    check_bridge,
     check_cell,
     check_condition,
     check_copying,
+    check_last_states,
     copied_input,
 )
 from regard.nn.decoders.stack import Stack
@@ -38,15 +40,16 @@ from regard.nn.packing import Packing
 from regard.nn.scores.two_level import TwoLevel
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
-from regard.nn.stepping import Constants, State, Step
+from regard.nn.stepping import AtOutput, Constants, State, Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
 from regard.prediction import Prediction
 
-Condition = Literal["start", "every-step", "attention"]
+Condition = Literal["start", "first-input", "every-step", "output", "gate", "attention"]
 AttentionState = Literal["previous", "current"]
+Bridge = Literal["tanh", "linear", "copy"]
 
 
 class CopyOptions(parts.Settings):
@@ -65,6 +68,9 @@ class TextAttentionOptions(Attention.Options):
     """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
     feed: bool = True
     """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    gate: bool = False
+    """What is read is multiplied with β_t = σ(w·q + b) of the state q that asks: how much the picture counts for the
+    next word (Xu 2015)."""
     level: Literal["positions", "words", "both"] = "positions"
     """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
     each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
@@ -91,8 +97,11 @@ class RecurrentDecoder(StepwiseDecoder):
 
     `condition` says how the encoding reaches it, in any combination:
 
-        start        s_0 = tanh(W summary + b); otherwise s_0 is learned
+        start        s_0 = tanh(W summary + b), or as `bridge` says; otherwise s_0 is learned
+        first-input  P summary + d is read before the first word: s_0 = cell(s_{−1}, P summary + d)    (Vinyals 2015)
         every-step   the summary is an input of each step
+        output       the state meets the summary where words are chosen: o_t = tanh(W [s_t; summary] + b)  (Mao 2015)
+        gate         the summary decides what of the state is said: σ(G summary + d) ⊙ s_t in place of s_t
         attention    a fresh context c_t at each step, from the `state`
           previous           c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
           current            s_t = cell([e(y_{t−1}); o_{t−1}], s_{t−1}),  c_t = attend(s_t),
@@ -106,7 +115,7 @@ class RecurrentDecoder(StepwiseDecoder):
     as they stand: see `Copying`.
 
     sources     the memories' sizes by name, for instance the encoders themselves
-    attention   an `Attention` for each memory to be attended to
+    attention   an `Attention` for each memory to be attended to; `gated` those whose context the state gates
     copies      the memory that words are copied from, and the pieces of the vocabulary in the order of their ids
     levels      "words" or "both" of the memories whose words are looked at instead of their sentences
     sampling    how the probability rises that in training a previous word is drawn from the model instead of read
@@ -128,6 +137,9 @@ class RecurrentDecoder(StepwiseDecoder):
         """Each layer from the second on adds its input to its output."""
         condition: tuple[Condition, ...] | None = None
         """How the encoding reaches the decoder; default: start and, where there is one, attention."""
+        bridge: Bridge = "tanh"
+        """What start makes of the summary h: tanh(W h + b), W h + b, or h itself (copy): s_0 = h_T, layer by layer,
+        with what an LSTM carries (Sutskever 2014)."""
         attention: tuple[TextAttentionOptions, ...] = ()
         """One attention, or a list of one for each input that is looked at."""
         deep: bool = False
@@ -183,11 +195,13 @@ class RecurrentDecoder(StepwiseDecoder):
             size=options.size,
             layers=options.layers,
             condition=options.ways,
+            bridge=options.bridge,
             attention={name: _attention(one, options.size, sources[name]) for name, one in looks.items()}
             or None,
             levels={name: one.level for name, one in looks.items()},
             state=options.attention[0].state if options.attention else "previous",
             feed=all(one.feed for one in options.attention),
+            gated=[name for name, one in looks.items() if one.gate],
             deep=options.deep,
             tied=options.tie != "none",
             dropout=options.dropout,
@@ -208,6 +222,7 @@ class RecurrentDecoder(StepwiseDecoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         check_cell(options, mistakes)
         check_condition(options, mistakes)
+        check_bridge(options, plan, mistakes)
         check_attentions(options, name, plan, mistakes)
         if options.copy_ is not None:
             check_copying(options, name, plan, mistakes)
@@ -266,9 +281,11 @@ class RecurrentDecoder(StepwiseDecoder):
         size: int = 256,
         layers: int = 1,
         condition: Sequence[Condition] = ("start", "attention"),
+        bridge: Bridge = "tanh",
         attention: Mapping[str, Attention] | None = None,
         state: AttentionState = "previous",
         feed: bool = True,
+        gated: Collection[str] = (),
         deep: bool = False,
         tied: bool = False,
         dropout: float = 0.0,
@@ -286,7 +303,7 @@ class RecurrentDecoder(StepwiseDecoder):
         if sampling is not None:
             # of batches; a buffer, so that a resumed run goes on where it stood
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
-        self.reading = Reading(attention or {}) if "attention" in condition else None
+        self.reading = Reading(attention or {}, gated) if "attention" in condition else None
         self.looks_after = self.reading is not None and state == "current"
         self.feeds = self.looks_after and feed
         self.looks_before = self.reading is not None and state == "previous"
@@ -301,6 +318,10 @@ class RecurrentDecoder(StepwiseDecoder):
         summary_size = sum(source.summary_size for source in sources.values())
         self.summary_size = summary_size if "every-step" in condition else 0
         self.readout_size = embedding.size if tied else size
+        self.before = nn.Linear(summary_size, embedding.size) if "first-input" in condition else None
+        self.gate = nn.Linear(summary_size, size) if "gate" in condition else None
+        self.merged_size = summary_size if "output" in condition else 0
+        self.says_summary = self.gate is not None or self.merged_size > 0
 
         read_size = self.readout_size if self.feeds else context_size if self.looks_before else 0
         self.stack = Stack(
@@ -312,11 +333,17 @@ class RecurrentDecoder(StepwiseDecoder):
             residual=residual,
         )
         states = layers * self.stack.cell(0).state_size
-        self.bridge = nn.Linear(summary_size, states) if "start" in condition else None
-        self.first = None if self.bridge else nn.Parameter(torch.zeros(states))
+        self.bridge, self.handed = None, "start" in condition and bridge == "copy"
+        self.squashes = bridge == "tanh"
+        if self.handed:
+            check_last_states(sources, self.stack)
+        elif "start" in condition:
+            self.bridge = nn.Linear(summary_size, states)
+        self.first = None if "start" in condition else nn.Parameter(torch.zeros(states))
         self.deep = deep
-        combined = size + context_size + (embedding.size if deep else 0)
-        self.combine = nn.Linear(combined, self.readout_size) if deep or self.looks_after else None
+        combined = size + context_size + (embedding.size if deep else 0) + self.merged_size
+        combines = deep or self.looks_after or self.merged_size > 0
+        self.combine = nn.Linear(combined, self.readout_size) if combines else None
         narrow = tied and self.combine is None and size != embedding.size
         self.narrow = nn.Linear(size, embedding.size, bias=False) if narrow else None
         self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
@@ -346,25 +373,44 @@ class RecurrentDecoder(StepwiseDecoder):
         keys = self.reading.keys(memories) if self.reading else {}
         summary = self.summary(memories)
         rows = len(summary)
-        if self.bridge is not None:
-            first = torch.tanh(self.bridge(summary))
+        if self.handed:
+            memory, states = memories[self.names[0]], self.stack.cell(0).state_size
+            layers = tuple(one[:, None, :states] for one in memory.last or (summary,))
         else:
-            first = cast(Tensor, self.first).expand(rows, -1)
-        layers = tuple(first.view(rows, 1, len(self.stack.cells), -1).unbind(2))
+            if self.bridge is None:
+                first = cast(Tensor, self.first).expand(rows, -1)
+            else:
+                first = torch.tanh(self.bridge(summary)) if self.squashes else self.bridge(summary)
+            layers = tuple(first.view(rows, 1, len(self.stack.cells), -1).unbind(2))
         projected = None
         if self.summary_size:
             low = self.embedding.size
             projected = nn.functional.linear(
                 summary, self.stack.cell(0).weight_ih[:, low : low + self.summary_size]
             ).unsqueeze(1)
+        if self.before is not None:
+            seen = self._projected(self.before(summary).unsqueeze(1), projected)
+            _, layers = self.stack(seen, layers)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
         laid_out = None
         if self.copying is None and not torch.is_grad_enabled() and fused.knows(self, memories):
             laid_out = fused_step.lay_out(self, memories, keys)
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
-        constants = Constants(keys, projected, truth_by_name(truth, attended), laid_out, drawing, places)
+        known = truth_by_name(truth, attended)
+        constants = Constants(keys, projected, known, laid_out, drawing, places, self._at_output(summary))
         looks = self.reading.first_looks(memories) if self.reading else {}
         return State(layers, feed, constants, looks=looks)
+
+    def _at_output(self, summary: Tensor) -> AtOutput | None:
+        """What the summary (B, D) does where words are chosen."""
+        if not self.says_summary:
+            return None
+        gates = None if self.gate is None else torch.sigmoid(self.gate(summary)).unsqueeze(1)
+        share = None
+        if self.merged_size:
+            combine = cast(nn.Linear, self.combine)
+            share = nn.functional.linear(summary, combine.weight[:, -self.merged_size :]).unsqueeze(1)
+        return AtOutput(gates, share)
 
     def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
         """The previous words (B, K) of K hypotheses → logits of the next ones."""
@@ -374,7 +420,9 @@ class RecurrentDecoder(StepwiseDecoder):
         projected = self._project(embedded, state)
         state, output, read = self._advance(projected, embedded, state, memories, at_once=True)
         context = None if read is None else read.context
-        readout = self.readout(output, context, embedded) if state.feed is None else state.feed
+        readout = state.feed
+        if readout is None:
+            readout = self.readout(output, context, embedded, state.constants.at_output)
         logits = self.output(self.dropout(readout))
         if self.copying is not None and read is not None:
             logits = self._mixed(logits, output, read, embedded, state.constants)
@@ -401,13 +449,15 @@ class RecurrentDecoder(StepwiseDecoder):
 
     def _project(self, embedded: Tensor, state: State) -> Tensor:
         """What is known of the first layer's gates before the recurrence: the word and the summary."""
+        return self._projected(embedded, state.constants.projected)
+
+    def _projected(self, embedded: Tensor, summary: Tensor | None) -> Tensor:
+        """The same, of vectors (B, T, E) and the summary's share (B, 1, G)."""
         cell = self.stack.cell(0)
         projected = nn.functional.linear(
             embedded, cell.weight_ih[:, : self.embedding.size], cell.bias_ih
         )  # (B, T, G)
-        if state.constants.projected is not None:
-            projected = projected + state.constants.projected
-        return projected
+        return projected if summary is None else projected + summary
 
     def _advance(
         self,
@@ -433,7 +483,8 @@ class RecurrentDecoder(StepwiseDecoder):
         output, layers = self.stack(projected, state.layers)
         if self.looks_after and self.reading:
             read = self._read(output, memories, state, at_once=at_once)
-            feed = self._combined(output, read.context, embedded) if self.feeds else None
+            if self.feeds:
+                feed = self._combined(output, read.context, embedded, state.constants.at_output)
         kept = self.reading.remember(state.looks, read.weights) if self.reading and read else {}
         advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
         return advanced, output, read
@@ -441,7 +492,11 @@ class RecurrentDecoder(StepwiseDecoder):
     def _read(self, query: Tensor, memories: Mapping[str, Memory], state: State, *, at_once: bool) -> Read:
         reading = cast(Reading, self.reading)
         names = reading.names
-        if at_once and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names):
+        if (
+            at_once
+            and not reading.gates
+            and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names)
+        ):
             found = {
                 name: graphed.look(reading.attention(name), query, memories[name], state.constants.keys[name])
                 for name in names
@@ -451,15 +506,27 @@ class RecurrentDecoder(StepwiseDecoder):
         read: Read = reading(query, memories, state.constants, state.position, state.looks)
         return read
 
-    def _combined(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
+    def _combined(
+        self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
+    ) -> Tensor:
         combine = cast(nn.Linear, self.combine)
+        if at_output is not None and at_output.gates is not None:
+            output = output * at_output.gates
         parts = [output] if context is None else [output, context]
-        return torch.tanh(combine(torch.cat([*parts, embedded] if self.deep else parts, -1)))
+        found = torch.cat([*parts, embedded] if self.deep else parts, -1)
+        if at_output is None or at_output.share is None:
+            return torch.tanh(combine(found))
+        known = nn.functional.linear(found, combine.weight[:, : -self.merged_size], combine.bias)
+        return torch.tanh(known + at_output.share)
 
-    def readout(self, output: Tensor, context: Tensor | None, embedded: Tensor) -> Tensor:
+    def readout(
+        self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
+    ) -> Tensor:
         """What goes to the output layer, (…, O), where it is not fed back."""
         if self.combine is not None:
-            return self._combined(output, context, embedded)
+            return self._combined(output, context, embedded, at_output)
+        if at_output is not None and at_output.gates is not None:
+            output = output * at_output.gates
         return output if self.narrow is None else self.narrow(output)
 
     # Whole outputs.
@@ -515,7 +582,10 @@ class RecurrentDecoder(StepwiseDecoder):
             if state.feed is not None:
                 feeds.append(state.feed)
         context = torch.cat([read.context for read in reads], 1) if reads else None
-        readouts = torch.cat(feeds, 1) if feeds else self.readout(torch.cat(outputs, 1), context, embedded)
+        if feeds:
+            readouts = torch.cat(feeds, 1)
+        else:
+            readouts = self.readout(torch.cat(outputs, 1), context, embedded, state.constants.at_output)
         gates = None
         if self.copying is not None and context is not None:
             gates = packing.pack(self.copying.gates(torch.cat(outputs, 1), context, embedded))
@@ -546,7 +616,8 @@ class RecurrentDecoder(StepwiseDecoder):
         if feeds:
             readout = feeds[-1]
         else:
-            readout = self.readout(outputs[-1], reads[-1].context if reads else None, embedded)
+            context = reads[-1].context if reads else None
+            readout = self.readout(outputs[-1], context, embedded, constants.at_output)
         logits = self.output(readout)
         if self.copying is not None:
             logits = self._mixed(logits, outputs[-1], reads[-1], embedded, constants)
@@ -673,11 +744,13 @@ def _check(
     sources: Mapping[str, Source],
     state: str,
 ) -> None:
-    unknown = [word for word in condition if word not in ("start", "every-step", "attention")]
+    unknown = [word for word in condition if word not in get_args(Condition)]
     if unknown or not condition:
         raise RegardError(
-            f"A decoder's condition is any combination of start, every-step and attention; received {list(condition)}."
+            f"A decoder's condition is any combination of {', '.join(get_args(Condition))}; received {list(condition)}."
         )
+    if "first-input" in condition and "attention" in condition:
+        raise RegardError("A decoder whose first input is the summary has no attention.")
     if ("attention" in condition) != bool(attention):
         raise RegardError(
             f"Condition {list(condition)} and {len(attention or {})} attentions do not fit together.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from regard.nn.attention import Attention
@@ -27,18 +28,26 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
     inputs = [word, *([summary] if "every-step" in options.ways else [])]
     inputs += ["ŝ_{t−1}"] if feeds else context if not current else []
     steps, output = _steps(options, side_by_side(inputs))
+    firsts = _first_states(options, summary, next(iter(memories.values())))
+    if "first-input" in options.ways:
+        before = side_by_side([f"P_y {summary} + d_y", *inputs[1:]])
+        firsts += _steps(options, before, "0", "−1")[0]
     found = [
         "t = 1 … T     — y_0: the sign of the beginning, y_T: that of the end",
-        *_first_states(options, summary),
+        *firsts,
         *steps,
     ]
     for one, look in zip(options.attention, looks, strict=True):
-        found += Attention.equations(one, look) if one.level == "positions" else _word_lines(one, look)
+        found += _read(one, look)
     size = options.embedding if options.tie != "none" else options.size
     weights = "V_y" if options.tie == "none" else "E_y"
-    last = output
-    if options.deep or current:
-        read = side_by_side([output, *context, *([word] if options.deep else [])])
+    last, merges = output, "output" in options.ways
+    if "gate" in options.ways:
+        found += [f"ρ_y = σ(G_y {summary} + d_ρ)     — what of the state is said"]
+        output = f"ρ_y ⊙ {f'({output})' if ' ' in output else output}"
+    if options.deep or current or merges:
+        more = [*([word] if options.deep else []), *([summary] if merges else [])]
+        read = side_by_side([output, *context, *more])
         found += [f"ŝ_t = tanh(W_o {read} + b_o)"]
         found += [f"ŝ_0 = 0_{size}"] if feeds else []
         output = "ŝ_t"
@@ -128,29 +137,53 @@ def _looks(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymb
     return found
 
 
-def _first_states(options: Any, summary: str) -> list[str]:
+def _read(attention: Any, look: LookSymbols) -> list[str]:
+    """Score, select, read; with a gate, what was read times β."""
+    equations = Attention.equations if attention.level == "positions" else _word_lines
+    if not attention.gate:
+        return equations(attention, look)
+    energy, weight, context = look.letters
+    whole = replace(look, letters=(energy, weight, f"{context}̂"))
+    gate, mark = look.sub("β̂", look.step), f"β̂{look.prime}"
+    return [
+        *equations(attention, whole),
+        f"{gate} = σ(w_{mark}·{look.query} + b_{mark})",
+        f"{look.context} = {gate} {whole.context}     — how much of what was read counts",
+    ]
+
+
+def _first_states(options: Any, summary: str, memory: MemorySymbols) -> list[str]:
     """s_0, or s_{1,0} and so on of several layers, each beside what its cell carries."""
     found, learned = [], []
+    handed = {"s": memory.last or (memory.summary,), CARRIED: memory.carried}
     for layer in range(1, options.layers + 1):
-        several = options.layers > 1
-        state, mark = (f"s_{{{layer},0}}", str(layer)) if several else ("s_0", "")
+        state = _state(options, layer, "−1" if "first-input" in options.ways else "0")
+        mark = str(layer) if options.layers > 1 else ""
         letters = ["s", CARRIED] if options.cell.part.carries else ["s"]
         for letter in letters:
             name = carried_by(state, letter)
-            found.append(f"{name} = tanh(W_{letter}{mark} {summary} + b_{letter}{mark})")
+            made = f"W_{letter}{mark} {summary} + b_{letter}{mark}"
+            if options.bridge == "copy" and "start" in options.ways:
+                made = handed[letter][layer - 1]
+            found.append(f"{name} = tanh({made})" if options.bridge == "tanh" else f"{name} = {made}")
             learned.append(name)
     return found if "start" in options.ways else [f"— {', '.join(learned)}: learned"]
 
 
-def _steps(options: Any, inputs: str) -> tuple[list[str], str]:
+def _state(options: Any, layer: int, place: str) -> str:
+    """s_t, or s_{1,0} of several layers."""
+    if options.layers > 1:
+        return f"s_{layer}t" if place == "t" else f"s_{{{layer},{place}}}"
+    return f"s_{place}" if len(place) == 1 else f"s_{{{place}}}"
+
+
+def _steps(options: Any, inputs: str, now: str = "t", before: str = "t−1") -> tuple[list[str], str]:
     """The recurrence, and what the highest layer gives: with `residual` the sum of all."""
     step = options.cell.part.written_step
-    if options.layers == 1:
-        return [step(options.cell, "y", "s_t", "s_{t−1}", inputs, CARRIED)], "s_t"
     found, below, output = [], inputs, ""
     for layer in range(1, options.layers + 1):
-        state, before = f"s_{layer}t", f"s_{{{layer},t−1}}"
-        found.append(step(options.cell, f"y{layer}", state, before, below, CARRIED))
+        state, mark = _state(options, layer, now), f"y{layer}" if options.layers > 1 else "y"
+        found.append(step(options.cell, mark, state, _state(options, layer, before), below, CARRIED))
         output = f"{output} + {state}" if options.residual and layer > 1 else state
         below = output
     return found, output

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from regard.errors import RegardError
 from regard.nn.attention import check_attention, truths_about
 from regard.nn.decoders.glimpsing import check_over
+from regard.nn.decoders.stack import Stack
 from regard.nn.encoders import owner_of
+from regard.nn.encoders.encoder import LastStates
 from regard.parts import Mistakes, Plan, nearest
 
 GIVES = ("query", "step", "previous", "truth", "costs")
@@ -31,9 +35,18 @@ def check_condition(options: Any, mistakes: Mistakes) -> None:
         mistakes.add(
             "decoder.condition is empty: the decoder would never see the encoder.",
             "condition",
-            fix="Choose from start, every-step, attention.",
+            fix="Choose from start, first-input, every-step, output, gate, attention.",
         )
         return
+    twice = [way for way in dict.fromkeys(options.condition) if options.condition.count(way) > 1]
+    if twice:
+        mistakes.add(f"condition names {twice[0]} twice.", "condition", fix="Keep one of them.")
+    if "first-input" in options.condition and "attention" in options.condition:
+        mistakes.add(
+            "first-input is a step before the first word, in which an attention would have nothing to read.",
+            "condition",
+            fix="Use start with attention, or leave one of the two out.",
+        )
     if "attention" in options.condition and not options.attention:
         mistakes.add(
             "condition names attention, and there is no attention.",
@@ -46,6 +59,57 @@ def check_condition(options: Any, mistakes: Mistakes) -> None:
             "condition",
             fix="Add attention to condition, or remove the attention.",
         )
+
+
+def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
+    """The first state is made from the summary, or is what the encoder ends with."""
+    if options.bridge != "tanh" and "start" not in options.ways:
+        mistakes.add(
+            "bridge has no effect: the encoding is not the first state.",
+            "bridge",
+            fix="Add start to condition, or leave bridge out (it is tanh by default).",
+        )
+    if options.bridge != "copy" or "start" not in options.ways:
+        return
+    sources = [name for name in options.over or plan.encoder if name in plan.encoder]
+    if len(sources) != 1:
+        mistakes.add(
+            f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
+            "bridge",
+            fix="Name one with  over, or use bridge: tanh.",
+        )
+        return
+    encoder = owner_of(plan, sources[0])
+    last = encoder.part.last_states(encoder)
+    if why := _unlike(last, options.layers, options.size, options.cell.part.carries):
+        mistakes.add(why, "bridge", fix="Give both the same, or use bridge: tanh.")
+
+
+def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
+    """A decoder that begins with the last states of its encoder has as many of the same size; the encoder is told."""
+    if len(sources) != 1:
+        raise RegardError(
+            f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
+            where="decoder.bridge",
+            fix="Use bridge: tanh.",
+        )
+    (source,) = sources.values()
+    hand_on = getattr(source, "hand_on", None)
+    last = LastStates(size=source.summary_size) if hand_on is None else hand_on()
+    if why := _unlike(last, len(stack.cells), stack.size, stack.cell(0).carries):
+        raise RegardError(why, where="decoder.bridge", fix="Give both the same, or use bridge: tanh.")
+
+
+def _unlike(last: LastStates, layers: int, size: int, carries: bool) -> str:
+    """Why the last states of an encoder are not the first ones of a decoder; nothing where they are."""
+    begin = "bridge: copy begins with the encoder's last states"
+    if last.layers != layers:
+        return f"{begin}, layer by layer; the encoder has {last.layers}, the decoder {layers}."
+    if last.size is not None and last.size != size:
+        return f"{begin}; they have {last.size} features, the decoder {size}."
+    if carries and not last.carries:
+        return f"{begin}; the decoder's cell carries a second vector, and the encoder has none to hand on."
+    return ""
 
 
 def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

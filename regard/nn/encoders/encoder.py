@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -11,6 +12,19 @@ from regard import parts
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan
+
+
+@dataclass(frozen=True)
+class LastStates:
+    """What an encoder holds when it has read everything: the states of its layers, or its summary alone.
+
+    size      features of a layer, of both directions together; None where the options alone do not say it
+    carries   whether each layer's cell carries as much again beside its state
+    """
+
+    layers: int = 1
+    size: int | None = None
+    carries: bool = False
 
 
 class Encoder(nn.Module):
@@ -71,6 +85,11 @@ class Encoder(nn.Module):
         return None
 
     @classmethod
+    def last_states(cls, options: Any) -> LastStates:
+        """What it can hand on to a decoder that begins with it."""
+        return LastStates()
+
+    @classmethod
     def owner(cls, options: Any) -> str | None:
         """The input whose encoder this one is, where it has no weights of its own."""
         return None
@@ -82,6 +101,10 @@ class Encoder(nn.Module):
 
     def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
         """Share weights with the other encoders of the model, where the options say so."""
+
+    def hand_on(self) -> LastStates:
+        """From now on its memories hold the last states of its layers (`Memory.last`), where it has them."""
+        return LastStates(size=self.summary_size)
 
     def position_names(self, collated: Any) -> list[list[str]] | None:
         """For each row the readable names of its positions; None where they are the pieces of the column itself."""

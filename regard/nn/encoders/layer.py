@@ -94,6 +94,8 @@ class RecurrentLayer(nn.Module):
     not have it. All give the same numbers.
 
     backward   a layer of one direction reads each row from its end; the last state is that of its first position
+
+    With `whole` the last states are followed by what the cells carry beside them, (B, 2·directions·size).
     """
 
     def __init__(
@@ -117,38 +119,44 @@ class RecurrentLayer(nn.Module):
     def cell(self, direction: int) -> Cell:
         return cast(Cell, self.cells[direction])
 
-    def forward(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    def forward(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         if not self.backward:
-            return self.run(inputs, packing)
+            return self.run(inputs, packing, whole=whole)
         turned = packing.turned()
-        outputs, last = self.run(inputs.index_select(0, turned), packing)
+        outputs, last = self.run(inputs.index_select(0, turned), packing, whole=whole)
         return outputs.index_select(0, turned), last
 
-    def run(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         """From the beginning of each row, or from both ends."""
         cell = self.cell(0)
         if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.order)):
-            return self.by_kernels(inputs, packing)
-        if graphed.knows(self, inputs):
+            return self.by_kernels(inputs, packing, whole=whole)
+        if graphed.knows(self, inputs) and not (whole and cell.carries):
             return graphed.run(self, inputs, packing)
-        return (self.by_cells if cell.torch_recurrence() is None else self.by_torch)(inputs, packing)
+        run = self.by_cells if cell.torch_recurrence() is None else self.by_torch
+        return run(inputs, packing, whole=whole)
 
-    def by_torch(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    def _last(self, states: Tensor, whole: bool) -> Tensor:
+        """(B, directions, state) → (B, directions·size), and after that what is carried."""
+        size = self.cell(0).size
+        seen = states[..., :size].flatten(1)
+        return torch.cat([seen, states[..., size:].flatten(1)], -1) if whole else seen
+
+    def by_torch(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         rows = len(packing.order)
         first = self.first.unsqueeze(1).expand(-1, rows, -1)  # (directions, B, state)
         cells = [self.cell(direction) for direction in range(len(self.cells))]
         outputs, last = run_cells(cells, inputs, packing, first, training=self.training)
-        last = cells[0].output(last).index_select(1, packing.back)
-        return outputs, last.transpose(0, 1).reshape(rows, -1)
+        return outputs, self._last(last.index_select(1, packing.back).transpose(0, 1), whole)
 
-    def by_kernels(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    def by_kernels(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         cells = [self.cell(direction) for direction in range(len(self.cells))]
         first = self.first.flatten().expand(len(packing.order), -1)
         outputs, last = by_kernels(cells, inputs, packing, first)
-        last = cells[0].output(last.unflatten(1, (len(cells), -1))).flatten(1)
-        return outputs, last.index_select(0, packing.back)
+        states = last.unflatten(1, (len(cells), -1)).index_select(0, packing.back)
+        return outputs, self._last(states, whole)
 
-    def by_cells(self, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    def by_cells(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         outputs, lasts = [], []
         for direction in range(len(self.cells)):
             cell = self.cell(direction)
@@ -160,5 +168,6 @@ class RecurrentLayer(nn.Module):
                 state = torch.cat([advanced, state[high - low :]])
                 reached.append(cell.output(advanced))
             outputs.append(torch.cat(reached if direction == 0 else reached[::-1]))
-            lasts.append(cell.output(state))
-        return torch.cat(outputs, -1), torch.cat(lasts, -1).index_select(0, packing.back)
+            lasts.append(state)
+        states = torch.stack(lasts, 1).index_select(0, packing.back)
+        return torch.cat(outputs, -1), self._last(states, whole)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.data.batch import Tokens
 from regard.nn.embedding import Embedding
-from regard.nn.encoders.encoder import Encoder
+from regard.nn.encoders.encoder import Encoder, LastStates
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
 
@@ -39,6 +39,9 @@ class ParentedEncoder(Encoder):
         """The embedding of what is read."""
         embedding: Embedding = self.encoder.embedding  # type: ignore[assignment]
         return embedding
+
+    def hand_on(self) -> LastStates:
+        return self.encoder.hand_on()
 
     def forward(self, tokens: Tokens, heads: Tensor | None = None) -> Memory:
         """heads (B, S) int64, 0 the root symbol, where the parents are given."""

@@ -12,7 +12,7 @@ from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, as_it_stands
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.layer import First
-from regard.nn.encoders.recurrent import Direction, RecurrentEncoder, Values, layer_lines
+from regard.nn.encoders.recurrent import Direction, RecurrentEncoder, Values, layer_lines, written_last
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
@@ -98,7 +98,8 @@ class PointsEncoder(RecurrentEncoder):
 
     @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
-        return MemorySymbols() if options.values == "states" else MemorySymbols(keys="κ_j")
+        written = MemorySymbols() if options.values == "states" else MemorySymbols(keys="κ_j")
+        return written_last(written, options)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:

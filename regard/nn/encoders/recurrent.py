@@ -11,7 +11,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import TokenVectors, check_dropout
-from regard.nn.encoders.encoder import positions_read, refuse_unread
+from regard.nn.encoders.encoder import LastStates, positions_read, refuse_unread
 from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
 from regard.nn.encoders.text import (
     TextEncoder,
@@ -118,6 +118,10 @@ class RecurrentEncoder(TextEncoder):
         return int(options.size * (2 if options.bidirectional else 1))
 
     @classmethod
+    def last_states(cls, options: Any) -> LastStates:
+        return LastStates(options.layers, cls.width(options), options.cell.part.carries)
+
+    @classmethod
     def board(cls, options: Any) -> list[str]:
         both = " in each direction" if options.bidirectional else ""
         return [
@@ -128,7 +132,7 @@ class RecurrentEncoder(TextEncoder):
 
     @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
-        written = super().symbols(options)
+        written = written_last(super().symbols(options), options)
         return written if options.values == "states" else replace(written, keys="κ_j")
 
     def __init__(
@@ -165,29 +169,60 @@ class RecurrentEncoder(TextEncoder):
             for index in range(layers)
         )
         self.dropout = nn.Dropout(dropout)
+        self.hands_on = False
+
+    def hand_on(self) -> LastStates:
+        self.hands_on = True
+        first: Any = self.layers[0]
+        return LastStates(len(self.layers), self.summary_size, first.cell(0).carries)
 
     def forward(self, tokens: Tokens) -> Memory:
         packing = Packing.of(tokens.lengths, tokens.mask.shape[1], tokens.counts)
         embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
-        values, summary = self.run(embedded, packing)
+        values, last = self.run_layers(embedded, packing)
+        memory = Memory(packing.unpack(values), tokens.mask, last[-1][:, : self.summary_size])
+        if self.hands_on:
+            memory = replace(memory, last=tuple(last))
         if self.values == "states":
-            return Memory(packing.unpack(values), tokens.mask, summary)
-        return Memory(packing.unpack(embedded), tokens.mask, summary, keys=packing.unpack(values))
+            return memory
+        return replace(memory, values=packing.unpack(embedded), keys=memory.values)
 
     def run(self, embedded: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
         """Packed vectors (N, E) → packed states of the last layer (N, D), and the summaries of the rows (B, D)."""
-        values = embedded
+        values, last = self.run_layers(embedded, packing)
+        return values, last[-1][:, : self.summary_size]
+
+    def run_layers(self, embedded: Tensor, packing: Packing) -> tuple[Tensor, list[Tensor]]:
+        """The same, and the rows' last states of every layer (B, D), with what is carried where they are handed on."""
+        values, last = embedded, []
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)
-            values, summary = layer(inputs, packing)
+            values, states = layer(inputs, packing, whole=self.hands_on)
+            last.append(states)
             if self.residual and index > 0:
                 values = values + inputs
-        return values, summary
+        return values, last
 
 
 def reads_backward(direction: Direction, layer: int) -> bool:
     """Whether a layer, counted from 0, reads from the end."""
     return direction == "backward" or (direction == "alternate" and layer % 2 == 1)
+
+
+def written_last(written: MemorySymbols, options: Any) -> MemorySymbols:
+    """With the last states of all layers, as the lines of the board write them: the highest is the summary."""
+    found: dict[str, list[str]] = {"h": [], "m": []}
+    alone = "κ" if options.values == "embeddings" and options.layers == 1 else "h"
+    arrow = "→" if options.residual and options.layers > 1 else ""
+    for layer in range(1, options.layers + 1):
+        end, begin = (f"{layer}S", f"{{{layer},1}}") if options.layers > 1 else ("S", "1")
+        for letter, states in found.items():
+            one = f"{arrow}{alone if letter == 'h' else letter}"
+            place = begin if reads_backward(options.direction, layer - 1) else end
+            both = f"[→{letter}_{end}; ←{letter}_{begin}]"
+            states.append(both if options.bidirectional else f"{one}_{place}")
+    carried = tuple(found["m"]) if options.cell.part.carries else ()
+    return replace(written, last=(*found["h"][:-1], written.summary), carried=carried)
 
 
 def layer_lines(options: Any, vector: str) -> list[str]:

@@ -5,6 +5,7 @@ dot          q · h                    (Luong 2015)
 scaled-dot   q · h / √D
 general      q · W h                  (Luong 2015)
 linear       w · [q; h]
+perceptron   tanh(U q + b) · tanh(W h + d)   (Chan 2015)
 location     v · tanh(U q + W h + V f), f = F * α of the step before    (Chorowski 2015)
 history      v · tanh(U q + W h + g r), r = Σ α of all steps before     (See 2017)
 """
@@ -15,6 +16,7 @@ from regard.nn.scores.general import General
 from regard.nn.scores.history import History
 from regard.nn.scores.linear import Linear
 from regard.nn.scores.location import Location
+from regard.nn.scores.perceptron import Perceptron
 from regard.nn.scores.scaled_dot import ScaledDot
 from regard.nn.scores.score import AnyScore, AttentionScore, make_score
 
@@ -27,6 +29,7 @@ __all__ = [
     "History",
     "Linear",
     "Location",
+    "Perceptron",
     "ScaledDot",
     "make_score",
 ]

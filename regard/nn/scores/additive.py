@@ -14,24 +14,33 @@ from regard.parts import Size, register
 
 @register("score", "additive")
 class Additive(AttentionScore):
-    """v · tanh(U q + W h); `size` is the number of features they are compared in."""
+    """v · tanh(U q + W h); `size` is the number of features they are compared in; with `bias`, + d inside the tanh."""
 
     class Options(AttentionScore.Options):
         """v · tanh(U q + W h)."""
 
         size: Size | None = None
         """Features in which query and key are compared; default: the size of the query."""
+        bias: bool = False
+        """Add a vector d inside the tanh (Chorowski 2015, See 2017); Bahdanau 2015 has none."""
 
-    def __init__(self, query_size: int, key_size: int, size: int | None = None) -> None:
+    def __init__(
+        self, query_size: int, key_size: int, size: int | None = None, *, bias: bool = False
+    ) -> None:
         super().__init__(query_size, key_size)
         self.size = query_size if size is None else size
         self.query = nn.Linear(query_size, self.size, bias=False)
-        self.key = nn.Linear(key_size, self.size, bias=False)
+        self.key = nn.Linear(key_size, self.size, bias=bias)  # with the keys, once for all queries
         self.vector = nn.Parameter(torch.empty(self.size).uniform_(-1, 1) / math.sqrt(self.size))
 
     @classmethod
     def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
-        return f"v_{mark}·tanh(U_{mark} {query} + W_{mark} {key})"
+        return f"v_{mark}·tanh({cls.compared(options, query, key, mark)})"
+
+    @classmethod
+    def compared(cls, options: Any, query: str, key: str, mark: str) -> str:
+        """What stands inside the tanh."""
+        return f"U_{mark} {query} + W_{mark} {key}" + (f" + d_{mark}" if options.bias else "")
 
     def keys(self, keys: Tensor) -> Tensor:
         projected: Tensor = self.key(keys)

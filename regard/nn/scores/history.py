@@ -27,17 +27,20 @@ class History(Additive):
 
     needs = frozenset({"previous"})
 
-    def __init__(self, query_size: int, key_size: int, size: int | None = None) -> None:
-        super().__init__(query_size, key_size, size)
+    def __init__(
+        self, query_size: int, key_size: int, size: int | None = None, *, bias: bool = False
+    ) -> None:
+        super().__init__(query_size, key_size, size, bias=bias)
         bound = 1 / math.sqrt(self.size)
         self.before = nn.Parameter(torch.empty(self.size).uniform_(-bound, bound))
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         mark, total = look.mark, look.sub("r", look.step, look.index)
+        content = cls.compared(options, look.query, look.key, mark)
         return [
             *cls.history(look),
-            f"{look.energy} = v_{mark}·tanh(U_{mark} {look.query} + W_{mark} {look.key} + g_{mark} {total})",
+            f"{look.energy} = v_{mark}·tanh({content} + g_{mark} {total})",
         ]
 
     @classmethod

@@ -34,9 +34,16 @@ class Location(Additive):
     needs = frozenset({"previous"})
 
     def __init__(
-        self, query_size: int, key_size: int, size: int | None = None, *, filters: int = 10, reach: int = 7
+        self,
+        query_size: int,
+        key_size: int,
+        size: int | None = None,
+        *,
+        filters: int = 10,
+        reach: int = 7,
+        bias: bool = False,
     ) -> None:
-        super().__init__(query_size, key_size, size)
+        super().__init__(query_size, key_size, size, bias=bias)
         self.reach, width = reach, 2 * reach + 1
         bound = 1 / math.sqrt(width)
         self.filters = nn.Parameter(torch.empty(width, filters).uniform_(-bound, bound))
@@ -46,11 +53,12 @@ class Location(Additive):
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         mark, j, t, reach = look.mark, look.index, look.step, options.reach
         near, letter, ι = look.sub("f", t, j), look.letters[1] + look.prime, f"ι{look.prime}"
+        content = cls.compared(options, look.query, look.key, mark)
         there = f"1 ≤ {j} + {ι} ≤ {look.memory.length}"
         return [
             f"{ι} = −{reach} … {reach}",
             f"{near} = Σ_{{{ι}: {there}}} {letter}_{{{t}−1,{j}+{ι}}} F_{mark}{ι}     — where the step before looked",
-            f"{look.energy} = v_{mark}·tanh(U_{mark} {look.query} + W_{mark} {look.key} + V_{mark} {near})",
+            f"{look.energy} = v_{mark}·tanh({content} + V_{mark} {near})",
             f"{letter}_0{j} = [{j} = 1]",
         ]
 

@@ -9,7 +9,7 @@ import torch
 from regard.nn.attention import Attention
 from regard.nn.cells import Cell, DeepCell, GRUCell, JordanCell, LSTMCell, MultiplicativeCell
 from regard.nn.encoders.layer import RecurrentLayer
-from regard.nn.scores import Additive, General, History, Linear, Location, ScaledDot
+from regard.nn.scores import Additive, General, History, Linear, Location, Perceptron, ScaledDot
 from regard.nn.selections import Local, Segmental
 from tests.describe.notation import Family
 
@@ -67,6 +67,10 @@ def of_attention(attention: Attention, mark: str = "a") -> Binding:
     score, select, found = attention.score, attention.select, {}
     if select.learns and isinstance(score, Additive):
         found |= {"v": score.vector, "U": score.query.weight, "W": score.key.weight}
+        found |= {} if score.key.bias is None else {"d": score.key.bias}
+    if select.learns and isinstance(score, Perceptron):
+        found |= {"U": score.query.weight, "c": score.query.bias}
+        found |= {"W": score.key.weight, "d": score.key.bias}
     if isinstance(score, Location):
         found |= {"V": score.place.weight}
     if isinstance(score, History) and select.learns:

@@ -154,6 +154,10 @@ def of_recurrent(
         found |= {"W_o": m.combine.weight, "b_o": m.combine.bias}
     if m.narrow is not None:
         found["N_y"] = m.narrow.weight
+    if m.before is not None:
+        found |= {"P_y": m.before.weight, "d_y": m.before.bias}
+    if m.gate is not None:
+        found |= {"G_y": m.gate.weight, "d_ρ": m.gate.bias}
     layers = len(m.stack.cells)
     letters = "sn" if options.cell.part.carries else "s"
     marks = [
@@ -166,7 +170,8 @@ def of_recurrent(
             found[f"W_{mark}"] = m.bridge.weight.chunk(len(marks))[number]
             found[f"b_{mark}"] = m.bridge.bias.chunk(len(marks))[number]
         elif m.first is not None:
-            name = f"{mark[0]}_{{{mark[1:]},0}}" if layers > 1 else f"{mark}_0"
+            place = "0" if m.before is None else "{−1}"
+            name = f"{mark[0]}_{{{mark[1:]},{place.strip('{}')}}}" if layers > 1 else f"{mark}_{place}"
             found[name] = m.first.chunk(len(marks))[number]
     names = m.reading.names if m.reading is not None else ()
     for place, name in enumerate(names):
@@ -179,6 +184,9 @@ def of_recurrent(
                 found |= of_attention(one, f"{mark}{primes}")
         else:
             found |= of_attention(attention, f"a{primes}")
+        if name in m.reading.gates:  # type: ignore[union-attr]
+            gate: Any = m.reading.gates[name]  # type: ignore[union-attr]
+            found |= {f"w_β̂{primes}": gate.weight[0], f"b_β̂{primes}": gate.bias[0]}
         oracle = not attention.select.learns and "truth" in attention.select.needs
         if oracle or m.objective.guide.get(name):
             letter = "α" if oracle else "a"
@@ -313,8 +321,9 @@ def of_memory_network(m: MemoryNetworkDecoder, truth: Any) -> Binding:
 
 
 def of_decomposable(m: DecomposableDecoder) -> Binding:
-    found: Binding = {"F_y": m.attend[1].weight}
-    for letter, network in (("g", m.compare), ("r", m.hidden)):
+    networks = {"g": m.compare, "r": m.hidden}
+    found: Binding = {"F_y": m.attend[1].weight} if len(m.attend) == 2 else {}
+    for letter, network in (networks if found else {"f": m.attend, **networks}).items():
         for number, layer in ((1, network[1]), (2, network[4])):
             found |= {f"W_{letter}{number}": layer.weight, f"b_{letter}{number}": layer.bias}
     return found
