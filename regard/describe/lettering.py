@@ -64,7 +64,7 @@ LECTURES = {
         context="c",
         bias="b",
         remarks=(
-            "the slide sets s_0 = h_T; here W_init and tanh stand between",
+            "the slide sets s_0 = h_T, as `bridge: copy` does; here W_init and tanh stand between",
             "the slide scores with s_t, which c_t has yet to make: s_{t−1} is meant",
         ),
     ),
@@ -172,8 +172,14 @@ def _check(spec: Spec, deck: str) -> None:
             refuse(f"the selection {looks[0].select.type}")
         if any(one.score.type not in ("additive", "general", "dot") for one in looks):
             refuse(f"the score {looks[0].score.type}")
-        if any(one.guide or one.coverage for one in looks):
+        if any(one.guide or one.coverage or one.repetition for one in looks):
             refuse("a guide or a penalty of the attention")
+        if any(one.gate or one.level != "positions" for one in looks):
+            refuse("a gate of the attention, or for words of sentences")
+        if decoder.copy_ is not None:
+            refuse("copying")
+        if others := set(decoder.ways) - {"start", "every-step", "attention"}:
+            refuse(f"the condition {', '.join(sorted(others))}")
     elif (
         decoder.type not in ("label", "tags")
         or getattr(decoder, "attention", None)
@@ -333,7 +339,8 @@ def _remarks(spec: Spec, letters: Letters) -> list[str]:
             )
             break
     if decoder.type == "recurrent":
-        wanted = ["start" in decoder.ways, any(one.state == "previous" for one in decoder.attention)]
+        made = "start" in decoder.ways and decoder.bridge != "copy"
+        wanted = [made, any(one.state == "previous" for one in decoder.attention)]
         found += [remark for remark, is_so in zip(letters.remarks, wanted, strict=False) if is_so]
     found.append(
         "a cell has two biases, b of the input and d of the state, where the slide has one: their sum"
