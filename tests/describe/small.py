@@ -42,6 +42,7 @@ OTHERWISE = {
     ("inputs", "size"): 16,
 }
 AGREEING = {
+    "add": ["encoder.heads=2"],
     "translation-no-attention": ["encoder.size=12"],
     "caption-start": ["encoder.network.connected=12"],
 }
