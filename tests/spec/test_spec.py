@@ -145,7 +145,7 @@ def test_overrides_leave_the_original_alone() -> None:
         ),
         (
             "decoder: {condition: []}",
-            "decoder.condition is empty: the decoder would never see the encoder. Choose from start, every-step",
+            "decoder.condition is empty: the decoder would never see the encoder. Choose from start, first-input",
         ),
         ("decoder: {tie: all}", "tie: all needs one vocabulary for source and target"),
         ("decoder: {type: label}", "a label decoder cannot write a text column. Use type: recurrent"),
