@@ -47,7 +47,7 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
     if decoder.copying is not None and not decoder.looks_before:
         return False  # what was read is not given back beside what is said
     if decoder.says_summary:
-        return False  # what is said waits for nothing but the state
+        return False  # the output depends on the state alone
     attention = reading.attention(reading.names[0])
     return (
         decoder.stack.cell(0).kernel is not None

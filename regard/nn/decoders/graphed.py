@@ -55,7 +55,7 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
     if decoder.copying is not None and not decoder.looks_before:
         return False  # what was read is not given back beside what is said
     if decoder.says_summary:
-        return False  # what is said waits for nothing but the state
+        return False  # the output depends on the state alone
     if len(cells) > 1 and decoder.stack.residual:
         return False
     if any(type(cell) not in CELLS or cell.kernel is None for cell in cells):

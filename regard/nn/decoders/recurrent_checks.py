@@ -86,7 +86,7 @@ def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
 
 
 def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
-    """A decoder that begins with the last states of its encoder has as many of the same size; the encoder is told."""
+    """`bridge: copy` needs last states of the decoder's own size, one for each layer, and asks the encoder for them."""
     if len(sources) != 1:
         raise RegardError(
             f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
