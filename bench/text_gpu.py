@@ -2,7 +2,7 @@
 
     python bench/text_gpu.py --json result.json           everything, some minutes
     python bench/text_gpu.py --cells gru --layers 1       a part of it
-    python bench/text_gpu.py --only decoding              training steps or decoding alone
+    python bench/text_gpu.py --only decoding              training steps, decoding, or the rest alone
 
 Forward and backward of the whole model: embeddings, bidirectional encoder, decoder with additive attention over every
 position, output layer, loss; width 512, source and target 30, vocabulary 8,000. `plain` is the same model as a loop of
@@ -10,7 +10,11 @@ torch's cells, `floor` the same without attention, its decoder run by cuDNN. Mil
 CUDA events; peak memory is that of one step, parameters included.
 
 Decoding is encoding and search, 30 tokens for each of 128 sentences, or of one; the plain loop decodes greedily, and
-keeps its tokens on the device. Exit status 1: a bar was missed.
+keeps its tokens on the device.
+
+The rest: attentions without kernels of their own, recorded as they stand, beside the same steps one by one; whole
+updates of an LSTM of 400 units that attends to two inputs (16 and 8 characters → 16, 64 rows, Adam). Exit status 1: a
+bar was missed.
 """
 
 from __future__ import annotations
@@ -53,6 +57,17 @@ SENTENCES = {"greedy": 12_000.0, "beam 5": 8_000.0}
 """A second, at 128 rows."""
 ONE_SENTENCE = {"greedy": 6.0, "beam 5": 10.0}
 """Milliseconds."""
+RECORDED = 1.0
+"""How many times the steps one by one, at least."""
+UPDATES = 100.0
+"""A second, of the LSTM with two inputs."""
+WITHOUT_KERNELS = [
+    ("linear", "softmax"),
+    ("location", "softmax"),
+    ("perceptron", "softmax"),
+    ("additive", "local"),
+    ("dot", "sparsemax"),
+]
 
 
 class Plain(nn.Module):
@@ -130,10 +145,12 @@ class Floor(nn.Module):
 class Ours(nn.Module):
     """Through the public names of `regard.nn`."""
 
-    def __init__(self, cell: Any, layers: int, state: Any, select: str = "softmax") -> None:
+    def __init__(
+        self, cell: Any, layers: int, state: Any, select: str = "softmax", score: str = "additive"
+    ) -> None:
         super().__init__()
         encoder = RecurrentEncoder(Embedding(VOCABULARY, SIZE), cell=cell, size=SIZE // 2)
-        attention = Attention(SIZE, encoder.value_size, score="additive", select=select)
+        attention = Attention(SIZE, encoder.value_size, score=score, select=select)
         self.encoder = encoder
         self.decoder = RecurrentDecoder(
             Embedding(VOCABULARY, SIZE),
@@ -345,6 +362,75 @@ def all_decoding(options: argparse.Namespace) -> dict[str, Any]:
     return {"decoding": lines}
 
 
+def without_kernels(score: str, select: str, rounds: int) -> dict[str, Any]:
+    """Milliseconds of a step, recorded and one by one; fp32, 64 rows."""
+    given = (tokens(64, LENGTH), tokens(64, LENGTH - 1))
+    found: dict[str, Any] = {"score": score, "select": select}
+    for name in ("recorded", "one by one"):
+        torch.manual_seed(0)
+        model = Ours("gru", 1, "previous", select, score).cuda()
+        if name == "one by one":
+            model.decoder.unroll = model.decoder.unroll_plain  # type: ignore[method-assign]
+        found[name], _ = measure(model, given, "fp32", rounds)
+    return found
+
+
+class TwoInputs(nn.Module):
+    """A lemma and its features, both attended to, as in inflection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        size, characters = 400, 60
+        self.lemma, self.features = (
+            RecurrentEncoder(Embedding(characters, size), cell="lstm", size=size // 2) for _ in range(2)
+        )
+        encoders = {"lemma": self.lemma, "features": self.features}
+        attention = {
+            name: Attention(size, one.value_size, score="additive") for name, one in encoders.items()
+        }
+        self.decoder = RecurrentDecoder(
+            Embedding(characters, size), encoders, cell="lstm", size=size, attention=attention
+        )
+
+    def loss(self, lemma: Tokens, features: Tokens, target: Tokens) -> Tensor:
+        memories = {"lemma": self.lemma(lemma), "features": self.features(features)}
+        return self.decoder.loss(memories, target).mean
+
+
+def two_inputs(rounds: int) -> float:
+    """Updates a second, forward, backward, clipping and Adam; fp32."""
+    model = TwoInputs().cuda()
+    adam = torch.optim.Adam(model.parameters(), fused=True)
+
+    def ids(length: int) -> Tokens:
+        return Tokens(torch.randint(4, 60, (64, length)), torch.full((64,), length)).to("cuda")
+
+    given = (ids(16), ids(8), ids(15))
+    for update in range(5 + 5 * rounds):
+        if update == 5:
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+        adam.zero_grad(set_to_none=True)
+        model.loss(*given).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+    torch.cuda.synchronize()
+    return 5 * rounds / (time.perf_counter() - start)
+
+
+def the_rest(options: argparse.Namespace) -> dict[str, Any]:
+    print("score       select        recorded   one by one   times")
+    lines = [without_kernels(score, select, options.rounds) for score, select in WITHOUT_KERNELS]
+    for line in lines:
+        times = line["one by one"] / line["recorded"]
+        print(
+            f"{line['score']:12}{line['select']:12}{line['recorded']:10.2f}{line['one by one']:13.2f}{times:8.1f}"
+        )
+    updates = two_inputs(options.rounds)
+    print(f"two inputs, lstm 400, 64 rows: {updates:.0f} updates/s (bar {UPDATES:g})", flush=True)
+    return {"without kernels": lines, "two inputs": updates}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
     parser.add_argument("--cells", nargs="+", default=["gru", "lstm"])
@@ -352,7 +438,7 @@ def main() -> int:
     parser.add_argument("--state", nargs="+", default=["previous", "current"])
     parser.add_argument("--rows", nargs="+", type=int, default=[64, 256])
     parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "bf16"])
-    parser.add_argument("--only", choices=["training", "decoding"])
+    parser.add_argument("--only", choices=["training", "decoding", "rest"])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -365,12 +451,16 @@ def main() -> int:
         found |= training(options)
     if options.only in (None, "decoding"):
         found |= all_decoding(options)
+    if options.only in (None, "rest"):
+        found |= the_rest(options)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     failed = (
         found.get("output share", 0.0) > LOGITS
         or any(missed(line) for line in found.get("lines", []))
         or any(missed_decoding(line) for line in found.get("decoding", []))
+        or any(line["one by one"] < RECORDED * line["recorded"] for line in found.get("without kernels", []))
+        or found.get("two inputs", UPDATES) < UPDATES
     )
     print("missed" if failed else "every bar reached")
     return int(failed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -12,45 +13,55 @@ from torch import Tensor
 from regard.data.batch import Tokens
 
 
+def sent(device: torch.device, *arrays: np.ndarray) -> list[Tensor]:
+    """Whole numbers on a device, side by side in one copy, which nobody waits for."""
+    if device.type == "cpu":
+        return [torch.from_numpy(array) for array in arrays]
+    sizes = [array.size for array in arrays]
+    lasting = torch.empty(sum(sizes), dtype=torch.int64, pin_memory=device.type == "cuda")
+    np.concatenate([array.ravel() for array in arrays], out=lasting.numpy())
+    return list(lasting.to(device, non_blocking=True).split(sizes))
+
+
 @dataclass(frozen=True)
 class Packing:
     """The N real positions of B rows, longest row first, so that the rows alive at a step are always the first ones.
 
-    order    (B) the rows, longest first
-    back     (B) where each row went
     places   (N) the position row·width + time of each packed one, all of time 0 first
     starts   where each step begins among the N; one more than there are steps
     width    the padded length
+    longest  (B) the rows, longest first, on the CPU
+    known    (B) the lengths of the rows, on the CPU
     """
 
-    order: Tensor
-    back: Tensor
     places: Tensor
     starts: list[int]
     width: int
+    longest: np.ndarray
+    known: np.ndarray
 
     @staticmethod
     def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
         """counts   the same lengths on the CPU, where they are known there"""
         known = (lengths.cpu() if counts is None else counts).numpy()
-        order = np.argsort(-known, kind="stable")
-        times = np.arange(known.max(initial=0))[:, None]
-        alive = times < known[order]  # (T, B)
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-
-        def tensor(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).to(lengths.device, non_blocking=True)
-
-        starts = [0, *alive.sum(1).cumsum().tolist()]
-        return Packing(tensor(order), tensor(back), tensor((order * width + times)[alive]), starts, width)
+        longest, times, alive, starts = _arranged(known)
+        (places,) = sent(lengths.device, (longest * width + times)[alive])
+        return Packing(places, starts, width, longest, known)
 
     @staticmethod
     def full(rows: int, width: int) -> Packing:
         """Rows of one length: all positions, those of time 0 first."""
-        order = torch.arange(rows)
-        places = (order * width + torch.arange(width)[:, None]).flatten()
-        return Packing(order, order, places, list(range(0, rows * width + 1, rows)), width)
+        return Packing.of(torch.full((rows,), width), width)
+
+    @cached_property
+    def order(self) -> Tensor:
+        """(B) the rows, longest first."""
+        return sent(self.places.device, self.longest)[0]
+
+    @cached_property
+    def back(self) -> Tensor:
+        """(B) where each row went."""
+        return sent(self.places.device, np.argsort(self.longest, kind="stable"))[0]
 
     @property
     def steps(self) -> list[tuple[int, int]]:
@@ -72,22 +83,26 @@ class Packing:
 
     def unpack(self, packed: Tensor) -> Tensor:
         """(N, D) → (B, width, D), zero where there is padding."""
-        rows = len(self.order)
+        rows = len(self.longest)
         padded = packed.new_zeros(rows * self.width, packed.shape[1])
-        return padded.index_copy(0, self.places, packed).view(rows, self.width, -1)
+        return padded.index_copy_(0, self.places, packed).view(rows, self.width, -1)
+
+    def rows_and_times(self) -> tuple[np.ndarray, np.ndarray]:
+        """(N) and (N), on the CPU: the row each packed position belongs to, and its place there."""
+        starts = np.asarray(self.starts)
+        times = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return self.longest[np.arange(len(times)) - starts[times]], times
 
     def rows(self) -> Tensor:
         """(N) the row each packed position belongs to."""
-        return self.places // self.width
+        return sent(self.places.device, self.rows_and_times()[0])[0]
 
     def turned(self) -> Tensor:
         """(N) for each position the one as far from the end of its row as it is from the beginning."""
-        starts = np.asarray(self.starts)
-        alive = np.diff(starts)  # (T) rows at each step
-        times = np.repeat(np.arange(len(alive)), alive)
-        ranks = np.arange(starts[-1]) - starts[times]
-        lengths = (alive[:, None] > np.arange(alive.max(initial=0))).sum(0)
-        return torch.from_numpy(starts[lengths[ranks] - 1 - times] + ranks).to(self.places.device)
+        (rows, times), starts = self.rows_and_times(), np.asarray(self.starts)
+        return sent(
+            self.places.device, starts[self.known[rows] - 1 - times] + np.arange(len(rows)) - starts[times]
+        )[0]
 
     def before(self) -> Tensor:
         """(N − rows of the first step) for each position but the first of a row: where the row's step before is."""
@@ -119,19 +134,9 @@ class BucketPacking(Packing):
                 for end, (rows, width) in zip(ends, shapes, strict=True)
             ]
         )
-        order = np.argsort(-known, kind="stable")
-        times = np.arange(known.max(initial=0))[:, None]
-        alive = times < known[order]  # (T, N)
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        device = buckets[0].ids.device
-
-        def tensor(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).to(device, non_blocking=True)
-
-        starts = [0, *alive.sum(1).cumsum().tolist()]
-        places = tensor((begins[order] + times)[alive])
-        return BucketPacking(tensor(order), tensor(back), places, starts, int(ends[-1]), shapes)
+        longest, times, alive, starts = _arranged(known)
+        (places,) = sent(buckets[0].ids.device, (begins[longest] + times)[alive])
+        return BucketPacking(places, starts, int(ends[-1]), longest, known, shapes)
 
     def pack(self, padded: Tensor) -> Tensor:
         """All positions of all buckets, one bucket behind the other, (P, …) → (N, …)."""
@@ -148,6 +153,14 @@ class BucketPacking(Packing):
 
     def apart(self, packed: Tensor, fill: float = 0.0) -> list[Tensor]:
         """(N, D) → (N_k, L_k, D) of each bucket, `fill` where there is padding."""
-        padded = packed.new_full((self.width, packed.shape[1]), fill).index_copy(0, self.places, packed)
+        padded = packed.new_full((self.width, packed.shape[1]), fill).index_copy_(0, self.places, packed)
         pieces = padded.split([rows * width for rows, width in self.shapes])
         return [piece.view(rows, width, -1) for piece, (rows, width) in zip(pieces, self.shapes, strict=True)]
+
+
+def _arranged(known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
+    """Lengths (B) → the rows, longest first (B); times (T, 1); which of them a row has (T, B); where steps start."""
+    longest = np.argsort(-known, kind="stable")
+    times = np.arange(known.max(initial=0))[:, None]
+    alive = times < known[longest]
+    return longest, times, alive, [0, *alive.sum(1).cumsum().tolist()]

@@ -2,6 +2,7 @@
 
 fused     compiled kernels for the CPU (`decoders.fused`)
 graphed   kernels for CUDA, recorded as graphs (`decoders.graphed`)
+recorded  on CUDA, torch's own kernels, recorded as graphs as they stand (`decoders.recorded`)
 plain     step by step, by torch
 """
 
@@ -18,7 +19,7 @@ import torch
 
 from regard.files import write_text
 from regard.nn.attention import Attention
-from regard.nn.decoders import fused, graphed
+from regard.nn.decoders import fused, graphed, recorded
 from regard.nn.decoders.recurrent import RecurrentDecoder
 from regard.nn.decoders.recurrent_checks import GIVES
 from regard.nn.embedding import Embedding
@@ -72,9 +73,10 @@ def paths_of(
         **options,
     )
     memories = {"source": memory}
+    on_cuda = "recorded" if recorded.suits(decoder, memories) else "plain"
     return (
         "fused" if fused.has_kernels(decoder, memories) else "plain",
-        "graphed" if graphed.has_kernels(decoder, memories) else "plain",
+        "graphed" if graphed.has_kernels(decoder, memories) else on_cuda,
     )
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ from regard.nn.decoders import graphed
 from regard.nn.encoders import graphed as graphed_layer
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
+from regard.nn.packing import BucketPacking, Packing
 from regard.nn.search import Beam
 from regard.nn.search.active import Active
 from regard.nn.search.limits import Bounds
@@ -55,7 +56,10 @@ def model(*, score="additive", select="softmax", memories=1, dtype=torch.float64
 
 def remember(whole):
     inputs = {"source": SOURCE, "other": OTHER}
-    return {name: whole[name](inputs[name]) for name in whole if name != "decoder"}
+    found = {name: whole[name](inputs[name]) for name in whole if name != "decoder"}
+    if whole["decoder"].copying is not None:  # the words themselves: here their ids
+        found["source"] = replace(found["source"], verbatim=inputs["source"].ids)
+    return found
 
 
 def through(unroll, whole):
@@ -64,7 +68,7 @@ def through(unroll, whole):
     previous, _, lengths = shifted(TARGET)
     packing = Packing.of(lengths, previous.shape[1])
     found = unroll(memories, previous, packing)
-    outcomes = [found.readouts, *found.looks.values()]
+    outcomes = [found.readouts, *found.looks.values(), *([] if found.gates is None else [found.gates])]
     torch.manual_seed(1)
     drawn = [torch.randn(part.shape, dtype=torch.float64).to(part) for part in outcomes]
     total = sum((part * factor).sum() for part, factor in zip(outcomes, drawn, strict=True))
@@ -116,10 +120,11 @@ CASES = [
     {"memories": 2},
     {"memories": 2, "state": "current", "cell": "lstm"},
     {"memories": 2, "score": "dot", "layers": 2},
+    {"cell": "lstm", "copies": ("source", list("abcdefg"))},
 ]
 
 
-QUICK = (3, 5, 7, 11, 13, 19, 20, 24, 26)
+QUICK = (3, 5, 7, 11, 13, 19, 20, 24, 26, 28)
 """Every option once, for an interpreter that takes seconds for each."""
 
 
@@ -224,15 +229,18 @@ def test_cost_in_chunks(monkeypatch, smoothing, dtype, tolerance):
     close(torch.autograd.grad(3 * total, (rows, weight, bias)), wanted, tolerance)
 
 
+@pytest.mark.parametrize("buckets", [False, True], ids=["one-batch", "buckets"])
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
-def test_a_layer_over_whole_sequences(cell, bidirectional):
+def test_a_layer_over_whole_sequences(cell, bidirectional, buckets):
+    if DEVICE == "cpu" and buckets and cell != "gru":
+        pytest.skip("in the interpreter one cell reads buckets")
     torch.manual_seed(0)
     layer = RecurrentLayer(5, 4, cell=cell, bidirectional=bidirectional).to(DEVICE, torch.float64)
     for parameter in layer.parameters():
         torch.nn.init.normal_(parameter, std=0.6)
-    packing = Packing.of(SOURCE.lengths, 6)
-    inputs = torch.randn(11, 5, dtype=torch.float64).to(DEVICE).requires_grad_()
+    packing = BucketPacking.over([OTHER, SOURCE]) if buckets else Packing.of(SOURCE.lengths, 6)
+    inputs = torch.randn(packing.starts[-1], 5, dtype=torch.float64).to(DEVICE).requires_grad_()
     results = []
     for run in (layer.by_torch, *[lambda *given: graphed_layer.run(layer, *given)] * 3):
         outcomes = run(inputs, packing)

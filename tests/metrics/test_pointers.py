@@ -54,9 +54,10 @@ def test_the_area_of_half_a_square_is_half_of_it() -> None:
 
 
 def test_the_tour_around_a_square_is_as_long_as_its_sides() -> None:
-    rows = Rows("tour", ["1 3 2 4 5"], ["1 2 3 4 5"])
+    rows = Rows("tour", ["1 2 3 4 5"], ["1 3 2 4 5"])
     around = 3 * 2 + 2 * np.sqrt(2)
-    assert metric("tour_length").baseline(rows).value == pytest.approx(around)  # type: ignore[union-attr, arg-type]
+    by_chance = metric("tour_length").baseline(rows)  # type: ignore[arg-type]
+    assert by_chance.value == pytest.approx(around)  # type: ignore[union-attr]
     across = np.sqrt(8) + 2 + np.sqrt(8) + 2 * np.sqrt(2)
     assert measured("tour_length", "tour", ["1 3 2 4 5"], ["1 2 3 4 5"]) == pytest.approx(across)
     assert not metric("tour_length").higher_is_better

@@ -97,7 +97,8 @@ class ChunkedCost(torch.autograd.Function):
         chunk = rows_at_once(count, vocabulary)
         work = tl.float64 if dtype == torch.float64 else tl.float32
         block = min(BLOCK, power_of_two(vocabulary, 16))
-        costs, likelihoods = rows.new_empty(2, count, dtype=dtype)
+        both = rows.new_empty(2, count, dtype=dtype)
+        costs, likelihoods = both.unbind()
         d_rows, d_weight = torch.empty_like(rows), torch.empty_like(weight)
         d_bias = torch.zeros_like(bias)
         logits, ones = rows.new_empty(chunk, vocabulary), rows.new_ones(chunk)
@@ -122,9 +123,9 @@ class ChunkedCost(torch.autograd.Function):
                         slab.t(), ones[: len(some)]
                     )  # a sum over rows takes twice the memory of the slab
         ctx.save_for_backward(d_rows, d_weight, d_bias)
-        likelihood = likelihoods.sum()
+        cost, likelihood = both.sum(1).unbind()
         ctx.mark_non_differentiable(likelihood)
-        return costs.sum(), likelihood
+        return cost, likelihood
 
     @staticmethod
     @once_differentiable

@@ -53,7 +53,7 @@ def unroll(
         below = inputs if index == 0 else decoder.dropout(inputs)
         first = state.layers[index].squeeze(1).index_select(0, packing.order)
         cell = decoder.stack.cell(index)
-        if cell.kernel is not None and within_reach(below, cell.weight_hh, rows=len(packing.order)):
+        if cell.kernel is not None and within_reach(below, cell.weight_hh, rows=len(packing.longest)):
             inputs, _ = by_kernels([cell], below, packing, first)
         else:
             inputs, _ = run_cells([cell], below, packing, first.unsqueeze(0), training=decoder.training)

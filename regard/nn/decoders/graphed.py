@@ -14,11 +14,10 @@ from regard.kernels.buckets import rounded
 from regard.kernels.replay import outside_inference
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
-from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
+from regard.nn.packing import Packing, sent
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
 from regard.private import transforms_active
@@ -154,10 +153,9 @@ def unroll(
     previous: Tensor,
     packing: Packing,
     *,
-    truth: Truth = None,
-    drawing: Tensor | None = None,
+    looks: bool = True,
 ) -> Unrolled:
-    """As `RecurrentDecoder.unroll`, for a supported decoder."""
+    """As `RecurrentDecoder.unroll`, for a supported decoder. looks: whether anybody wants to know where it looked."""
     from regard.kernels.cuda.recurrence import recur
 
     reading = cast(Reading, decoder.reading)
@@ -165,14 +163,20 @@ def unroll(
     embedded = decoder.embedding(packing.pack(previous))  # (N, E)
     inputs = inputs_of(decoder, memories, embedded, plan)
     with outside_inference():
-        said, contexts, weights = recur(given_of(decoder, memories, packing, plan), inputs)
+        given = given_of(decoder, memories, packing, plan, looks=looks)
+        said, contexts, weights = recur(given, inputs)
     readouts = said if decoder.looks_after else decoder.readout(said, contexts, embedded)
     gates = None if decoder.copying is None else decoder.copying.gates(said, cast(Tensor, contexts), embedded)
-    return Unrolled(readouts, dict(zip(reading.names, weights, strict=True)), gates=gates)
+    return Unrolled(readouts, dict(zip(reading.names, weights, strict=looks)), gates=gates)
 
 
 def given_of(
-    decoder: RecurrentDecoder, memories: Mapping[str, Memory], packing: Packing, plan: UnrollPlan
+    decoder: RecurrentDecoder,
+    memories: Mapping[str, Memory],
+    packing: Packing,
+    plan: UnrollPlan,
+    *,
+    looks: bool = True,
 ) -> UnrollGiven:
     from regard.kernels.cuda.recurrence import UnrollGiven
 
@@ -180,10 +184,13 @@ def given_of(
     masks = []
     if plan.drops:
         keep, like = 1 - decoder.stack.dropout.p, decoder.stack.cell(0).weight_hh
-        shape = (len(packing.starts) - 1, len(packing.order), plan.size)
+        shape = (len(packing.starts) - 1, len(packing.longest), plan.size)
         masks = [like.new_empty(shape).bernoulli_(keep).div_(keep) for _ in range(plan.layers - 1)]
-    index = packing.places % packing.width * plan.rows + packing.rows()
-    return UnrollGiven(plan, index, tuple(memories[name].mask for name in reading.names), tuple(masks))
+    rows, times = packing.rows_and_times()
+    (index,) = sent(packing.places.device, times * plan.rows + rows)
+    seen = tuple(memories[name].mask for name in reading.names)
+    contexts = not plan.after and (plan.deep or decoder.copying is not None)
+    return UnrollGiven(plan, index, seen, tuple(masks), looks, contexts)
 
 
 def inputs_of(

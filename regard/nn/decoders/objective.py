@@ -40,6 +40,11 @@ class TextObjective:
     coverage: Mapping[str, float] = field(default_factory=dict)
     repetition: Mapping[str, float] = field(default_factory=dict)
 
+    def reads_looks(self, truth: Mapping[str, Tensor]) -> bool:
+        """Whether it matters where the decoder looked."""
+        weights = [self.guide.get(name, 0.0) for name in truth]
+        return any([*weights, *self.coverage.values(), *self.repetition.values()])
+
     def of_looks(
         self,
         unrolled: Unrolled,

@@ -328,7 +328,7 @@ class PointerDecoder(StepwiseDecoder):
 
     def _run(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
         """One layer over the packed inputs (N, I), from the states (B, state) of the longest row first."""
-        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.order)):
+        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
             return by_kernels([cell], inputs, packing, first)[0]
         if cell.torch_recurrence() is not None:
             return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]

@@ -16,7 +16,7 @@ from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
 from regard.nn.copying import Copying
-from regard.nn.decoders import at_once, copied, fused, fused_step, graphed, recurrent_board
+from regard.nn.decoders import at_once, copied, fused, fused_step, graphed, recorded, recurrent_board
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
@@ -539,15 +539,21 @@ class RecurrentDecoder(StepwiseDecoder):
         *,
         truth: Truth = None,
         drawing: Tensor | None = None,
+        looks: bool = True,
     ) -> Unrolled:
-        """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance."""
+        """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance.
+
+        looks   whether it is asked where the decoder looked; else the looks may be left out
+        """
         previous = self._known(previous)
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing, drawing=drawing)
         if graphed.knows(self, memories):
-            return graphed.unroll(self, memories, previous, packing)
+            return graphed.unroll(self, memories, previous, packing, looks=looks)
         if at_once.knows(self):
             return at_once.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
+        if recorded.knows(self, memories):
+            return recorded.unroll(self, memories, previous, packing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
 
     def unroll_plain(
@@ -558,8 +564,10 @@ class RecurrentDecoder(StepwiseDecoder):
         *,
         truth: Truth = None,
         drawing: Tensor | None = None,
+        looks: bool = True,
     ) -> Unrolled:
-        """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`)."""
+        """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`). The
+        looks are found in any case."""
         state = self.start(memories, truth=truth, drawing=drawing)
         share, previous = self.sampled_share(), self._known(previous)
         embedded = self.embedding(previous)
@@ -589,10 +597,9 @@ class RecurrentDecoder(StepwiseDecoder):
         gates = None
         if self.copying is not None and context is not None:
             gates = packing.pack(self.copying.gates(torch.cat(outputs, 1), context, embedded))
-        looks = joined([read.weights for read in reads])
         return Unrolled(
             packing.pack(readouts),
-            packing.pack_all(looks),
+            packing.pack_all(joined([read.weights for read in reads])),
             packing.pack_all(joined([read.drawn for read in reads])),
             gates,
         )
@@ -647,12 +654,14 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Loss:
         """−log p(target), by words; padding costs nothing, in either sense."""
         previous, following, packing = forced(self.targets(memories, target))
-        unroll = self.unroll_plain if self.sampled_share() > 0 else self.unroll
+        known = truth_by_name(truth, self.reading.names if self.reading else ())
         lengths, words = target.lengths + 1, packing.pack(following)
         drawing = None
         if self.training and self.score_function is not None:
             drawing = self.score_function.rows(len(lengths), lengths.device)
-        unrolled = unroll(memories, previous, packing, truth=truth, drawing=drawing)
+        unroll = self.unroll_plain if self.sampled_share() > 0 else self.unroll
+        looks = self.copying is not None or drawing is not None or self.objective.reads_looks(known)
+        unrolled = unroll(memories, previous, packing, truth=truth, drawing=drawing, looks=looks)
         readouts = self.dropout(unrolled.readouts)
         costs = None
         if self.copying is None:
@@ -669,7 +678,6 @@ class RecurrentDecoder(StepwiseDecoder):
             else:
                 cost = copied.distilled(self, unrolled, readouts, distilled.probabilities, memories, packing)
             total = (1 - distilled.weight) * total + distilled.weight * cost
-        known = truth_by_name(truth, self.reading.names if self.reading else ())
         looked, parts = self.objective.of_looks(unrolled, memories, packing, known)
         if drawing is not None and self.score_function is not None:
             costs = self.output.costs(readouts, words) if costs is None else costs.detach()

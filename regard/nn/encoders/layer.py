@@ -129,7 +129,7 @@ class RecurrentLayer(nn.Module):
     def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         """From the beginning of each row, or from both ends."""
         cell = self.cell(0)
-        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.order)):
+        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
             return self.by_kernels(inputs, packing, whole=whole)
         if graphed.knows(self, inputs) and not (whole and cell.carries):
             return graphed.run(self, inputs, packing)
@@ -143,7 +143,7 @@ class RecurrentLayer(nn.Module):
         return torch.cat([seen, states[..., size:].flatten(1)], -1) if whole else seen
 
     def by_torch(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
-        rows = len(packing.order)
+        rows = len(packing.longest)
         first = self.first.unsqueeze(1).expand(-1, rows, -1)  # (directions, B, state)
         cells = [self.cell(direction) for direction in range(len(self.cells))]
         outputs, last = run_cells(cells, inputs, packing, first, training=self.training)
@@ -151,7 +151,7 @@ class RecurrentLayer(nn.Module):
 
     def by_kernels(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         cells = [self.cell(direction) for direction in range(len(self.cells))]
-        first = self.first.flatten().expand(len(packing.order), -1)
+        first = self.first.flatten().expand(len(packing.longest), -1)
         outputs, last = by_kernels(cells, inputs, packing, first)
         states = last.unflatten(1, (len(cells), -1)).index_select(0, packing.back)
         return outputs, self._last(states, whole)
@@ -161,7 +161,7 @@ class RecurrentLayer(nn.Module):
         for direction in range(len(self.cells)):
             cell = self.cell(direction)
             projected = cell.project(inputs)
-            state = self.first[direction].expand(len(packing.order), -1)
+            state = self.first[direction].expand(len(packing.longest), -1)
             reached = []
             for low, high in packing.steps if direction == 0 else packing.steps[::-1]:
                 advanced = cell.advance(projected[low:high], state[: high - low])

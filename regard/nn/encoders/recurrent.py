@@ -177,10 +177,11 @@ class RecurrentEncoder(TextEncoder):
         return LastStates(len(self.layers), self.summary_size, first.cell(0).carries)
 
     def forward(self, tokens: Tokens) -> Memory:
-        packing = Packing.of(tokens.lengths, tokens.mask.shape[1], tokens.counts)
+        mask = tokens.mask
+        packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
         embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
         values, last = self.run_layers(embedded, packing)
-        memory = Memory(packing.unpack(values), tokens.mask, last[-1][:, : self.summary_size])
+        memory = Memory(packing.unpack(values), mask, last[-1][:, : self.summary_size])
         if self.hands_on:
             memory = replace(memory, last=tuple(last))
         if self.values == "states":

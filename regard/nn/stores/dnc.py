@@ -54,6 +54,9 @@ class DNCStore(Store):
         heads: Depth = 1
         """Read heads; one head writes."""
 
+    begin = {"ga": 2.0, "gw": 2.0, "fr": -2.0}
+    """It writes, to slots that are free, and frees none that it has read."""
+
     def __init__(self, size: int, *, slots: int = 64, width: int = 20, heads: int = 1) -> None:
         pieces = {"κa": width, "βa": 1, "ea": width, "va": width, "ga": 1, "gw": 1}
         pieces |= {"κr": heads * width, "βr": heads, "fr": heads, "πr": 3 * heads}

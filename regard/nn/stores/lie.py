@@ -60,6 +60,9 @@ class LieStore(Store):
         weights: Weights = "inverse-square"
         """How much a value counts at a distance d of its key from the head: 1 / d², or exp(−d² / θ)."""
 
+    begin = {"ga": -3.0, "gr": -3.0}
+    """Heads stay where they are, and move: a jump is learned where it is needed."""
+
     def __init__(
         self,
         size: int,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -47,10 +48,16 @@ class Store(nn.Module):
         heads: Depth = 1
         """Read heads."""
 
+    begin: ClassVar[Mapping[str, float]] = {}
+    """What the biases of some pieces begin with, so that gates are open or closed before anything is learned."""
+
     def __init__(self, size: int, width: int, heads: int, pieces: dict[str, int]) -> None:
         super().__init__()
         self.size, self.width, self.heads, self.pieces = size, width, heads, dict(pieces)
         self.interface = nn.Linear(size, sum(pieces.values()))
+        with torch.no_grad():
+            for name, bias in zip(pieces, self.interface.bias.split(list(pieces.values())), strict=True):
+                bias += self.begin.get(name, 0.0)
         self.first_read = nn.Parameter(torch.zeros(heads, width))
 
     @classmethod

@@ -23,7 +23,7 @@ from regard.kernels.cuda.recurrence.forth import forth
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.plan import UnrollPlan
 from regard.kernels.cuda.recurrence.room import UnrollRoom, fill, shapes
-from regard.private import copy_all
+from regard.private import apply, copy_all
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,16 @@ class UnrollGiven:
     index     (N) int64, t·rows + b with the plan's rows
     masks     (b, S) of each look, False where there is no position
     drops     (T, b, H) dropout masks, between each two layers
+    looks     whether the weights of the looks are wanted
+    contexts  whether what was read before each step is wanted
     """
 
     plan: UnrollPlan
     index: Tensor
     masks: tuple[Tensor, ...]
     drops: tuple[Tensor, ...] = ()
+    looks: bool = True
+    contexts: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,11 @@ class Inputs:
 
 
 def recur(given: UnrollGiven, inputs: Inputs) -> tuple[Tensor, Tensor | None, tuple[Tensor, ...]]:
-    """States (N, H) or, after the step, attentional vectors (N, O); contexts (N, ·) where a deep output wants them;
-    weights (N, S) of each look.
+    """States (N, H) or, after the step, attentional vectors (N, O); contexts (N, ·) where they are wanted;
+    weights (N, S) of each look, where they are wanted.
     """
-    found = _Recurrence.apply(given, *inputs.flat(given.plan))
-    looks = len(given.plan.looks)
+    found = apply(_Recurrence, given, *inputs.flat(given.plan))
+    looks = len(given.plan.looks) if given.looks else 0
     context = found[1 + looks] if len(found) > 1 + looks else None
     return found[0], context, tuple(found[1 : 1 + looks])
 
@@ -94,9 +98,9 @@ class _Recurrence(torch.autograd.Function):
             room = entry.room
             said = room["out"] if plan.after else room["states", plan.layers - 1]
             found = [_packed(said[1:], given.index)]
-            for m, mask in enumerate(given.masks):
+            for m, mask in enumerate(given.masks if given.looks else ()):
                 found.append(_packed(room["weights", m], given.index)[:, : mask.shape[1]])
-            if plan.deep and not plan.after:
+            if given.contexts:
                 found.append(_packed(room["context"][1:], given.index))
         ctx.given, ctx.token = given, object()
         room.ground.holder = ctx.token
@@ -117,7 +121,8 @@ class _Recurrence(torch.autograd.Function):
                 _forward(entry, given, inputs)
             room.ground.holder = None  # the way back writes over what the way forth has left
             looks = len(given.plan.looks)
-            d_weights, d_context = gradients[:looks], gradients[looks:]
+            d_weights: tuple[Tensor | None, ...] = gradients[:looks] if given.looks else (None,) * looks
+            d_context = gradients[looks:] if given.looks else gradients
             _enter(room, given, d_said, d_weights, d_context[0] if d_context else None)
             outside = tuple(gradient is not None for gradient in d_weights)
             entry.run(("back", outside), lambda: back(room, outside))
@@ -125,7 +130,7 @@ class _Recurrence(torch.autograd.Function):
 
 
 def _packed(padded: Tensor, index: Tensor) -> Tensor:
-    return padded.flatten(0, 1).index_select(0, index)
+    return padded.flatten(0, 1)[index]
 
 
 def _forward(entry: Recorded[UnrollRoom], given: UnrollGiven, inputs: Inputs) -> None:

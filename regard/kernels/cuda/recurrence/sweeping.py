@@ -16,26 +16,32 @@ from torch.autograd.function import once_differentiable
 from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
-from regard.private import copy_all
+from regard.private import apply, copy_all
 
 
 @dataclass(frozen=True)
 class Orders:
     """Where the N packed positions lie for each direction, and where the rows end.
 
-    index   (N) int64 of each direction, t·rows + b with the sweep's rows and the direction's own t
-    last    (b) int64, length·rows + b: the state after a row's last step
+    All int64, with the sweep's rows and the direction's own time t:
+
+    words    (N·D) position by position, of each direction d the row d·T·rows + t·rows + b of all words
+    states   (N·D) the same among the states, which have a row of first ones before each direction's
+    last     (b) length·rows + b: the state after a row's last step
+    index    (N) of each direction, t·rows + b
     """
 
-    index: tuple[Tensor, ...]
+    words: Tensor
+    states: Tensor
     last: Tensor
+    index: tuple[Tensor, ...]
 
 
 def sweep_over(
     sweep: Sweep, orders: Orders, inputs: Tensor, first: Tensor, weights: list[Tensor]
 ) -> tuple[Tensor, Tensor]:
     """inputs (N, I), first (D, state), weights (W, U, b, c) of each direction → outputs (N, D·H), last (b, D·H)."""
-    outputs, last = _Sweeping.apply(sweep, orders, inputs, first, *weights)
+    outputs, last = apply(_Sweeping, sweep, orders, inputs, first, *weights)
     return outputs, last
 
 
@@ -48,11 +54,8 @@ class _Sweeping(torch.autograd.Function):
             entry = recorded(sweep, shapes, SweepRoom, inputs.device)
             _forward(entry, orders, inputs, first, weights)
             states = entry.room["states"]
-            steps = [states[d, 1:].flatten(0, 1) for d in range(sweep.directions)]
-            outputs = torch.cat(
-                [step.index_select(0, index) for step, index in zip(steps, orders.index, strict=True)], -1
-            )
-            last = states.flatten(1, 2).index_select(1, orders.last)
+            outputs = states.flatten(0, 2)[orders.states].view(len(inputs), -1)
+            last = states.flatten(1, 2)[:, orders.last]
             last = last.transpose(0, 1).reshape(len(orders.last), -1)
         ctx.sweep, ctx.orders, ctx.token = sweep, orders, object()
         entry.room.ground.holder = ctx.token
@@ -72,17 +75,16 @@ class _Sweeping(torch.autograd.Function):
             if room.ground.holder is not ctx.token:
                 _forward(entry, orders, inputs, first, tuple(weights))
             room.ground.holder = None
-            for d, index in enumerate(orders.index):
-                d_states = room["d_states"][d]
-                if d_outputs is not None:
-                    d_states[1:].flatten(0, 1).index_copy_(0, index, d_outputs[:, d * H : (d + 1) * H])
-                if d_last is not None:
-                    d_states.flatten(0, 1).index_add_(0, orders.last, d_last[:, d * H : (d + 1) * H])
+            d_states = room["d_states"]
+            if d_outputs is not None:
+                d_states.flatten(0, 2).index_copy_(0, orders.states, d_outputs.reshape(-1, H))
+            if d_last is not None:
+                by_direction = d_last.unflatten(1, (-1, H)).transpose(0, 1)
+                d_states.flatten(1, 2).index_add_(1, orders.last, by_direction)
             entry.run("back", lambda: back(room))
-            words = room["words"].flatten(1, 2)
-            d_inputs = words[0].index_select(0, orders.index[0])
-            for d in range(1, sweep.directions):
-                d_inputs += words[d].index_select(0, orders.index[d])
+            d_inputs = room["words"].flatten(0, 2)[orders.words]
+            if sweep.directions > 1:
+                d_inputs = d_inputs.view(len(inputs), sweep.directions, -1).sum(1)
             d_first = room["d_states"][:, 0].sum(1)
             if sweep.cell == "lstm":
                 d_first = torch.cat([d_first, room["d_carries"][:, 0].sum(1)], -1)

@@ -1,0 +1,119 @@
+"""The plain way through a whole output on CUDA, recorded as it stands: for decoders that have no kernels of their own.
+
+Every step of `unroll_plain` launches some dozens of kernels. They are recorded once for each bucket of shapes, forth
+and back, and launched at once from then on (`regard.kernels.replayed_gradient`). What cannot be recorded simply runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from regard.kernels.buckets import rounded
+from regard.kernels.replayed_gradient import replayed
+from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing, sent
+
+if TYPE_CHECKING:
+    from regard.nn.decoders.recurrent import RecurrentDecoder
+
+TAKEN = ("values", "mask", "summary", "keys")
+"""What of a memory is copied into a recording."""
+SAID = ("layout", "shape")
+"""What of it is the same for all batches."""
+
+
+def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+    """A gradient is wanted on CUDA, and nothing but the tensors of simple memories goes in."""
+    weight = decoder.stack.cell(0).weight_hh
+    return weight.is_cuda and torch.is_grad_enabled() and suits(decoder, memories)
+
+
+def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+    """The same, wherever the tensors are."""
+    if decoder.copying is not None or decoder.sampling is not None:
+        return False
+    reading = decoder.reading
+    if reading and any(reading.attention(name).select.needs & {"truth", "costs"} for name in reading.names):
+        return False  # what is true or drawn differs from batch to batch
+    return all(
+        getattr(memory, field.name) is None
+        for memory in memories.values()
+        for field in fields(memory)
+        if field.name not in (*TAKEN, *SAID)
+    )
+
+
+def unroll(
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], previous: Tensor, packing: Packing
+) -> Unrolled:
+    """As `RecurrentDecoder.unroll_plain`, for a decoder it knows."""
+    rows, count = previous.shape
+    more, further = rounded(rows, 8, 4) - rows, rounded(count, 16, 2) - count
+    wide = {name: _widened(memory, more) for name, memory in memories.items()}
+    words = nn.functional.pad(previous, (0, further, 0, more))
+    whole = every_position(rows + more, count + further, previous.device)
+
+    def run(words: Tensor, *tensors: Tensor) -> Tensor:
+        found = decoder.unroll_plain(_with(wide, tensors), words, whole)
+        return torch.cat([found.readouts, *(found.looks[name] for name in names)], 1)
+
+    names = decoder.reading.names if decoder.reading else ()
+    found = replayed(decoder, run, words, *_tensors(wide))
+    own, times = packing.rows_and_times()
+    (index,) = sent(previous.device, times * (rows + more) + own)
+    looks = [wide[name].mask.shape[1] for name in names]
+    pieces = found.index_select(0, index).split([found.shape[1] - sum(looks), *looks], 1)
+    seen = {
+        name: look[:, : memories[name].mask.shape[1]] for name, look in zip(names, pieces[1:], strict=True)
+    }
+    return Unrolled(pieces[0], seen)
+
+
+@cache
+def every_position(rows: int, width: int, device: torch.device) -> Packing:
+    """Kept for good: recordings read it."""
+    return Packing.of(torch.full((rows,), width, device=device), width, torch.full((rows,), width))
+
+
+def _widened(memory: Memory, more: int) -> Memory:
+    """More rows, of which the first position may be looked at, and as many positions as the next bucket has."""
+    count = memory.mask.shape[1]
+    further = rounded(count, 8, 2) - count if memory.layout == "line" else 0
+    if not more and not further:
+        return memory
+    mask = nn.functional.pad(memory.mask, (0, further, 0, more))
+    if more:
+        mask[-more:, 0] = True
+
+    def padded(values: Tensor) -> Tensor:
+        return nn.functional.pad(values, (0, 0, 0, further, 0, more))
+
+    return replace(
+        memory,
+        values=padded(memory.values),
+        mask=mask,
+        summary=nn.functional.pad(memory.summary, (0, 0, 0, more)),
+        keys=None if memory.keys is None else padded(memory.keys),
+    )
+
+
+def _tensors(memories: Mapping[str, Memory]) -> list[Tensor]:
+    found = [getattr(memory, name) for memory in memories.values() for name in TAKEN]
+    return [tensor for tensor in found if tensor is not None]
+
+
+def _with(memories: Mapping[str, Memory], tensors: Sequence[Tensor]) -> dict[str, Memory]:
+    """The memories with other tensors in the places of their own."""
+    rest, found = iter(tensors), {}
+    for name, memory in memories.items():
+        values, mask, summary = next(rest), next(rest), next(rest)
+        keys = None if memory.keys is None else next(rest)
+        found[name] = replace(memory, values=values, mask=mask, summary=summary, keys=keys)
+    return found
