@@ -79,6 +79,25 @@ def test_spans_with_carried_state_are_those_of_torch(cell: str, kind: Any, layer
             torch.testing.assert_close(decoder.cell(layer).weight_hh.grad, gradient, rtol=1e-8, atol=1e-9)
 
 
+def test_a_last_layer_as_wide_as_the_embedding_needs_no_product_before_tied_weights() -> None:
+    decoder, column = made(LanguageDecoder, cell="lstm", layers=2, last=5, tie="output")
+    assert decoder.narrow is None
+    decoder.train()
+    layers = [nn.LSTM(5, 6, batch_first=True).double(), nn.LSTM(6, 5, batch_first=True).double()]
+    with torch.no_grad():
+        for layer, model in enumerate(layers):
+            for own, weight in zip(model.parameters(), decoder.cell(layer).torch_weights(), strict=True):
+                own.copy_(weight)
+    states: list[Any] = [None, None]
+    for one in spans(column):
+        hidden = nn.functional.embedding(one.before, decoder.embedding.weight)
+        for layer, model in enumerate(layers):
+            hidden, states[layer] = model(hidden, states[layer])
+        logits = hidden @ decoder.embedding.weight.T + decoder.output.bias
+        expected = nn.functional.cross_entropy(logits.flatten(0, 1), one.ids.flatten(), reduction="sum")
+        torch.testing.assert_close(decoder.loss({}, one).total, expected, rtol=1e-9, atol=1e-9)
+
+
 def test_a_fresh_span_begins_without_state() -> None:
     decoder, column = made(LanguageDecoder)
     first, second, _ = spans(column)

@@ -67,7 +67,7 @@ class ContinuingDecoder(Decoder):
                     fix="Leave one of the two out.",
                 )
             classes = len(options.cutoffs or CUTOFFS)
-            if options.size < NARROWER**classes:
+            if cls.said_size(options) < NARROWER**classes:
                 mistakes.add(
                     f"{classes} classes of rare units need a size of at least {NARROWER**classes}.",
                     "output",
@@ -98,7 +98,11 @@ class ContinuingDecoder(Decoder):
                 f"p(y_t) = [exp(V_y {state} + b_y) / z_t; {parts}]",
             ]
         weights = (
-            "V_y" if options.tie == "none" else "E_y" if options.embedding == options.size else "E_y N_y"
+            "V_y"
+            if options.tie == "none"
+            else "E_y"
+            if options.embedding == cls.said_size(options)
+            else "E_y N_y"
         )
         return [f"p(y_t) = softmax({weights} {state} + b_y)"]
 
@@ -112,12 +116,16 @@ class ContinuingDecoder(Decoder):
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         return [f"loss = {likelihood(0.0)} / T     — mean over the tokens of a span, in nats"]
 
+    @classmethod
+    def said_size(cls, options: Any) -> int:
+        """Units of the layer that the output reads."""
+        return int(options.size)
+
     def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
         super().__init__()
         self.embedding = embedding
-        tied = options.tie == "output"
-        narrow = tied and options.size != embedding.size
-        self.narrow = nn.Linear(options.size, embedding.size, bias=False) if narrow else None
+        tied, said = options.tie == "output", self.said_size(options)
+        self.narrow = nn.Linear(said, embedding.size, bias=False) if tied and said != embedding.size else None
         self.output: Output | AdaptiveOutput
         if options.output == "adaptive":
             cutoffs = options.cutoffs or CUTOFFS
@@ -127,10 +135,11 @@ class ContinuingDecoder(Decoder):
                     where="decoder.cutoffs",
                     fix="Choose smaller ones, or output: full.",
                 )
-            self.output = AdaptiveOutput(options.size, vocabulary, cutoffs)
+            self.output = AdaptiveOutput(said, vocabulary, cutoffs)
         else:
-            size = embedding.size if tied else options.size
-            self.output = Output(size, vocabulary, tied=embedding if tied else None)
+            self.output = Output(
+                embedding.size if tied else said, vocabulary, tied=embedding if tied else None
+            )
         self.dropout = nn.Dropout(options.dropout)
         self.carried: Carried | None = None
 

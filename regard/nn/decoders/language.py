@@ -16,7 +16,7 @@ from regard.nn.embedding import Embedding, build_embedding
 from regard.nn.packing import Packing
 from regard.nn.recurrence import Weights, by_kernels, run_layers
 from regard.nn.symbols import MemorySymbols
-from regard.parts import Depth, Dropout, Mistakes, Plan, register
+from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 
 CARRIED = "n"
 """The letter of what a cell carries beside the state s."""
@@ -44,6 +44,8 @@ class LanguageDecoder(ContinuingDecoder):
         """The recurrent cell."""
         layers: Depth = 1
         """Recurrent layers on top of each other."""
+        last: Size | None = None
+        """Units of the last layer; default: `size`. As wide as the embedding, tied weights need no product between."""
         hidden_dropout: Dropout | None = None
         """Between layers; default: the same as `dropout`."""
         recurrent_dropout: Dropout = 0.0
@@ -61,6 +63,13 @@ class LanguageDecoder(ContinuingDecoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         super().check(options, name, plan, mistakes)
+        if options.last is not None and (options.layers == 1 or options.last == options.size):
+            mistakes.add(
+                "last has no effect: "
+                + ("there is one layer." if options.layers == 1 else "all layers have that size."),
+                "last",
+                fix="Set size, or leave last out.",
+            )
         if options.hidden_dropout is not None and options.layers == 1:
             mistakes.add(
                 "hidden_dropout has no effect: it is between layers, and there is one.",
@@ -86,7 +95,8 @@ class LanguageDecoder(ContinuingDecoder):
             marks.append(mark)
             below = state
         cells = [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]
-        zero = [f"{first} = 0_{options.size}" for first in firsts]
+        sizes = [size for size in cls.sizes(options) for _ in range(len(firsts) // options.layers)]
+        zero = [f"{first} = 0_{size}" for first, size in zip(firsts, sizes, strict=True)]
         note = "     — at the beginning of the text; then the state after the last span"
         return [
             "t = 1 … T     — y_0: the token before; at the beginning of the text its sign",
@@ -96,6 +106,7 @@ class LanguageDecoder(ContinuingDecoder):
             *cls.board_output(options, below),
             *cells,
             cls.board_sizes(options)
+            + (f"; {options.last} units in the last layer" if options.last else "")
             + (
                 f"; of the weights U {options.recurrent_dropout:g} dropped"
                 if options.recurrent_dropout
@@ -105,10 +116,11 @@ class LanguageDecoder(ContinuingDecoder):
 
     def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
         super().__init__(embedding, options, vocabulary)
-        self.size = options.size
+        sizes = self.sizes(options)
+        self.alike = len(set(sizes)) == 1
         self.cells = nn.ModuleList(
-            make_cell(options.cell, embedding.size if layer == 0 else options.size, options.size)
-            for layer in range(options.layers)
+            make_cell(options.cell, below, size)
+            for below, size in zip([embedding.size, *sizes], sizes, strict=False)
         )
         self.between = options.dropout if options.hidden_dropout is None else options.hidden_dropout
         self.recurrent_dropout, self.variational = options.recurrent_dropout, options.variational
@@ -116,12 +128,21 @@ class LanguageDecoder(ContinuingDecoder):
         if self.variational:
             embedding.dropout.p = 0.0
 
+    @classmethod
+    def sizes(cls, options: Any) -> list[int]:
+        """Units of each layer."""
+        return [options.size] * (options.layers - 1) + [cls.said_size(options)]
+
+    @classmethod
+    def said_size(cls, options: Any) -> int:
+        return int(options.last or options.size)
+
     def cell(self, layer: int) -> Cell:
         return cast(Cell, self.cells[layer])
 
     def start(self, rows: int) -> Carried:
-        zero = self.cell(0).weight_hh.new_zeros(rows, self.cell(0).state_size)
-        return tuple(zero for _ in self.cells)
+        like = self.cell(0).weight_hh
+        return tuple(like.new_zeros(rows, self.cell(n).state_size) for n in range(len(self.cells)))
 
     def forward(self, before: Tensor, state: Carried) -> tuple[Tensor, Carried]:
         inputs = self.embedding(before).transpose(0, 1)  # (T, B, E)
@@ -136,7 +157,7 @@ class LanguageDecoder(ContinuingDecoder):
         dropout = self.between if self.training else 0.0
         if self._in_kernels(inputs):
             outputs, last = self._by_layers(_by_kernels, cells, weights, inputs, state)
-        elif self.variational and dropout:
+        elif not self.alike or (self.variational and dropout):
             outputs, last = self._by_layers(_by_torch, cells, weights, inputs, state)
         else:
             first = torch.stack([part.to(inputs.dtype) for part in state])
