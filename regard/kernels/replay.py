@@ -99,9 +99,23 @@ def recording(graph: torch.cuda.CUDAGraph, pool: Any) -> Iterator[None]:
     """Launches go to the graph, which takes its memory from the pool."""
     graph.capture_begin(pool=pool, capture_error_mode="thread_local")
     try:
-        yield
-    finally:
-        graph.capture_end()
+        try:
+            yield
+        finally:
+            graph.capture_end()
+    except BaseException:
+        _end_well()
+        raise
+
+
+def _end_well() -> None:
+    """After a recording that broke off, random numbers are still drawn as if it went on, which fails; a recording that
+    ends puts that right."""
+    torch.cuda.synchronize()
+    graph, number = torch.cuda.CUDAGraph(), torch.zeros((), device="cuda")
+    graph.capture_begin(capture_error_mode="thread_local")
+    number.zero_()
+    graph.capture_end()
 
 
 class Recording:
