@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import ConfigDict, Field
 from torch import Tensor, nn
 
+from regard import parts
 from regard.data.batch import UNKNOWN, Tokens
 from regard.data.columns.verbatim import piece_keys
 from regard.data.columns.vocabulary import SPECIAL
 from regard.errors import RegardError
+from regard.nn.encoders import owner_of
 from regard.nn.memory import Memory
+from regard.nn.symbols import LookSymbols, side_by_side
+from regard.parts import Mistakes, Plan, nearest
+
+
+class CopyOptions(parts.Settings):
+    """Write words of an input as they stand there, those outside the vocabulary too (pointer-generator, See 2017)."""
+
+    model_config = ConfigDict(populate_by_name=True)  # `from` cannot be written as a keyword of Python
+
+    from_: Annotated[str | None, Field(alias="from")] = None
+    """The input to copy from; default: the first one looked at whose words can be copied."""
 
 
 class Copying(nn.Module):
@@ -143,3 +157,115 @@ def _keys(memory: Memory) -> Tensor:
             fix="Collate the source with a column that is `verbatim`, as Model.build does.",
         )
     return memory.verbatim
+
+
+# What a spec may ask for.
+
+
+def copied_input(options: Any, plan: Plan) -> str | None:
+    """The input that a decoder copies from; None where it copies from none, or names what there is not."""
+    if options.copy_ is None:
+        return None
+    looked = [one.over or next(iter(options.over or plan.encoder)) for one in options.attention]
+    if options.copy_.from_ is not None:
+        return options.copy_.from_ if options.copy_.from_ in looked else None
+    return next((name for name in looked if _copyable(name, options, plan)), None)
+
+
+def _copyable(name: str, options: Any, plan: Plan) -> bool:
+    """Whether words of an input can be copied: its column gives them, its encoder leaves them in their places."""
+    if name not in plan.inputs or name not in plan.encoder:
+        return False
+    encoder = owner_of(plan, name).part
+    levels = {one.over or next(iter(options.over or plan.encoder)): one.level for one in options.attention}
+    by_words = encoder.by_word or (encoder.of_words and levels.get(name) != "positions")
+    return bool(plan.inputs[name].part.copyable and by_words)
+
+
+def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """The source is looked at by a distribution over its words, and cut as the output is."""
+    looked = {one.over or next(iter(options.over or plan.encoder)): one for one in options.attention}
+    if not looked:
+        mistakes.add(
+            "copy takes words from where the decoder looks, and there is no attention.",
+            "copy",
+            fix="Add  attention: {score: additive, select: softmax}.",
+        )
+        return
+    wanted = options.copy_.from_
+    if wanted is not None and wanted not in looked:
+        mistakes.add(
+            f"copy takes words from an input that the decoder looks at; it does not look at {wanted!r}.",
+            "copy.from",
+            fix=nearest(wanted, list(looked)) or f"Choose {next(iter(looked))}.",
+        )
+        return
+    source = copied_input(options, plan)
+    if source is None or not _copyable(source, options, plan):
+        where = wanted or " or ".join(looked)
+        mistakes.add(
+            f"copy needs an input whose positions are words; {where} has others.",
+            "copy.from" if wanted else "copy",
+            fix="Name an input of type text whose encoder leaves one position for each word, or look at the words of a "
+            "document:  attention: {level: both}.",
+        )
+        return
+    select = looked[source].select
+    if not select.part.sums_to_one(select):
+        mistakes.add(
+            f"copy mixes two distributions, and the weights of select: {select.type} over {source} do not sum to one.",
+            "copy",
+            fix="Use select: softmax, sparsemax or entmax.",
+        )
+    if options.label_smoothing:
+        mistakes.add(
+            "label_smoothing spreads a share over the whole vocabulary, which words to copy have no part in.",
+            "label_smoothing",
+            fix="Leave label_smoothing or copy out.",
+        )
+    _check_cut(source, name, plan, mistakes)
+
+
+def _check_cut(source: str, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """What is copied is a piece of the source, and must be one of the output."""
+    mine, theirs = plan.outputs[name], plan.inputs[source]
+    for option, usual in (("unit", "word"), ("case", "keep"), ("split", "space"), ("normalize", "NFC")):
+        one, other = (getattr(column, option, usual) for column in (mine, theirs))
+        if one != other:
+            mistakes.add(
+                f"copy needs {source} and {name} cut in one way; {option} is {other} of one and {one} of the other.",
+                "copy",
+                fix=f"Give both the same {option}.",
+            )
+    shared = getattr(mine, "shared", None) == source or getattr(theirs, "shared", None) == name
+    if getattr(mine, "unit", "") == "subword" and not shared:
+        mistakes.add(
+            f"copy needs {source} and {name} cut in one way, and each learns subwords of its own.",
+            "copy",
+            fix=f"Add  shared: {source}  to the output {name}.",
+        )
+
+
+def first_copyable(looks: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
+    """The first memory looked at whose positions are words."""
+    words = (name for name, one in looks.items() if sources[name].by_word or one.level in ("words", "both"))
+    return next(words, next(iter(looks)))
+
+
+def copying_lines(options: Any, looks: Sequence[LookSymbols], said: str, last: str) -> list[str]:
+    """Equations: what is written mixed with what is copied; `last` is what the highest layer gives."""
+    names = [one.over or "" for one in options.attention]
+    place = names.index(options.copy_.from_) if options.copy_.from_ in names else 0
+    look, j, count = looks[place], looks[place].index, looks[place].memory.length
+    word, copied = f"δ_{j}", f"Σ_{j} {look.weight}"
+    words = look.memory.words
+    if options.attention[place].level != "positions" and words is not None:
+        word, count = f"δ_{j}{words.index}", "W"
+        copied = f"Σ_{j} Σ_{words.index} {look.sub('α', 't', j, words.index)}"
+    gate = side_by_side([last, *(one.context for one in looks), "E_y[y_{t−1}]"])
+    return [
+        f"g_t = σ(w_g·{gate} + b_g)     — the probability that the word is written from the vocabulary",
+        f"p(y_t) = g_t [{said}; 0_{count}] + (1 − g_t) {copied} {word}",
+        f"— {word}: the word there, 1 at its number and 0 elsewhere; one outside the vocabulary has the number of the",
+        "— first position where it stands, after those of the vocabulary, and is read as an unknown one",
+    ]

@@ -21,7 +21,7 @@ from regard.files import write_text
 from regard.nn.attention import Attention
 from regard.nn.decoders import fused, graphed, recorded
 from regard.nn.decoders.recurrent import RecurrentDecoder
-from regard.nn.decoders.recurrent_checks import GIVES
+from regard.nn.decoders.text_attention import GIVES
 from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
 from regard.nn.scores import make_score

@@ -80,8 +80,8 @@ def by_hand(decoder: Any, memories: Any, text: str, row: int, words: list[str]) 
     source = text.split()
     for word in [*words, ""]:
         embedded = decoder.embedding(torch.tensor([[previous]]))
-        projected = decoder._project(embedded, state)
-        state, output, look = decoder._advance(projected, embedded, state, one)
+        projected = decoder.project(embedded, state)
+        state, output, look = decoder.advance(projected, embedded, state, one)
         readout = decoder.readout(output, look.context, embedded) if state.feed is None else state.feed
         written = torch.softmax(decoder.output(readout)[0, 0], -1).tolist()
         features = torch.cat([output, look.context, embedded], -1)[0, 0]
@@ -233,7 +233,7 @@ def test_an_ensemble_averages_the_mixtures() -> None:
 
 
 def test_scheduled_sampling_draws_copied_words_too() -> None:
-    from regard.nn.decoders.recurrent import ScheduledSamplingOptions
+    from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 
     encoder, decoder = make(sampling=ScheduledSamplingOptions(share=1.0, steps=1))
     decoder.train()
@@ -327,7 +327,7 @@ def test_what_cannot_be_copied_is_refused(document: dict[str, Any], message: str
 
 
 def test_the_first_input_with_words_is_copied_from() -> None:
-    from regard.nn.decoders.recurrent_checks import copied_input
+    from regard.nn.copying import copied_input
 
     document = changed(attention=[{"over": "story"}, {"over": "source"}])
     spec = Spec.parse(document)

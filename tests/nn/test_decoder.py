@@ -10,7 +10,7 @@ import torch
 from regard.data.batch import BEGIN, END, Tokens
 from regard.errors import RegardError
 from regard.nn import Attention, Embedding, GRUCell, MeanEncoder, RecurrentDecoder, RNNCell, TextObjective
-from regard.nn.decoders.recurrent import ScheduledSamplingOptions
+from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.packing import Packing
 from regard.nn.search import Greedy, Limits, Stepper, score
 from regard.nn.targets import shifted

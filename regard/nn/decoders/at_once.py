@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import within_reach
 from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.recurrence import by_kernels, run_cells
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -49,16 +47,7 @@ def unroll(
     if decoder.summary_size:
         shares = decoder.summary(memories).index_select(0, packing.rows())
         inputs = torch.cat([embedded, shares], -1)
-    for index in range(len(decoder.stack.cells)):
-        below = inputs if index == 0 else decoder.dropout(inputs)
-        first = state.layers[index].squeeze(1).index_select(0, packing.order)
-        cell = decoder.stack.cell(index)
-        if cell.kernel is not None and within_reach(below, cell.weight_hh, rows=len(packing.longest)):
-            inputs, _ = by_kernels([cell], below, packing, first)
-        else:
-            inputs, _ = run_cells([cell], below, packing, first.unsqueeze(0), training=decoder.training)
-        if index > 0 and decoder.stack.residual:
-            inputs = inputs + below
+    inputs = decoder.stack.run(inputs, [layer.squeeze(1) for layer in state.layers], packing)
     known = state.constants.at_output
     at_output = None if known is None else known.packed(packing.rows())
     if decoder.reading is None:

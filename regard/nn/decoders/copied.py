@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -15,6 +16,7 @@ from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
+from regard.prediction import Prediction
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -81,6 +83,23 @@ def copies_of(decoder: RecurrentDecoder, found: Hypotheses, memories: Mapping[st
     cost = costs(decoder, unrolled, unrolled.readouts, words, memories, packing)
     taken = torch.sigmoid(-gates).unsqueeze(-1) * weights * (places == words.unsqueeze(-1))
     return packing.unpack((taken * cost.exp().unsqueeze(-1)).clamp(max=1.0))
+
+
+def shown(
+    decoder: RecurrentDecoder,
+    answers: Sequence[Prediction],
+    found: Hypotheses,
+    memories: Mapping[str, Memory],
+) -> list[Prediction]:
+    """The answers, their traces holding where the words of the best of them were copied from."""
+    source, table = cast(Copying, decoder.copying).source, copies_of(decoder, found, memories).cpu().numpy()
+    traced = []
+    for row, answer in enumerate(answers):
+        if (trace := answer.trace) is not None:
+            copies = table[row, : len(trace.output), : len(trace.input[source])]
+            answer = replace(answer, trace=replace(trace, copied={source: copies}))
+        traced.append(answer)
+    return traced
 
 
 def spelled(copying: Copying, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:

@@ -12,14 +12,13 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.kernels.availability import within_reach
 from regard.nn.attention import Attention
-from regard.nn.cells import AnyCell, Cell
-from regard.nn.cells.cell import carried_by
+from regard.nn.cells import AnyCell
+from regard.nn.decoders.bridge import Bridge, first_state_lines
 from regard.nn.decoders.decoder import BatchView, Source, Truth
 from regard.nn.decoders.objective import Distilled
 from regard.nn.decoders.reading import Reading
-from regard.nn.decoders.stack import Stack
+from regard.nn.decoders.stack import Stack, cell_lines, check_residual, step_lines
 from regard.nn.decoders.stepwise import END_PIECE, StepwiseDecoder
 from regard.nn.encoders import owner_of
 from regard.nn.forms import FormState, begin_form
@@ -27,7 +26,6 @@ from regard.nn.forms.triangles import TrianglesState
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.recurrence import by_kernels, run_cells
 from regard.nn.scores import AnyScore, make_score
 from regard.nn.search import Hypotheses
 from regard.nn.selections import Given
@@ -36,9 +34,6 @@ from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.parts import Depth, Mistakes, Options, Plan, Size, names, part, register
 from regard.prediction import Alternative, Prediction
 from regard.trace import Pointed, Trace
-
-CARRIED = "n"
-"""The letter of what a cell carries beside the state s, on the board."""
 
 
 @dataclass(frozen=True)
@@ -147,12 +142,7 @@ class PointerDecoder(StepwiseDecoder):
                 "over",
                 fix="Leave over out.",
             )
-        if options.residual and options.layers == 1:
-            mistakes.add(
-                "residual adds a layer's input to its output from the second layer on, and there is one.",
-                "residual",
-                fix="Add layers, or leave residual out.",
-            )
+        check_residual(options, mistakes)
         score, here = options.attention.score, mistakes.at("attention")
         if score.part.needs:
             fitting = [one for one in names("score") if not part("score", one).needs]
@@ -189,28 +179,19 @@ class PointerDecoder(StepwiseDecoder):
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         memory = next(iter(memories.values()))
-        states, output = _steps(options)
+        states, output = step_lines(options, "r_t")
         look = LookSymbols(f"({output})" if " " in output else output, memory)
         score, j = options.attention.score, memory.index
-        carried = ["s", CARRIED] if options.cell.part.carries else ["s"]
-        marks = [""] if options.layers == 1 else [str(layer) for layer in range(1, options.layers + 1)]
-        first = [
-            f"{carried_by(f's_{{{mark},0}}' if mark else 's_0', letter)} = "
-            f"tanh(W_{letter}{mark} {memory.summary} + b_{letter}{mark})"
-            for mark in marks
-            for letter in carried
-        ]
-        cells = [line for mark in marks for line in options.cell.part.equations(options.cell, f"y{mark}")]
         dropout = f", dropout {options.dropout}" if options.dropout else ""
         return [
             "t = 1 … T     — y_t: a position; y_0 = 0 before the first, y_T = 0 to stop",
-            *first,
+            *first_state_lines(options, memory.summary),
             f"r_t = [y_{{t−1}} = 0] g_y + Σ_{j} [{j} = y_{{t−1}}] {memory.values}     — g_y: learned",
             *states,
             *score.part.equations(score, look),
             f"e_t0 = {score.part.equation(score, look.query, 'k_y', look.mark)}     — k_y: learned",
             f"p(y_t) = softmax([e_t0; e_t1; …; e_t{memory.length}])     — to stop, and each position",
-            *cells,
+            *cell_lines(options),
             f"— {options.size} units{dropout}",
         ]
 
@@ -242,7 +223,7 @@ class PointerDecoder(StepwiseDecoder):
         self.stack = Stack(
             source.value_size, size, cell=cell, layers=layers, dropout=dropout, residual=residual
         )
-        self.bridge = nn.Linear(source.summary_size, layers * self.stack.cell(0).state_size)
+        self.bridge = Bridge(source.summary_size, self.stack)
         self.first = nn.Parameter(torch.randn(source.value_size) * source.value_size**-0.5)
         self.stop = nn.Parameter(torch.randn(key_size) * key_size**-0.5)
         self.dropout = nn.Dropout(dropout)
@@ -276,16 +257,12 @@ class PointerDecoder(StepwiseDecoder):
             override=None if override is None else nn.functional.pad(override, (1, 0)),
         )
 
-    def _first_states(self, memory: Memory) -> tuple[Tensor, ...]:
-        """One (B, state) for each layer."""
-        return torch.tanh(self.bridge(memory.summary)).chunk(len(self.stack.cells), -1)
-
     # One step, for every search.
 
     def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> PointerState:
         memory = memories[self.name]
         choices = self.choices(memory)
-        layers = tuple(state.unsqueeze(1) for state in self._first_states(memory))
+        layers = self.bridge.first_states(memory.summary)
         return PointerState(layers, choices, self.pointing.keys(choices), begin_form(self.form, memory))
 
     def step(self, tokens: Tensor, state: PointerState, memories: Mapping[str, Memory]) -> Step:
@@ -316,27 +293,11 @@ class PointerDecoder(StepwiseDecoder):
         counts = None if target.counts is None else target.counts + 1
         packing = Packing.of(target.lengths + 1, following.shape[1], counts)
         inputs = packing.pack(_at(choices.values, previous))  # (N, D)
-        for index, first in enumerate(self._first_states(memory)):
-            below = inputs if index == 0 else self.dropout(inputs)
-            inputs = self._run(self.stack.cell(index), below, first.index_select(0, packing.order), packing)
-            if index > 0 and self.stack.residual:
-                inputs = inputs + below
-        queries = packing.unpack(self.dropout(inputs))
+        firsts = [layer.squeeze(1) for layer in self.bridge.first_states(memory.summary)]
+        queries = packing.unpack(self.dropout(self.stack.run(inputs, firsts, packing)))
         look = self.pointing(queries, choices)
         scores = look.scores.masked_fill(~choices.mask.unsqueeze(1), -torch.inf)
         return packing.pack(scores), packing.pack(following), packing
-
-    def _run(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
-        """One layer over the packed inputs (N, I), from the states (B, state) of the longest row first."""
-        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
-            return by_kernels([cell], inputs, packing, first)[0]
-        if cell.torch_recurrence() is not None:
-            return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]
-        projected, state, reached = cell.project(inputs), first, []
-        for low, high in packing.steps:
-            state = cell.advance(projected[low:high], state[: high - low])
-            reached.append(cell.output(state))
-        return torch.cat(reached)
 
     def count(self, target: Tokens) -> Tensor:
         """Pointers, and the stops."""
@@ -408,20 +369,6 @@ class PointerDecoder(StepwiseDecoder):
             overridden=view.overridden,
             pointed={self.name: structure},
         )
-
-
-def _steps(options: Any) -> tuple[list[str], str]:
-    """The recurrence, and what the highest layer gives: with `residual` the sum of all."""
-    step = options.cell.part.written_step
-    if options.layers == 1:
-        return [step(options.cell, "y", "s_t", "s_{t−1}", "r_t", CARRIED)], "s_t"
-    found, below, output = [], "r_t", ""
-    for layer in range(1, options.layers + 1):
-        state, before = f"s_{layer}t", f"s_{{{layer},t−1}}"
-        found.append(step(options.cell, f"y{layer}", state, before, below, CARRIED))
-        output = f"{output} + {state}" if options.residual and layer > 1 else state
-        below = output
-    return found, output
 
 
 def _at(values: Tensor, positions: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast
 
 import torch
 from pydantic import ConfigDict, Field, field_validator
@@ -12,83 +12,61 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.data.batch import Tokens
-from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
-from regard.nn.copying import Copying
-from regard.nn.decoders import at_once, copied, fused, fused_step, graphed, recorded, recurrent_board
+from regard.nn.copying import Copying, CopyOptions, check_copying, copied_input, first_copyable
+from regard.nn.decoders import (
+    at_once,
+    copied,
+    fused,
+    fused_step,
+    graphed,
+    recorded,
+    recurrent_board,
+    step_by_step,
+)
+from regard.nn.decoders.bridge import (
+    Bridge,
+    Bridging,
+    by_layer,
+    check_bridge,
+    check_last_states,
+    handed_on,
+)
+from regard.nn.decoders.conditioning import (
+    Condition,
+    OutputGate,
+    Readout,
+    at_output,
+    check_condition,
+    check_given,
+)
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
-from regard.nn.decoders.reading import Read, Reading, joined
-from regard.nn.decoders.recurrent_checks import (
-    check_attentions,
-    check_bridge,
-    check_cell,
-    check_condition,
-    check_copying,
-    check_last_states,
-    copied_input,
-)
-from regard.nn.decoders.stack import Stack
+from regard.nn.decoders.reading import Read, Reading
+from regard.nn.decoders.stack import Stack, check_residual
+from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import StepwiseDecoder, previous_tokens
+from regard.nn.decoders.text_attention import (
+    AttentionState,
+    TextAttentionOptions,
+    build_attention,
+    check_attentions,
+)
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.scores.two_level import TwoLevel
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import AtOutput, Constants, State, Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
-from regard.parts import Count, Depth, Dropout, Mistakes, NotNegative, Options, Plan, Share, Size, register
+from regard.parts import Depth, Dropout, Mistakes, Options, Plan, Size, register
 from regard.prediction import Prediction
-
-Condition = Literal["start", "first-input", "every-step", "output", "gate", "attention"]
-AttentionState = Literal["previous", "current"]
-Bridge = Literal["tanh", "linear", "copy"]
-
-
-class CopyOptions(parts.Settings):
-    """Write words of an input as they stand there, those outside the vocabulary too (pointer-generator, See 2017)."""
-
-    model_config = ConfigDict(populate_by_name=True)  # `from` cannot be written as a keyword of Python
-
-    from_: Annotated[str | None, Field(alias="from")] = None
-    """The input to copy from; default: the first one looked at whose words can be copied."""
-
-
-class TextAttentionOptions(Attention.Options):
-    """How the decoder looks at a memory at every step."""
-
-    state: AttentionState = "previous"
-    """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
-    feed: bool = True
-    """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
-    gate: bool = False
-    """What is read is multiplied with β_t = σ(w·q + b) of the state q that asks: how much the picture counts for the
-    next word (Xu 2015)."""
-    level: Literal["positions", "words", "both"] = "positions"
-    """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
-    each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
-    coverage: NotNegative = 0.0
-    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
-    2015). Against looking twice at the same position alone, see `repetition`."""
-    repetition: NotNegative = 0.0
-    """λ of the repetition penalty λ Σ_t Σ_s min(α_ts, r_ts), r_ts = Σ_{υ<t} α_υs: what was looked at is not looked at
-    again (what See 2017 calls the coverage loss). To let the score know r, see `score: history`."""
-
-
-class ScheduledSamplingOptions(parts.Settings):
-    """With a rising probability a step reads the model's own last word instead of the true one."""
-
-    share: Share = 0.25
-    """The probability reached at the end of the rise."""
-    steps: Count = 10000
-    """Training steps over which it rises from 0."""
 
 
 @register("decoder", "recurrent")
@@ -137,7 +115,7 @@ class RecurrentDecoder(StepwiseDecoder):
         """Each layer from the second on adds its input to its output."""
         condition: tuple[Condition, ...] | None = None
         """How the encoding reaches the decoder; default: start and, where there is one, attention."""
-        bridge: Bridge = "tanh"
+        bridge: Bridging = "tanh"
         """What start makes of the summary h: tanh(W h + b), W h + b, or h itself (copy): s_0 = h_T, layer by layer,
         with what an LSTM carries (Sutskever 2014)."""
         attention: tuple[TextAttentionOptions, ...] = ()
@@ -196,7 +174,7 @@ class RecurrentDecoder(StepwiseDecoder):
             layers=options.layers,
             condition=options.ways,
             bridge=options.bridge,
-            attention={name: _attention(one, options.size, sources[name]) for name, one in looks.items()}
+            attention={name: build_attention(one, options.size, sources[name]) for name, one in looks.items()}
             or None,
             levels={name: one.level for name, one in looks.items()},
             state=options.attention[0].state if options.attention else "previous",
@@ -215,24 +193,25 @@ class RecurrentDecoder(StepwiseDecoder):
             sampling=options.scheduled_sampling,
             copies=None
             if options.copy_ is None
-            else (options.copy_.from_ or _first_copyable(looks, sources), column.vocabulary.pieces),
+            else (options.copy_.from_ or first_copyable(looks, sources), column.vocabulary.pieces),
         )
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        check_cell(options, mistakes)
+        if not options.cell.part.linear_input(options.cell):
+            # word, summary and context are projected apart, each as soon as it is known
+            mistakes.add(
+                "layers between the input and the recurrence are for encoders: a decoder's input is known in parts.",
+                "cell.input",
+                fix="Leave out input.",
+            )
         check_condition(options, mistakes)
         check_bridge(options, plan, mistakes)
         check_attentions(options, name, plan, mistakes)
         if options.copy_ is not None:
             check_copying(options, name, plan, mistakes)
         check_tie(options, name, plan, mistakes)
-        if options.residual and options.layers == 1:
-            mistakes.add(
-                "residual adds a layer's input to its output from the second layer on, and there is one.",
-                "residual",
-                fix="Add layers, or leave residual out.",
-            )
+        check_residual(options, mistakes)
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
@@ -281,7 +260,7 @@ class RecurrentDecoder(StepwiseDecoder):
         size: int = 256,
         layers: int = 1,
         condition: Sequence[Condition] = ("start", "attention"),
-        bridge: Bridge = "tanh",
+        bridge: Bridging = "tanh",
         attention: Mapping[str, Attention] | None = None,
         state: AttentionState = "previous",
         feed: bool = True,
@@ -296,7 +275,7 @@ class RecurrentDecoder(StepwiseDecoder):
         levels: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
-        _check(condition, attention, sources, state)
+        check_given(condition, attention, sources, state)
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
         self.objective, self.sampling = objective or TextObjective(), sampling
         self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")
@@ -319,9 +298,9 @@ class RecurrentDecoder(StepwiseDecoder):
         self.summary_size = summary_size if "every-step" in condition else 0
         self.readout_size = embedding.size if tied else size
         self.before = nn.Linear(summary_size, embedding.size) if "first-input" in condition else None
-        self.gate = nn.Linear(summary_size, size) if "gate" in condition else None
-        self.merged_size = summary_size if "output" in condition else 0
-        self.says_summary = self.gate is not None or self.merged_size > 0
+        self.gate = OutputGate(summary_size, size) if "gate" in condition else None
+        merged = summary_size if "output" in condition else 0
+        self.says_summary = self.gate is not None or merged > 0
 
         read_size = self.readout_size if self.feeds else context_size if self.looks_before else 0
         self.stack = Stack(
@@ -332,18 +311,16 @@ class RecurrentDecoder(StepwiseDecoder):
             dropout=dropout,
             residual=residual,
         )
-        states = layers * self.stack.cell(0).state_size
         self.bridge, self.handed = None, "start" in condition and bridge == "copy"
-        self.squashes = bridge == "tanh"
         if self.handed:
             check_last_states(sources, self.stack)
         elif "start" in condition:
-            self.bridge = nn.Linear(summary_size, states)
-        self.first = None if "start" in condition else nn.Parameter(torch.zeros(states))
+            self.bridge = Bridge(summary_size, self.stack, squashes=bridge == "tanh")
+        self.first = None if "start" in condition else nn.Parameter(torch.zeros(self.stack.states))
         self.deep = deep
-        combined = size + context_size + (embedding.size if deep else 0) + self.merged_size
-        combines = deep or self.looks_after or self.merged_size > 0
-        self.combine = nn.Linear(combined, self.readout_size) if combines else None
+        known = size + context_size + (embedding.size if deep else 0)
+        combines = deep or self.looks_after or merged > 0
+        self.combine = Readout(known, merged, self.readout_size) if combines else None
         narrow = tied and self.combine is None and size != embedding.size
         self.narrow = nn.Linear(size, embedding.size, bias=False) if narrow else None
         self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
@@ -374,14 +351,11 @@ class RecurrentDecoder(StepwiseDecoder):
         summary = self.summary(memories)
         rows = len(summary)
         if self.handed:
-            memory, states = memories[self.names[0]], self.stack.cell(0).state_size
-            layers = tuple(one[:, None, :states] for one in memory.last or (summary,))
+            layers = handed_on(memories[self.names[0]], self.stack)
+        elif self.bridge is not None:
+            layers = self.bridge.first_states(summary)
         else:
-            if self.bridge is None:
-                first = cast(Tensor, self.first).expand(rows, -1)
-            else:
-                first = torch.tanh(self.bridge(summary)) if self.squashes else self.bridge(summary)
-            layers = tuple(first.view(rows, 1, len(self.stack.cells), -1).unbind(2))
+            layers = by_layer(cast(Tensor, self.first).expand(rows, -1), len(self.stack.cells))
         projected = None
         if self.summary_size:
             low = self.embedding.size
@@ -389,7 +363,7 @@ class RecurrentDecoder(StepwiseDecoder):
                 summary, self.stack.cell(0).weight_ih[:, low : low + self.summary_size]
             ).unsqueeze(1)
         if self.before is not None:
-            seen = self._projected(self.before(summary).unsqueeze(1), projected)
+            seen = self.projected(self.before(summary).unsqueeze(1), projected)
             _, layers = self.stack(seen, layers)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
         laid_out = None
@@ -397,42 +371,32 @@ class RecurrentDecoder(StepwiseDecoder):
             laid_out = fused_step.lay_out(self, memories, keys)
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
         known = truth_by_name(truth, attended)
-        constants = Constants(keys, projected, known, laid_out, drawing, places, self._at_output(summary))
+        said = at_output(summary, self.gate, self.combine)
+        constants = Constants(keys, projected, known, laid_out, drawing, places, said)
         looks = self.reading.first_looks(memories) if self.reading else {}
         return State(layers, feed, constants, looks=looks)
-
-    def _at_output(self, summary: Tensor) -> AtOutput | None:
-        """What the summary (B, D) does where words are chosen."""
-        if not self.says_summary:
-            return None
-        gates = None if self.gate is None else torch.sigmoid(self.gate(summary)).unsqueeze(1)
-        share = None
-        if self.merged_size:
-            combine = cast(nn.Linear, self.combine)
-            share = nn.functional.linear(summary, combine.weight[:, -self.merged_size :]).unsqueeze(1)
-        return AtOutput(gates, share)
 
     def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
         """The previous words (B, K) of K hypotheses → logits of the next ones."""
         if state.constants.prepared is not None and not torch.is_grad_enabled():
             return fused_step.step(self, tokens, state)
-        embedded = self.embedding(self._known(tokens))
-        projected = self._project(embedded, state)
-        state, output, read = self._advance(projected, embedded, state, memories, at_once=True)
+        embedded = self.embedding(self.known(tokens))
+        projected = self.project(embedded, state)
+        state, output, read = self.advance(projected, embedded, state, memories, at_once=True)
         context = None if read is None else read.context
         readout = state.feed
         if readout is None:
             readout = self.readout(output, context, embedded, state.constants.at_output)
         logits = self.output(self.dropout(readout))
         if self.copying is not None and read is not None:
-            logits = self._mixed(logits, output, read, embedded, state.constants)
+            logits = self.mixed(logits, output, read, embedded, state.constants)
         return Step(logits, state, {} if read is None else read.weights)
 
-    def _known(self, tokens: Tensor) -> Tensor:
+    def known(self, tokens: Tensor) -> Tensor:
         """Previous words by the ids of the vocabulary."""
         return tokens if self.copying is None else self.copying.read(tokens)
 
-    def _mixed(
+    def mixed(
         self, logits: Tensor, output: Tensor, read: Read, embedded: Tensor, constants: Constants
     ) -> Tensor:
         """(B, K, V + S) log-probabilities of all words that can be written or copied, from logits (B, K, V)."""
@@ -447,11 +411,11 @@ class RecurrentDecoder(StepwiseDecoder):
             return target
         return self.copying.targets(memories[self.copying.source], target)
 
-    def _project(self, embedded: Tensor, state: State) -> Tensor:
+    def project(self, embedded: Tensor, state: State) -> Tensor:
         """What is known of the first layer's gates before the recurrence: the word and the summary."""
-        return self._projected(embedded, state.constants.projected)
+        return self.projected(embedded, state.constants.projected)
 
-    def _projected(self, embedded: Tensor, summary: Tensor | None) -> Tensor:
+    def projected(self, embedded: Tensor, summary: Tensor | None) -> Tensor:
         """The same, of vectors (B, T, E) and the summary's share (B, 1, G)."""
         cell = self.stack.cell(0)
         projected = nn.functional.linear(
@@ -459,7 +423,7 @@ class RecurrentDecoder(StepwiseDecoder):
         )  # (B, T, G)
         return projected if summary is None else projected + summary
 
-    def _advance(
+    def advance(
         self,
         projected: Tensor,
         embedded: Tensor,
@@ -484,7 +448,7 @@ class RecurrentDecoder(StepwiseDecoder):
         if self.looks_after and self.reading:
             read = self._read(output, memories, state, at_once=at_once)
             if self.feeds:
-                feed = self._combined(output, read.context, embedded, state.constants.at_output)
+                feed = self.readout(output, read.context, embedded, state.constants.at_output)
         kept = self.reading.remember(state.looks, read.weights) if self.reading and read else {}
         advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
         return advanced, output, read
@@ -506,28 +470,17 @@ class RecurrentDecoder(StepwiseDecoder):
         read: Read = reading(query, memories, state.constants, state.position, state.looks)
         return read
 
-    def _combined(
-        self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
-    ) -> Tensor:
-        combine = cast(nn.Linear, self.combine)
-        if at_output is not None and at_output.gates is not None:
-            output = output * at_output.gates
-        parts = [output] if context is None else [output, context]
-        found = torch.cat([*parts, embedded] if self.deep else parts, -1)
-        if at_output is None or at_output.share is None:
-            return torch.tanh(combine(found))
-        known = nn.functional.linear(found, combine.weight[:, : -self.merged_size], combine.bias)
-        return torch.tanh(known + at_output.share)
-
     def readout(
         self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
     ) -> Tensor:
-        """What goes to the output layer, (…, O), where it is not fed back."""
-        if self.combine is not None:
-            return self._combined(output, context, embedded, at_output)
+        """What goes to the output layer, (…, O)."""
         if at_output is not None and at_output.gates is not None:
             output = output * at_output.gates
-        return output if self.narrow is None else self.narrow(output)
+        if self.combine is None:
+            return output if self.narrow is None else self.narrow(output)
+        found = [output, *([] if context is None else [context]), *([embedded] if self.deep else [])]
+        combined: Tensor = self.combine(torch.cat(found, -1), None if at_output is None else at_output.share)
+        return combined
 
     # Whole outputs.
 
@@ -545,7 +498,7 @@ class RecurrentDecoder(StepwiseDecoder):
 
         looks   whether it is asked where the decoder looked; else the looks may be left out
         """
-        previous = self._known(previous)
+        previous = self.known(previous)
         if fused.knows(self, memories):
             return fused.unroll(self, memories, previous, packing, drawing=drawing)
         if graphed.knows(self, memories):
@@ -568,67 +521,13 @@ class RecurrentDecoder(StepwiseDecoder):
     ) -> Unrolled:
         """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`). The
         looks are found in any case."""
-        state = self.start(memories, truth=truth, drawing=drawing)
-        share, previous = self.sampled_share(), self._known(previous)
-        embedded = self.embedding(previous)
-        projected = self._project(embedded, state)
-        outputs: list[Tensor] = []
-        feeds: list[Tensor] = []
-        reads: list[Read] = []
-        for t in range(previous.shape[1]):
-            now = slice(t, t + 1)
-            if share > 0 and t > 0:
-                drawn = self._draw(outputs, reads, feeds, embedded[:, t - 1 : t], state.constants)
-                coin = torch.rand(drawn.shape, device=drawn.device) < share
-                words = self.embedding(torch.where(coin, drawn, previous[:, now]))
-                embedded = torch.cat([embedded[:, :t], words, embedded[:, t + 1 :]], 1)
-                projected = self._project(embedded, state)
-            state, output, read = self._advance(projected[:, now], embedded[:, now], state, memories)
-            outputs.append(output)
-            if read is not None:
-                reads.append(read)
-            if state.feed is not None:
-                feeds.append(state.feed)
-        context = torch.cat([read.context for read in reads], 1) if reads else None
-        if feeds:
-            readouts = torch.cat(feeds, 1)
-        else:
-            readouts = self.readout(torch.cat(outputs, 1), context, embedded, state.constants.at_output)
-        gates = None
-        if self.copying is not None and context is not None:
-            gates = packing.pack(self.copying.gates(torch.cat(outputs, 1), context, embedded))
-        return Unrolled(
-            packing.pack(readouts),
-            packing.pack_all(joined([read.weights for read in reads])),
-            packing.pack_all(joined([read.drawn for read in reads])),
-            gates,
-        )
+        return step_by_step.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
 
     def sampled_share(self) -> float:
         """The probability that a previous word is the model's own, in training."""
         if self.sampling is None or not self.training:
             return 0.0
         return self.sampling.share * min(1.0, int(self.seen) / self.sampling.steps)
-
-    @torch.no_grad()
-    def _draw(
-        self,
-        outputs: list[Tensor],
-        reads: list[Read],
-        feeds: list[Tensor],
-        embedded: Tensor,
-        constants: Constants,
-    ) -> Tensor:
-        """(B, 1) words from the model's distribution at the last step."""
-        if feeds:
-            readout = feeds[-1]
-        else:
-            context = reads[-1].context if reads else None
-            readout = self.readout(outputs[-1], context, embedded, constants.at_output)
-        logits = self.output(readout)
-        if self.copying is not None:
-            logits = self._mixed(logits, outputs[-1], reads[-1], embedded, constants)
-        return self._known(torch.multinomial(torch.softmax(logits[:, 0], -1), 1))
 
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
@@ -711,63 +610,8 @@ class RecurrentDecoder(StepwiseDecoder):
         shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
         if self.copying is None or all(answer.trace is None for answer in shown):
             return shown
-        source, table = self.copying.source, copied.copies_of(self, found, memories()).cpu().numpy()
-        return [
-            answer
-            if (trace := answer.trace) is None
-            else replace(
-                answer,
-                trace=replace(
-                    trace,
-                    copied={source: table[row, : len(trace.output), : len(trace.input[source])]},
-                ),
-            )
-            for row, answer in enumerate(shown)
-        ]
+        return copied.shown(self, shown, found, memories())
 
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)
         self.unroll_plain(memories, previous, packing)
-
-
-def _first_copyable(looks: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
-    """The first memory looked at whose positions are words."""
-    words = (name for name, one in looks.items() if sources[name].by_word or one.level in ("words", "both"))
-    return next(words, next(iter(looks)))
-
-
-def _attention(options: Any, size: int, source: Any) -> Attention:
-    """The attention over the memory of an encoder, or over the words that its sentences are made of."""
-    if options.level == "positions":
-        return Attention.build(options, size, source)
-    looked = Attention.build(options, size, source.words)
-    if options.level == "both":
-        looked.score = TwoLevel(looked.score, Attention.build(options, size, source).score)
-    return looked
-
-
-def _check(
-    condition: Sequence[str],
-    attention: Mapping[str, Attention] | None,
-    sources: Mapping[str, Source],
-    state: str,
-) -> None:
-    unknown = [word for word in condition if word not in get_args(Condition)]
-    if unknown or not condition:
-        raise RegardError(
-            f"A decoder's condition is any combination of {', '.join(get_args(Condition))}; received {list(condition)}."
-        )
-    if "first-input" in condition and "attention" in condition:
-        raise RegardError("A decoder whose first input is the summary has no attention.")
-    if ("attention" in condition) != bool(attention):
-        raise RegardError(
-            f"Condition {list(condition)} and {len(attention or {})} attentions do not fit together.",
-            fix="Give an attention exactly when the condition names it.",
-        )
-    unknown = [name for name in attention or {} if name not in sources]
-    if unknown:
-        raise RegardError(
-            f"The decoder is to attend to {', '.join(unknown)}, which is not among its sources {', '.join(sources)}."
-        )
-    if state not in ("previous", "current"):
-        raise RegardError(f"A decoder looks from the previous or the current state; received {state!r}.")

@@ -1,13 +1,21 @@
-"""Stack: cells on top of each other, one step."""
+"""Stack: cells on top of each other, one step or a whole output, and their equations."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import within_reach
 from regard.nn.cells import Cell, make_cell
-from regard.parts import Options
+from regard.nn.packing import Packing
+from regard.nn.recurrence import by_kernels, run_cells
+from regard.parts import Mistakes, Options
+
+CARRIED = "n"
+"""The letter of what a cell carries beside the state s, on the board."""
 
 
 class Stack(nn.Module):
@@ -30,6 +38,11 @@ class Stack(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
+    @property
+    def states(self) -> int:
+        """Features of the states of all layers."""
+        return len(self.cells) * self.cell(0).state_size
+
     def cell(self, layer: int) -> Cell:
         return cast(Cell, self.cells[layer])
 
@@ -49,3 +62,63 @@ class Stack(nn.Module):
     def top(self, states: tuple[Tensor, ...]) -> Tensor:
         """What the highest cell holds: the query when looking before the step."""
         return self.cell(len(self.cells) - 1).output(states[-1])
+
+    def run(self, inputs: Tensor, first: Sequence[Tensor], packing: Packing) -> Tensor:
+        """A whole output, where nothing that is read enters the recurrence: packed inputs (N, I) and first states (B,
+        state) of each layer → packed outputs (N, size)."""
+        for index, state in enumerate(first):
+            below = inputs if index == 0 else self.dropout(inputs)
+            inputs = self._layer(self.cell(index), below, state.index_select(0, packing.order), packing)
+            if index > 0 and self.residual:
+                inputs = inputs + below
+        return inputs
+
+    def _layer(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
+        """One layer, from the states (B, state) of the longest row first."""
+        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
+            return by_kernels([cell], inputs, packing, first)[0]
+        if cell.torch_recurrence() is not None:
+            return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]
+        projected, state, reached = cell.project(inputs), first, []
+        for low, high in packing.steps:
+            state = cell.advance(projected[low:high], state[: high - low])
+            reached.append(cell.output(state))
+        return torch.cat(reached)
+
+
+def check_residual(options: Any, mistakes: Mistakes) -> None:
+    """There is a second layer for `residual` to add its input to."""
+    if options.residual and options.layers == 1:
+        mistakes.add(
+            "residual adds a layer's input to its output from the second layer on, and there is one.",
+            "residual",
+            fix="Add layers, or leave residual out.",
+        )
+
+
+# Equations.
+
+
+def state_symbol(options: Any, layer: int, place: str) -> str:
+    """s_t, or s_{1,0} of several layers."""
+    if options.layers > 1:
+        return f"s_{layer}t" if place == "t" else f"s_{{{layer},{place}}}"
+    return f"s_{place}" if len(place) == 1 else f"s_{{{place}}}"
+
+
+def step_lines(options: Any, inputs: str, now: str = "t", before: str = "t−1") -> tuple[list[str], str]:
+    """The recurrence, and what the highest layer gives: with `residual` the sum of all."""
+    step = options.cell.part.written_step
+    found, below, output = [], inputs, ""
+    for layer in range(1, options.layers + 1):
+        state, mark = state_symbol(options, layer, now), f"y{layer}" if options.layers > 1 else "y"
+        found.append(step(options.cell, mark, state, state_symbol(options, layer, before), below, CARRIED))
+        output = f"{output} + {state}" if options.residual and layer > 1 else state
+        below = output
+    return found, output
+
+
+def cell_lines(options: Any) -> list[str]:
+    """The cell of each layer."""
+    marks = ["y"] if options.layers == 1 else [f"y{layer}" for layer in range(1, options.layers + 1)]
+    return [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]

@@ -1,0 +1,119 @@
+"""Bridge: the first states of a recurrent decoder, made from the encoding or handed on by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.nn.cells.cell import carried_by
+from regard.nn.decoders.stack import CARRIED, Stack, state_symbol
+from regard.nn.encoders import owner_of
+from regard.nn.encoders.encoder import LastStates
+from regard.nn.memory import Memory
+from regard.nn.symbols import MemorySymbols
+from regard.parts import Mistakes, Plan
+
+Bridging = Literal["tanh", "linear", "copy"]
+
+
+class Bridge(nn.Linear):
+    """From the summary h to the first states of all layers, each beside what its cell carries: tanh(W h + b), or
+    without `squashes` W h + b."""
+
+    def __init__(self, summary_size: int, stack: Stack, *, squashes: bool = True) -> None:
+        super().__init__(summary_size, stack.states)
+        self.layers, self.squashes = len(stack.cells), squashes
+
+    def first_states(self, summary: Tensor) -> tuple[Tensor, ...]:
+        """(B, D) → one (B, 1, state) for each layer."""
+        made = torch.tanh(self(summary)) if self.squashes else self(summary)
+        return by_layer(made, self.layers)
+
+
+def by_layer(states: Tensor, layers: int) -> tuple[Tensor, ...]:
+    """The states of all layers side by side, (B, L·state) → one (B, 1, state) for each."""
+    return states.view(len(states), 1, layers, -1).unbind(2)
+
+
+def handed_on(memory: Memory, stack: Stack) -> tuple[Tensor, ...]:
+    """`bridge: copy`: what the encoder's layers end with, one (B, 1, state) for each."""
+    size = stack.cell(0).state_size
+    return tuple(one[:, None, :size] for one in memory.last or (memory.summary,))
+
+
+def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
+    """The first state is made from the summary, or is what the encoder ends with."""
+    if options.bridge != "tanh" and "start" not in options.ways:
+        mistakes.add(
+            "bridge has no effect: the encoding is not the first state.",
+            "bridge",
+            fix="Add start to condition, or leave bridge out (it is tanh by default).",
+        )
+    if options.bridge != "copy" or "start" not in options.ways:
+        return
+    sources = [name for name in options.over or plan.encoder if name in plan.encoder]
+    if len(sources) != 1:
+        mistakes.add(
+            f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
+            "bridge",
+            fix="Name one with  over, or use bridge: tanh.",
+        )
+        return
+    encoder = owner_of(plan, sources[0])
+    last = encoder.part.last_states(encoder)
+    if why := _unlike(last, options.layers, options.size, options.cell.part.carries):
+        mistakes.add(why, "bridge", fix="Give both the same, or use bridge: tanh.")
+
+
+def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
+    """`bridge: copy` needs last states of the decoder's own size, one for each layer, and asks the encoder for them."""
+    if len(sources) != 1:
+        raise RegardError(
+            f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
+            where="decoder.bridge",
+            fix="Use bridge: tanh.",
+        )
+    (source,) = sources.values()
+    hand_on = getattr(source, "hand_on", None)
+    last = LastStates(size=source.summary_size) if hand_on is None else hand_on()
+    if why := _unlike(last, len(stack.cells), stack.size, stack.cell(0).carries):
+        raise RegardError(why, where="decoder.bridge", fix="Give both the same, or use bridge: tanh.")
+
+
+def _unlike(last: LastStates, layers: int, size: int, carries: bool) -> str:
+    """Why the last states of an encoder are not the first ones of a decoder; nothing where they are."""
+    begin = "bridge: copy begins with the encoder's last states"
+    if last.layers != layers:
+        return f"{begin}, layer by layer; the encoder has {last.layers}, the decoder {layers}."
+    if last.size is not None and last.size != size:
+        return f"{begin}; they have {last.size} features, the decoder {size}."
+    if carries and not last.carries:
+        return f"{begin}; the decoder's cell carries a second vector, and the encoder has none to hand on."
+    return ""
+
+
+def first_state_lines(options: Any, summary: str, handed: MemorySymbols | None = None) -> list[str]:
+    """Equations of s_0, or s_{1,0} and so on of several layers, each beside what its cell carries.
+
+    options   of a decoder; one that names no `bridge` makes its first states with a tanh
+    handed    the memory whose last states `bridge: copy` hands on
+    """
+    ways, bridge = getattr(options, "ways", ("start",)), getattr(options, "bridge", "tanh")
+    place = "−1" if "first-input" in ways else "0"
+    letters = ["s", CARRIED] if options.cell.part.carries else ["s"]
+    found, learned = [], []
+    for layer in range(1, options.layers + 1):
+        mark = str(layer) if options.layers > 1 else ""
+        for letter in letters:
+            name = carried_by(state_symbol(options, layer, place), letter)
+            made = f"W_{letter}{mark} {summary} + b_{letter}{mark}"
+            if bridge == "copy" and "start" in ways and handed is not None:
+                last = {"s": handed.last or (handed.summary,), CARRIED: handed.carried}
+                made = last[letter][layer - 1]
+            found.append(f"{name} = tanh({made})" if bridge == "tanh" else f"{name} = {made}")
+            learned.append(name)
+    return found if "start" in ways else [f"— {', '.join(learned)}: learned"]

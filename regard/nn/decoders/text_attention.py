@@ -1,0 +1,219 @@
+"""How a recurrent decoder looks at a memory: its options, what it refuses, and its equations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from regard.nn.attention import Attention, check_attention, truths_about
+from regard.nn.decoders.glimpsing import check_over, guide_term
+from regard.nn.decoders.stack import step_lines
+from regard.nn.encoders import owner_of
+from regard.nn.scores import History
+from regard.nn.scores.two_level import TwoLevel
+from regard.nn.symbols import LookSymbols, MemorySymbols, factor
+from regard.parts import Mistakes, NotNegative, Plan
+
+GIVES = ("query", "step", "previous", "truth", "costs")
+"""What a look of this decoder is given, beside query and memory."""
+AttentionState = Literal["previous", "current"]
+
+
+class TextAttentionOptions(Attention.Options):
+    """How the decoder looks at a memory at every step."""
+
+    state: AttentionState = "previous"
+    """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
+    feed: bool = True
+    """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    gate: bool = False
+    """What is read is multiplied with β_t = σ(w·q + b) of the state q that asks: how much the picture counts for the
+    next word (Xu 2015)."""
+    level: Literal["positions", "words", "both"] = "positions"
+    """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
+    each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
+    coverage: NotNegative = 0.0
+    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
+    2015). Against looking twice at the same position alone, see `repetition`."""
+    repetition: NotNegative = 0.0
+    """λ of the repetition penalty λ Σ_t Σ_s min(α_ts, r_ts), r_ts = Σ_{υ<t} α_υs: what was looked at is not looked at
+    again (what See 2017 calls the coverage loss). To let the score know r, see `score: history`."""
+
+
+def build_attention(options: Any, size: int, source: Any) -> Attention:
+    """The attention over the memory of an encoder, or over the words that its sentences are made of."""
+    if options.level == "positions":
+        return Attention.build(options, size, source)
+    looked = Attention.build(options, size, source.words)
+    if options.level == "both":
+        looked.score = TwoLevel(looked.score, Attention.build(options, size, source).score)
+    return looked
+
+
+def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """Each attention by itself, and what several of one decoder must agree on."""
+    here = mistakes.at("attention")
+    for one in options.attention:
+        check_over(one, options, plan, here)
+        source = one.over or next(iter(options.over or plan.encoder))
+        looked_at = plan.inputs.get(source)
+        check_attention(
+            one,
+            here,
+            user="a recurrent decoder",
+            gives=GIVES,
+            together=False,
+            truths=truths_about(plan, source, name, ("alignment", "places")),
+            truth_type="places" if looked_at is not None and looked_at.part.perceived else "alignment",
+        )
+        for penalty in ("coverage", "repetition"):
+            if getattr(one, penalty) and not one.select.part.learns:
+                here.add(
+                    f"{penalty} changes where a decoder looks, and select: {one.select.type} has nothing to learn.",
+                    penalty,
+                    fix="Leave it out, or choose softmax.",
+                )
+        if not one.feed and one.state == "previous":
+            here.add(
+                "feed: false belongs to attention from the current state; from the previous one the context always "
+                "enters the cell.",
+                "feed",
+                fix="Add  state: current, or drop feed.",
+            )
+        _check_width(one, options, plan, here)
+        if one.level != "positions":
+            _check_level(one, source, plan, here)
+    overs = [one.over or next(iter(plan.encoder)) for one in options.attention]
+    if len(set(overs)) < len(overs):
+        here.add("two attentions look at the same input.", fix="Keep one of them.")
+    if len({one.state for one in options.attention}) > 1:
+        here.add(
+            "one attention asks from the previous state and one from the current.",
+            fix="Give both the same `state`.",
+        )
+    draws = [one.select for one in options.attention if one.select.part.draws]
+    if any(one != draws[0] for one in draws):
+        here.add("two attentions draw with different options.", "select", fix="Give both the same options.")
+
+
+def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) -> None:
+    """Words are looked at where an encoder reads sentences of them, by a softmax."""
+    level = attention.level
+    if source in plan.encoder and not owner_of(plan, source).part.of_words:
+        mistakes.add(
+            f"level: {level} looks at the words of sentences, and the positions of {source} are none.",
+            "level",
+            fix="Use a hierarchical encoder, or leave level out.",
+        )
+    if attention.select.type != "softmax":
+        mistakes.add(
+            f"level: {level} chooses among the words of all sentences by a softmax; received {attention.select.type}.",
+            "select",
+            fix="Use select: softmax, or leave level out.",
+        )
+    if attention.score.part.needs:
+        mistakes.add(
+            f"level: {level} goes with scores of query and word alone; {attention.score.type} needs to know where the "
+            "steps before looked.",
+            "score",
+            fix="Use score: additive.",
+        )
+    for penalty in ("coverage", "repetition", "guide"):
+        if getattr(attention, penalty):
+            mistakes.add(
+                f"{penalty} is of attention over the positions of an input, not over the words of its sentences.",
+                penalty,
+                fix=f"Leave {penalty} or level out.",
+            )
+
+
+def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -> None:
+    """A dot product compares vectors of one width."""
+    source = attention.over or next(iter(plan.encoder))
+    if not attention.score.part.one_size or source not in plan.encoder:
+        return
+    encoder = owner_of(plan, source)
+    width = encoder.part.width(encoder)
+    if attention.level != "positions":
+        width = None  # that of the words is known when they are
+    if width is not None and getattr(encoder, "parents", None) is not None:
+        width *= 2
+    if width is not None and width != options.size:
+        mistakes.add(
+            f"a {attention.score.type} score compares vectors of one width; "
+            f"the memory of {source} has {width}, the decoder {options.size}.",
+            "score",
+            fix=f"Use score: general, or make the decoder's size {width}.",
+        )
+
+
+# Equations.
+
+
+def looks_of(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymbols]:
+    """One for each attention: a second one has primes."""
+    _, output = step_lines(options, "")
+    last = f"s_{{{options.layers},t−1}}" if options.layers > 1 else "s_{t−1}"
+    found = []
+    for place, one in enumerate(options.attention):
+        asking = (f"({output})" if " " in output else output) if one.state == "current" else last
+        over = memories[one.over or next(iter(memories))]
+        primes = "′" * place
+        found.append(LookSymbols(asking, over, mark=f"a{primes}", prime=primes))
+    return found
+
+
+def look_lines(attention: Any, look: LookSymbols) -> list[str]:
+    """Score, select, read; with a gate, what was read times β."""
+    equations = Attention.equations if attention.level == "positions" else _word_lines
+    if not attention.gate:
+        return equations(attention, look)
+    energy, weight, context = look.letters
+    whole = replace(look, letters=(energy, weight, f"{context}̂"))
+    gate, mark = look.sub("β̂", look.step), f"β̂{look.prime}"
+    return [
+        *equations(attention, whole),
+        f"{gate} = σ(w_{mark}·{look.query} + b_{mark})",
+        f"{look.context} = {gate} {whole.context}     — how much of what was read counts",
+    ]
+
+
+def _word_lines(one: Any, look: LookSymbols) -> list[str]:
+    """A look at the words of sentences: every word of every sentence by one softmax, with `both` times that of the
+    sentences."""
+    words, j = look.memory.words, look.index
+    assert words is not None
+    energy, weight = (look.sub(letter, "t", j, words.index) for letter in "eα")
+    score, sums = one.score.part, f"Σ_{j} Σ_{words.index}"
+    found = [f"{energy} = {score.equation(one.score, look.query, words.key, look.mark)}"]
+    total = energy
+    if one.level == "both":
+        above = look.sub("ε", "t", j)
+        mark = look.mark.replace("a", "k")
+        found.append(
+            f"{above} = {score.equation(one.score, look.query, look.key, mark)}     — of the sentences"
+        )
+        total = f"{energy} + {above}"
+    return [
+        *found,
+        f"{weight} = exp({total}) / ({sums} exp({total}))",
+        f"{look.context} = {sums} {weight} {words.values}",
+    ]
+
+
+def penalty_lines(one: Any, look: LookSymbols) -> tuple[str, list[str]]:
+    """What a look adds to the cost of a row, and the lines that say what is in it."""
+    costs, notes = "", list[str]()
+    if one.guide:
+        costs += f" − {factor(one.guide)}Σ_t {guide_term(look)}"
+        notes.append(f"— {look.sub('a', 't', look.index)}: the true alignment")
+    if one.coverage:
+        costs += f" + {factor(one.coverage)}Σ_{look.index} (1 − Σ_t {look.weight})²"
+    if one.repetition:
+        twice = f"min({look.weight}, {look.sub('r', 't', look.index)})"
+        costs += f" + {factor(one.repetition)}Σ_t Σ_{look.index} {twice}"
+        if one.score.type != "history" or not one.select.part.learns:
+            notes += History.history(look)
+    lasting = one.state == "previous" or one.feed
+    return costs, [*notes, *one.select.part.loss_lines(one.select, look, lasting=lasting)]
