@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from regard import zoo
 from regard.data import Row, read_rows
-from regard.data.columns import DialogColumn, column_from_state
+from regard.data.columns import DialogColumn, EvidenceColumn, FactsColumn, column_from_state
 from regard.data.dataset import Dataset
 from regard.data.readers.dialog_json import DialogJsonReader
 from regard.data.turns import Turn, read_turns, write_turns
@@ -155,3 +156,24 @@ def test_a_line_of_the_knowledge_base_is_no_turn(tmp_path: Path) -> None:
     ]
     assert "knowledge base" in problems[0]
     assert problems[1] == "has nothing after the tab"
+
+
+def test_evidence_and_facts_may_be_of_a_dialog() -> None:
+    dialog = DialogColumn("dialog")
+    dialog.learn([FILM])
+    evidence, facts = EvidenceColumn("evidence", of="dialog"), FactsColumn("facts", of="dialog")
+    row = Row({"dialog": FILM, "evidence": "1:3", "facts": "2 1"})
+    batch = Dataset.build([row], [dialog, evidence, facts]).batch([0])
+    assert batch["evidence"].sentences.tolist() == [[[0.0, 1.0, 0.0]]]
+    assert batch["facts"].ids.tolist() == [[2, 1]]
+    for field, wrong in (("evidence", "3:0"), ("facts", "0 3")):
+        bad = Row({"dialog": FILM, "evidence": "", "facts": "", field: wrong}, file="a.tsv", line=2)
+        with pytest.raises(RegardError, match=r"names sentence 3, but dialog has 3 sentences \(0 to 2\)"):
+            Dataset.build([bad], [dialog, evidence, facts])
+
+
+@pytest.mark.parametrize("type", ["evidence", "facts"])
+@pytest.mark.parametrize(("system", "source"), [("dialog-context", "dialog"), ("document-class", "document")])
+def test_a_spec_takes_the_input_that_has_sentences(system: str, source: str, type: str) -> None:
+    spec = zoo.find(system, [f"truth={{known: {{type: {type}}}}}"])
+    assert spec.truth["known"].part.between(spec.truth["known"], spec)[0] == source

@@ -144,4 +144,5 @@ def test_evidence_is_words_of_sentences() -> None:
         bad = Row({"document": "a b c. Aa. Bb c.", "evidence": text}, file="a.tsv", line=4)
         with pytest.raises(RegardError, match=rf"a.tsv:4.*{said}"):
             Dataset.build([good, bad], [document, evidence])
+    assert evidence.decode(evidence.encode("0:1  2:0")) == "0:1 2:0"
     assert evidence.check_value("1.2") == "has '1.2', expected sentences and words such as 3:1 3:4"

@@ -42,9 +42,16 @@ def refused(*overrides: str, system: str = "facts-structured") -> str:
             "attention.select=local",
             "select: local needs the number of the step, which a memory network does not have",
         ),
+        (
+            "encoder.story={type: hierarchical}",
+            "reads its value; the encoder of story is hierarchical. Use an input of type: story or dialog",
+        ),
         ("decoder.hops=1", "select: facts needs hops ≥ 2. With one hop use select: softmax"),
         ("decoder.query=story", "a memory network is asked by a text, and 'story' is none"),
-        ("truth.facts.of=question", "facts are sentences of a story, and 'question' is none"),
+        (
+            "truth.facts.of=question",
+            "a column of type facts needs an input of sentences, and 'question' is none",
+        ),
     ],
 )
 def test_parts_that_do_not_fit(override: str, words: str) -> None:

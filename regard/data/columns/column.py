@@ -57,7 +57,7 @@ class Column(ABC):
     cached: ClassVar[bool] = True
     """Whether encodings are made once and kept in the cache (text), or made anew for every batch (pictures)."""
     of_sentences: ClassVar[bool] = False
-    """Whether its positions are sentences of words: a story, a dialog."""
+    """Whether its positions are sentences of words: a document, a story, a dialog."""
     layout: ClassVar[str] = ""
     """How the positions of an input lie, where a figure of it is of a kind of its own: "dialog"."""
     copyable: ClassVar[bool] = False

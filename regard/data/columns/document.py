@@ -68,6 +68,7 @@ class DocumentColumn(Column):
     type = "document"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "hierarchical"
+    of_sentences = True
     copyable = True
     listed = True
 

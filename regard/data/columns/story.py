@@ -40,7 +40,6 @@ class StoryColumn(DocumentColumn):
     type = "story"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "story"
-    of_sentences = True
     listed = False
 
     def __init__(

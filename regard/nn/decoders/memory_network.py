@@ -17,6 +17,7 @@ from regard.nn.class_weights import class_count
 from regard.nn.decoders import hops_board
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.label import Labels, label_predictions
+from regard.nn.encoders import owner_of
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -176,14 +177,24 @@ class MemoryNetworkDecoder(Decoder):
                 "over",
                 fix="Leave over out.",
             )
-        stories = [one for one, column in plan.inputs.items() if column.part.of_sentences]
-        story = options.attention.over or next(iter(stories), "")
+        stories = _of_sentences(plan)
+        story = cls._story(options, plan)
         if story not in stories:
             mistakes.add(
                 f"a memory network looks at the sentences of a story, and {story or 'no input'!r} is none.",
                 "attention",
                 "over",
                 fix="Add an input of type: story or dialog, or use type: label.",
+            )
+            return
+        encoder = owner_of(plan, story)
+        if not encoder.part.for_hops and plan.inputs[story].type in encoder.part.reads:
+            mistakes.add(
+                f"a memory network compares a key of each sentence and reads its value; the encoder of {story} is "
+                f"{encoder.type}.",
+                "attention",
+                "over",
+                fix="Use an input of type: story or dialog, with the encoder  type: story.",
             )
             return
         questions = [one for one in plan.encoder if one not in stories]
@@ -207,12 +218,19 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        stories = [one for one in plan.encoder if plan.inputs[one].part.of_sentences]
-        return (options.attention.over or next(iter(stories), ""),)
+        return (cls._story(options, plan),)
+
+    @classmethod
+    def _story(cls, options: Any, plan: Plan) -> str:
+        """The input whose sentences it looks at: the first whose encoder is made for it."""
+        stories = _of_sentences(plan)
+        fitting = [one for one in stories if owner_of(plan, one).part.for_hops]
+        return str(options.attention.over or next(iter([*fitting, *stories]), ""))
 
     @classmethod
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        questions = [one for one in plan.encoder if not plan.inputs[one].part.of_sentences]
+        stories = _of_sentences(plan)
+        questions = [one for one in plan.encoder if one not in stories]
         return (options.query or next(iter(questions), ""),)
 
     @classmethod
@@ -456,6 +474,11 @@ def _padded(tensor: Tensor, before: int) -> Tensor:
 
 def _joint(options: Any) -> bool:
     return bool(options.attention.select.part.joint == "queries")
+
+
+def _of_sentences(plan: Plan) -> list[str]:
+    """The inputs that are sentences."""
+    return [one for one in plan.encoder if one in plan.inputs and plan.inputs[one].part.of_sentences]
 
 
 def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> None:

@@ -35,6 +35,7 @@ class Encoder(nn.Module):
     reads   the types of columns it can read
     by_word whether each position of the memory is a word of the input, in order
     of_words whether its positions are sentences, and their words the `parts` of its memory
+    for_hops whether it leaves a key and a value of each sentence, as a memory network reads them
     keyed   whether what is compared with a query is something else than the values, of `key_size` features
     gain    what the values are to be multiplied with so that their features are of about one
     """
@@ -45,6 +46,7 @@ class Encoder(nn.Module):
     reads: ClassVar[tuple[str, ...]] = ("text",)
     by_word: ClassVar[bool] = False
     of_words: ClassVar[bool] = False
+    for_hops: ClassVar[bool] = False
     keyed: bool = False
     key_size: int
     value_size: int

@@ -78,6 +78,7 @@ class StoryEncoder(Encoder):
         """How the vectors of the ages begin. next: what is read of a sentence asks for the sentence after it."""
 
     reads = ("story", "dialog")
+    for_hops = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> StoryEncoder:
