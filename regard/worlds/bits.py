@@ -18,9 +18,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.parts import register
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 Task = Literal["copy", "repeat", "recall"]
 Bounds = Annotated[tuple[int, int], Field(strict=False)]
@@ -29,7 +29,7 @@ LONGEST = 10_000
 
 
 @register("world", "bits")
-class BitsWorld(World):
+class BitsWorld(SplitWorld):
     """Sequences of random bits, `_` where the answer is to be written."""
 
     task: Task = "copy"
@@ -87,14 +87,8 @@ class BitsWorld(World):
 
     def splits(self) -> Splits:
         generator = Random(self.seed)
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "long": self.long}
-        sizes |= {"more": self.long} if self.task == "repeat" else {}
-        sizes["train"] = self.train
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, split, n)) for split, n in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", *(one for one in sizes if one != "train"))}
+        beside = {"long": self.long} | ({"more": self.long} if self.task == "repeat" else {})
+        return self.tests_first(lambda split, size: self._rows(generator, split, size), **beside)
 
     def _rows(self, generator: Random, split: str, size: int) -> Iterator[dict[str, str]]:
         for _ in range(size):

@@ -9,10 +9,10 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 VERBS = ("praised", "sued", "met", "hired", "warned", "beat", "paid", "called")
 GAP = "@placeholder"
@@ -35,7 +35,7 @@ class Deed:
 
 
 @register("world", "entities")
-class EntitiesWorld(World):
+class EntitiesWorld(SplitWorld):
     """Cloze questions about documents whose names say nothing (Hermann et al. 2015 anonymize news that way).
 
         @entity4 praised @entity1 . @entity7 was sued by @entity1 . @entity1 praised @entity7 .
@@ -50,10 +50,6 @@ class EntitiesWorld(World):
 
     train: RowCount = 30_000
     """Number of documents; none occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     entities: int = 8
     """Names to choose from, 4 to 50."""
     shortest: int = 3
@@ -80,13 +76,7 @@ class EntitiesWorld(World):
 
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, size, seen))
-            for split, size in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        return self.tests_first(lambda _, size: self._rows(generator, size, seen))
 
     def _rows(self, generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
         for _ in range(size):

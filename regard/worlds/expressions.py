@@ -16,10 +16,10 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 Expression = int | tuple[str, tuple["Expression", ...]]
 """A digit, or an operator and its arguments."""
@@ -29,7 +29,7 @@ SIGNS = {"MIN": "[MIN", "MAX": "[MAX", "MED": "[MED", "SM": "[SM"}
 
 
 @register("world", "expressions")
-class ExpressionsWorld(World):
+class ExpressionsWorld(SplitWorld):
     """Expressions such as [MAX 2 9 [MIN 4 7 ] 0 ], their tree in brackets and their value, 0 to 9.
 
     `tree` has the same words with a bracket around each list; `values` is the tree with the value of each list as the
@@ -63,12 +63,7 @@ class ExpressionsWorld(World):
 
     def splits(self) -> Splits:
         generator, held = Random(self.seed), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: list(self._rows(generator, size, held, split != "train")) for split, size in sizes.items()
-        }
-        return {split: numbered(self.type, split, rows[split]) for split in ("train", "dev", "test")}
+        return self.tests_first(lambda split, size: self._rows(generator, size, held, split != "train"))
 
     def _rows(self, generator: Random, size: int, held: set[str], hold: bool) -> Iterator[dict[str, str]]:
         """As many of each depth, none of those held; `hold` them, too."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from random import Random
 from typing import ClassVar, NamedTuple
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.data.turns import Turn, write_turns
 from regard.parts import register
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 
 class Film(NamedTuple):
@@ -62,7 +62,7 @@ THANKS = (("thank you", "you are welcome"), ("ah , i see", "yes"), ("nice", "it 
 
 
 @register("world", "film-talk")
-class FilmTalkWorld(World):
+class FilmTalkWorld(SplitWorld):
     """A user (U) asks a bot (B) about films the bot named before; every answer to a question is a row.
 
     U: can you suggest a good film ? | B: yes , sure . how about logan ? | U: who is in that one ?
@@ -74,10 +74,6 @@ class FilmTalkWorld(World):
 
     train: RowCount = 4_000
     """Number of rows; none of the dialogs occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     first: bool = False
     """Whether half of the questions after two films are about the first, and say so; false: all are about the last."""
 
@@ -92,13 +88,7 @@ class FilmTalkWorld(World):
 
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, _rows(generator, size, seen, self.first))
-            for split, size in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        return self.tests_first(lambda _, size: _rows(generator, size, seen, self.first))
 
 
 def _rows(generator: Random, size: int, seen: set[str], earlier: bool) -> Iterator[dict[str, str]]:

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import RegardError
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 TRIES = 1000
 """Draws in a row that may give nothing new before the rows of a level count as used up."""
@@ -18,7 +18,7 @@ HELD_OUT = 8
 """One of so many different rows is for measuring and never in train."""
 
 
-class LevelWorld(World):
+class LevelWorld(SplitWorld):
     """Rows of dev and test are of the target's level; `levels` has all levels up to it, equally often as far as there
     are different rows.
 
@@ -30,8 +30,6 @@ class LevelWorld(World):
     """Number of rows."""
     dev: RowCount = 500
     """Rows of the split `dev`; no row of a split occurs in another."""
-    test: RowCount = 1000
-    """Rows of the split `test`."""
     levels: RowCount = 1000
     """Rows of the split `levels`."""
     mixed: bool = True

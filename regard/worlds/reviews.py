@@ -11,7 +11,7 @@ from pydantic import model_validator
 from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import RegardError
 from regard.parts import Count, register
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 FILMS = {
     "comedy": ("comedy", "farce", "satire", "parody"),
@@ -68,7 +68,7 @@ TIMES = 8
 
 
 @register("world", "reviews")
-class ReviewsWorld(World):
+class ReviewsWorld(SplitWorld):
     """Reviews of films; among several opinions the one that is said most strongly decides.
 
     The bar was almost empty that evening. My brother found the farce rather awful. We thought the thriller was utterly
@@ -80,10 +80,6 @@ class ReviewsWorld(World):
 
     train: RowCount = 10_000
     """Number of reviews; none occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     long: RowCount = 200
     """Rows of the split `long`, whose reviews have eight times as many sentences as the longest of the others."""
     shortest: Count = 6

@@ -9,21 +9,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import Count
 from regard.worlds.levels import TRIES
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 
-class SequenceWorld(World):
+class SequenceWorld(SplitWorld):
     """Sequences to train on have up to `length` members, those of dev and test up to twice as many, those of `long`
     `times` as many. Only in train a sequence may occur twice, since there are few short ones."""
 
     train: RowCount = 2000
     """Number of rows."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
     test: RowCount = 500
     """Rows of the split `test`."""
     long: RowCount = 500
@@ -39,17 +37,11 @@ class SequenceWorld(World):
 
     def splits(self) -> Splits:
         generator, n, taken = Random(self.seed), self.length, set[str]()
-        plans = {
-            "dev": (self.dev, n + 1, 2 * n),
-            "test": (self.test, n + 1, 2 * n),
-            "long": (self.long, self.times * n, self.times * n),
-            "train": (self.train, 1, n),
-        }
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, taken, *plan))
-            for split, plan in plans.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test", "long")}
+        far, farther = (n + 1, 2 * n), (self.times * n, self.times * n)
+        lengths = {"dev": far, "test": far, "long": farther, "train": (1, n)}
+        return self.tests_first(
+            lambda split, size: self._rows(generator, taken, size, *lengths[split]), long=self.long
+        )
 
     def _rows(
         self, generator: Random, taken: set[str], size: int, low: int, high: int

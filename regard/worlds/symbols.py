@@ -9,20 +9,18 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-class SymbolWorld(World):
+class SymbolWorld(SplitWorld):
     """Strings of letters with spaces between them; `long` has strings up to half again as long as the other splits."""
 
     train: RowCount = 10_000
     """Number of rows; no string occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
     test: RowCount = 500
     """Rows of the split `test`."""
     long: RowCount = 500
@@ -53,13 +51,9 @@ class SymbolWorld(World):
 
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "long": self.long, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, size, seen, far=split == "long"))
-            for split, size in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test", "long")}
+        return self.tests_first(
+            lambda split, size: self._rows(generator, size, seen, far=split == "long"), long=self.long
+        )
 
     def _rows(self, generator: Random, size: int, seen: set[str], *, far: bool) -> Iterator[dict[str, str]]:
         low, high = (self.max_length + 1, self.max_length * 3 // 2) if far else (1, self.max_length)

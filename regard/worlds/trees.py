@@ -18,7 +18,7 @@ from pydantic import model_validator
 from regard.data.provider import RowCount, Splits, numbered
 from regard.errors import RegardError
 from regard.parts import register
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 Expression = str | tuple[str, tuple["Expression", ...]]
 """A number, or an operator and its arguments."""
@@ -27,7 +27,7 @@ OPERATORS = ("+", "*")
 
 
 @register("world", "trees")
-class TreesWorld(World):
+class TreesWorld(SplitWorld):
     """Arithmetic expressions of a given depth: the pairs of brackets around the deepest number.
 
     The published setting is depth 4, beyond 2, train 5000 and test 200.

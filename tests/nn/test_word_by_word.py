@@ -49,7 +49,8 @@ def decoder() -> WordByWordDecoder:
 def test_it_computes_its_equations_whatever_the_padding(decoder: WordByWordDecoder) -> None:
     lengths = {"premise": [4, 2, 6], "hypothesis": [3, 5, 1]}
     memories = {name: memory(several, seed) for seed, (name, several) in enumerate(lengths.items())}
-    logits, looks = decoder(memories)
+    logits, seen = decoder(memories)
+    looks = seen["premise"]
     for row in range(3):
         premise = memories["premise"].values[row, : lengths["premise"][row]]
         hypothesis = memories["hypothesis"].values[row, : lengths["hypothesis"][row]]
@@ -62,10 +63,10 @@ def test_it_computes_its_equations_whatever_the_padding(decoder: WordByWordDecod
 
 def test_what_the_words_before_found_matters(decoder: WordByWordDecoder) -> None:
     memories = {"premise": memory([4], 0), "hypothesis": memory([3], 1)}
-    _, looks = decoder(memories)
+    looks = decoder(memories)[1]["premise"]
     turned = memories["hypothesis"].values.clone()
     turned[:, 0] += 10.0
-    _, others = decoder(memories | {"hypothesis": replace(memories["hypothesis"], values=turned)})
+    others = decoder(memories | {"hypothesis": replace(memories["hypothesis"], values=turned)})[1]["premise"]
     assert (looks[:, 2] - others[:, 2]).abs().max() > 1e-4
 
 
@@ -74,7 +75,8 @@ def test_with_a_cell_it_carries_on_what_it_compared() -> None:
     sources = {"premise": Source(), "hypothesis": Source()}
     decoder = WordByWordDecoder(3, sources, size=7, cell="lstm").double().eval()
     memories = {"premise": memory([4, 2], 0), "hypothesis": memory([2, 5], 1)}
-    logits, looks = decoder(memories)
+    logits, seen = decoder(memories)
+    looks = seen["premise"]
     cell, row = decoder.cell, 0
     state = torch.zeros(14).double()
     for place, word in enumerate(memories["hypothesis"].values[row, :2]):
@@ -94,7 +96,7 @@ def test_words_to_compare_have_one_width() -> None:
 
 
 def test_two_texts_are_read() -> None:
-    with pytest.raises(RegardError, match="Two texts are read"):
+    with pytest.raises(RegardError, match="Two texts are compared"):
         WordByWordDecoder(3, {"premise": Source()})
 
 
@@ -139,7 +141,7 @@ def test_every_word_of_the_hypothesis_has_a_look_in_the_trace(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"over": ["premise"]}, "reads two inputs"),
+        ({"over": ["premise"]}, "compares two inputs"),
         ({"attention": {"over": "hypothesis"}}, "the words of hypothesis look at premise"),
         ({"attention": {"guide": 1.0}}, "guide needs a true alignment"),
     ],

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.data.batch import UNSEEN, Tokens
 from regard.data.columns.spans import Scheme, may_follow
 from regard.errors import RegardError
-from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
+from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
 from regard.nn.decoders.tags import tags_predictions
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -46,7 +46,7 @@ class ChainTags:
 
 
 @register("decoder", "crf")
-class CRFDecoder(Decoder):
+class CRFDecoder(PositionDecoder):
     """p(y | x) ∝ exp(start[y_1] + Σ_s (V h_s + b)[y_s] + Σ_s A[y_s, y_{s+1}] + end[y_n]).
 
     transitions[i, j]   A: tag i followed by tag j
@@ -55,7 +55,7 @@ class CRFDecoder(Decoder):
     decode              viterbi: the most probable sequence; marginal: the most probable tag of each position
     """
 
-    class Options(Decoder.Options):
+    class Options(PositionDecoder.Options):
         """One label per position, one chain over all positions together (a conditional random field)."""
 
         decode: TagsDecoding = "viterbi"
@@ -85,7 +85,7 @@ class CRFDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        check_one_source(options, name, plan, mistakes)
+        super().check(options, name, plan, mistakes)
         scheme = getattr(plan.outputs[name], "scheme", None)
         if scheme and options.constraints not in ("none", scheme):
             mistakes.add(
@@ -97,14 +97,6 @@ class CRFDecoder(Decoder):
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
         return {} if options.constraints == "none" else {"allowed": options.constraints}
-
-    @classmethod
-    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return (plan.outputs[name].of,)
-
-    @classmethod
-    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return ()
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

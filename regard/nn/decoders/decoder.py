@@ -243,6 +243,27 @@ class Decoder(nn.Module):
         return shown
 
 
+class PositionDecoder(Decoder):
+    """Answers for each position of the one input that its column is `of`, and reads nothing else."""
+
+    @classmethod
+    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if options.over is not None:
+            mistakes.add(
+                f"over has no effect: a {options.type} decoder reads the tokens of {plan.outputs[name].of} alone.",
+                "over",
+                fix="Leave over out.",
+            )
+
+    @classmethod
+    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return (plan.outputs[name].of,)
+
+    @classmethod
+    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
+        return ()
+
+
 def _of(samples: Any, row: int) -> Any:
     return None if samples is None else samples[:, row]
 
@@ -292,16 +313,6 @@ def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
             f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} did not come."
         )
     return torch.cat([memories[name].summary for name in names], -1)
-
-
-def check_one_source(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """A decoder that reads the positions of the one input its column is of chooses no inputs."""
-    if options.over is not None:
-        mistakes.add(
-            f"over has no effect: a {options.type} decoder reads the tokens of {plan.outputs[name].of} alone.",
-            "over",
-            fix="Leave over out.",
-        )
 
 
 def truth_rows(

@@ -27,14 +27,12 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.attention import Attention, Look
-from regard.nn.class_weights import class_cost, class_count, class_weights
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
-from regard.nn.decoders.label import Labels, label_predictions, weighted
-from regard.nn.loss import Loss
+from regard.nn.class_weights import class_weights
+from regard.nn.decoders.decoder import Source
+from regard.nn.decoders.two_texts import TwoTextsDecoder
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
-from regard.parts import Mistakes, Plan, Positive, Size, register
-from regard.prediction import Prediction
+from regard.parts import Plan, Size, register
 
 Comparison = Literal["concatenation", "differences"]
 Attend = Literal["matrix", "network"]
@@ -53,15 +51,14 @@ def feed_forward(inputs: int, size: int, *, dropout: float) -> nn.Sequential:
 
 
 @register("decoder", "decomposable", formerly=["align"])
-class DecomposableDecoder(Decoder):
+class DecomposableDecoder(TwoTextsDecoder):
     """p(y | a, b) = softmax(V H([Σ_i v_i; Σ_j w_j]) + c), with v and w as above.
 
-    sources         exactly two, of one width
-    size            of the hidden layers of F, G and H
-    class_weights   (C) how much a mistake about each class costs; the mean is over the weights
+    sources   exactly two, of one width
+    size      of the hidden layers of F, G and H
     """
 
-    class Options(Decoder.Options):
+    class Options(TwoTextsDecoder.Options):
         """How two texts stand to each other: attend, compare, aggregate; softmax(V H([Σ_i v_i; Σ_j w_j]) + b)."""
 
         size: Size = 200
@@ -72,10 +69,6 @@ class DecomposableDecoder(Decoder):
         compare: Comparison = "differences"
         """What is compared: [a; β] (Parikh 2016), or [a; β; |a − β|; a ⊙ β] too, which learns sooner what is the
         same."""
-        class_weights: dict[str, Positive] | Literal["balanced"] | None = None
-        """How much a mistake about each class costs; balanced: by its rarity."""
-
-    writes = ("label",)
 
     @classmethod
     def build(
@@ -90,16 +83,6 @@ class DecomposableDecoder(Decoder):
             compare=options.compare,
             class_weights=class_weights(options.class_weights, column),
         )
-
-    @classmethod
-    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        over = options.over or tuple(plan.encoder)
-        if len(over) != 2:
-            mistakes.add(
-                f"a decomposable decoder compares two inputs; it has {', '.join(over)}.",
-                "over",
-                fix="Name two:  over: [premise, hypothesis].",
-            )
 
     @classmethod
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
@@ -130,12 +113,6 @@ class DecomposableDecoder(Decoder):
             f"— {options.size} units in every layer{dropout}",
         ]
 
-    @classmethod
-    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        return [f"loss = −log(p(y)[y]){weighted(options.class_weights, '     — ')}"]
-
-    class_weights: Tensor | None
-
     def __init__(
         self,
         classes: int,
@@ -147,25 +124,14 @@ class DecomposableDecoder(Decoder):
         compare: Comparison = "differences",
         class_weights: Tensor | None = None,
     ) -> None:
-        super().__init__()
-        if len(sources) != 2:
-            raise RegardError(
-                f"Two texts are compared; the sources are {', '.join(sources) or 'none'}.",
-                fix="Name two inputs:  over: [premise, hypothesis].",
-            )
+        super().__init__(sources, alike=True, class_weights=class_weights)
         if attend not in ("matrix", "network"):
             raise RegardError(f"Nothing attends by {attend!r}.", fix="Choose matrix or network.")
         if compare not in ("concatenation", "differences"):
             raise RegardError(
                 f"There is no comparison {compare!r}.", fix="Choose concatenation or differences."
             )
-        self.names = tuple(sources)
-        width, other = (sources[name].value_size for name in self.names)
-        if width != other:
-            raise RegardError(
-                f"Texts to compare need memories of one width; {self.names[0]} has {width}, {self.names[1]} {other}.",
-                fix=f"Share the encoder:  {self.names[1]}: {{type: shared, of: {self.names[0]}}}.",
-            )
+        width = sources[self.names[0]].value_size
         self.gain: float = getattr(sources[self.names[0]], "gain", 1.0)
         self.differences = compare == "differences"
         matrix = attend == "matrix"
@@ -179,7 +145,6 @@ class DecomposableDecoder(Decoder):
         self.compare = feed_forward((4 if self.differences else 2) * width, size, dropout=dropout)
         self.hidden = feed_forward(2 * size, size, dropout=dropout)
         self.output = nn.Linear(size, classes)
-        self.register_buffer("class_weights", class_weights, persistent=False)
 
     def aligned(self, first: Memory, second: Memory) -> tuple[Look, Look]:
         """Where each position of the first text looks in the second, and each of the second in the first."""
@@ -213,23 +178,6 @@ class DecomposableDecoder(Decoder):
             self.names[1]: _mean_look(looks[0].weights, first.mask),
         }
         return self.output(self.hidden(features)), shown
-
-    def count(self, target: Tensor) -> Tensor:
-        return class_count(target, self.class_weights)
-
-    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
-        """target (B) int64."""
-        logits, _ = self(memories)
-        total = class_cost(logits, target, self.class_weights)
-        return Loss(total, self.count(target), {"likelihood": total.detach()})
-
-    @torch.no_grad()
-    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Labels:
-        logits, looks = self(memories)
-        return Labels(torch.log_softmax(logits, -1), looks)
-
-    def predictions(self, found: Labels, column: Any, view: BatchView) -> list[Prediction]:
-        return label_predictions(found, column, view)
 
 
 def _mean_look(weights: Tensor, mask: Tensor) -> Tensor:

@@ -13,13 +13,12 @@ from regard.data.batch import BEGIN, Tokens
 from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.decoders.decoder import Source, Truth, truth_by_name
 from regard.nn.decoders.glimpsing import check_over, guide_term
-from regard.nn.decoders.objective import Distilled, TextObjective
+from regard.nn.decoders.objective import TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Reading
-from regard.nn.decoders.stepwise import StepwiseDecoder, likelihood, previous_tokens
+from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
@@ -220,32 +219,21 @@ class FeedForwardDecoder(StepwiseDecoder):
         readouts, looks = self._readout(windows, memories, self._constants(memories, truth), None)
         return Unrolled(packing.pack(readouts), packing.pack_all(looks))
 
-    def count(self, target: Tokens) -> Tensor:
-        """Words, and the ends."""
-        return (target.lengths + 1).sum()
-
-    def loss(
-        self,
-        memories: Mapping[str, Memory],
-        target: Tokens,
-        *,
-        truth: Truth = None,
-        distilled: Distilled | None = None,
-    ) -> Loss:
-        """−log p(target), by words; padding costs nothing, in either sense."""
+    def forced_cost(
+        self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
+    ) -> ForcedCost:
         previous, following, packing = forced(target)
         unrolled = self.unroll(memories, previous, packing, truth=truth)
         readouts = self.dropout(unrolled.readouts)
         total, likelihood = self.output.loss(
             readouts, packing.pack(following), smoothing=self.objective.smoothing
         )
-        if distilled is not None:
-            cost = self.output.distilled(readouts, distilled.probabilities)
-            total = (1 - distilled.weight) * total + distilled.weight * cost
         looked, parts = self.objective.of_looks(
             unrolled, memories, packing, truth_by_name(truth, (self.name,))
         )
-        return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
+        return ForcedCost(
+            total, likelihood, lambda theirs: self.output.distilled(readouts, theirs), looked, parts
+        )
 
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:

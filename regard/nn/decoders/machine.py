@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from regard.data.perceived import Series
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell, Cell, make_cell
-from regard.nn.decoders.decoder import BatchView, Decoder, check_one_source
+from regard.nn.decoders.decoder import BatchView, PositionDecoder
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.stores import AnyStore, Store
@@ -53,10 +53,10 @@ class Vectors:
 
 
 @register("decoder", "machine")
-class MachineDecoder(Decoder):
+class MachineDecoder(PositionDecoder):
     """See above; the features of the source `of` end with whether a step is blank."""
 
-    class Options(Decoder.Options):
+    class Options(PositionDecoder.Options):
         """A recurrent controller with an external memory, run over its input; it answers where the input is blank."""
 
         cell: AnyCell = "lstm"
@@ -79,21 +79,13 @@ class MachineDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        check_one_source(options, name, plan, mistakes)
+        super().check(options, name, plan, mistakes)
         encoder = plan.encoder.get(plan.outputs[name].of)
         if encoder is not None and encoder.type != "vectors":
             mistakes.add(
                 f"a machine reads its input by itself; the encoder of {plan.outputs[name].of} is {encoder.type}.",
                 fix="Leave the encoder out, or write  encoder: {type: vectors}.",
             )
-
-    @classmethod
-    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return (plan.outputs[name].of,)
-
-    @classmethod
-    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return ()
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

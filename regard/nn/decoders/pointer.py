@@ -16,14 +16,12 @@ from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
 from regard.nn.decoders.bridge import Bridge, first_state_lines
 from regard.nn.decoders.decoder import BatchView, Source, Truth
-from regard.nn.decoders.objective import Distilled
 from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.stack import Stack, cell_lines, check_residual, step_lines
-from regard.nn.decoders.stepwise import END_PIECE, StepwiseDecoder
+from regard.nn.decoders.stepwise import END_PIECE, ForcedCost, StepwiseDecoder
 from regard.nn.encoders import owner_of
 from regard.nn.forms import FormState, begin_form
 from regard.nn.forms.triangles import TrianglesState
-from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import AnyScore, make_score
@@ -299,27 +297,17 @@ class PointerDecoder(StepwiseDecoder):
         scores = look.scores.masked_fill(~choices.mask.unsqueeze(1), -torch.inf)
         return packing.pack(scores), packing.pack(following), packing
 
-    def count(self, target: Tokens) -> Tensor:
-        """Pointers, and the stops."""
-        return (target.lengths + 1).sum()
-
-    def loss(
-        self,
-        memories: Mapping[str, Memory],
-        target: Tokens,
-        *,
-        truth: Truth = None,
-        distilled: Distilled | None = None,
-    ) -> Loss:
-        """−log p(target), by pointers."""
+    def forced_cost(
+        self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
+    ) -> ForcedCost:
         scores, true, _ = self.scores(memories, target)
         logs = torch.log_softmax(scores, -1)
-        likelihood = total = -logs.gather(1, true.unsqueeze(1)).sum()
-        if distilled is not None:
-            possible = logs.masked_fill(scores == -torch.inf, 0.0)
-            cost = -(distilled.probabilities * possible).sum()
-            total = (1 - distilled.weight) * total + distilled.weight * cost
-        return Loss(total, self.count(target), {"likelihood": likelihood.detach()})
+        total = -logs.gather(1, true.unsqueeze(1)).sum()
+
+        def distilled(theirs: Tensor) -> Tensor:
+            return -(theirs * logs.masked_fill(scores == -torch.inf, 0.0)).sum()
+
+        return ForcedCost(total, total.detach(), distilled)
 
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:

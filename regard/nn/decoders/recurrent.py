@@ -42,12 +42,12 @@ from regard.nn.decoders.conditioning import (
     check_given,
 )
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.objective import Distilled, TextObjective
+from regard.nn.decoders.objective import TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading
 from regard.nn.decoders.stack import Stack, check_residual
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
-from regard.nn.decoders.stepwise import StepwiseDecoder, previous_tokens
+from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_tokens
 from regard.nn.decoders.text_attention import (
     AttentionState,
     TextAttentionOptions,
@@ -56,7 +56,6 @@ from regard.nn.decoders.text_attention import (
 )
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
@@ -539,19 +538,9 @@ class RecurrentDecoder(StepwiseDecoder):
             return torch.softmax(self.output(unrolled.readouts), -1)
         return copied.log_mixture(self, unrolled, self.output(unrolled.readouts), memories, packing).exp()
 
-    def count(self, target: Tokens) -> Tensor:
-        """Words, and the ends."""
-        return (target.lengths + 1).sum()
-
-    def loss(
-        self,
-        memories: Mapping[str, Memory],
-        target: Tokens,
-        *,
-        truth: Truth = None,
-        distilled: Distilled | None = None,
-    ) -> Loss:
-        """−log p(target), by words; padding costs nothing, in either sense."""
+    def forced_cost(
+        self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
+    ) -> ForcedCost:
         previous, following, packing = forced(self.targets(memories, target))
         known = truth_by_name(truth, self.reading.names if self.reading else ())
         lengths, words = target.lengths + 1, packing.pack(following)
@@ -571,18 +560,18 @@ class RecurrentDecoder(StepwiseDecoder):
             likelihood = total.detach()
         if self.training and self.sampling is not None:
             self.seen += 1
-        if distilled is not None:
+
+        def distilled(theirs: Tensor) -> Tensor:
             if self.copying is None:
-                cost = self.output.distilled(readouts, distilled.probabilities)
-            else:
-                cost = copied.distilled(self, unrolled, readouts, distilled.probabilities, memories, packing)
-            total = (1 - distilled.weight) * total + distilled.weight * cost
+                return self.output.distilled(readouts, theirs)
+            return copied.distilled(self, unrolled, readouts, theirs, memories, packing)
+
         looked, parts = self.objective.of_looks(unrolled, memories, packing, known)
         if drawing is not None and self.score_function is not None:
             costs = self.output.costs(readouts, words) if costs is None else costs.detach()
             drawn, more = self.score_function(costs, unrolled.looks, unrolled.drawn, drawing, packing)
             looked, parts = looked + drawn, parts | more
-        return Loss(total + looked, self.count(target), {"likelihood": likelihood} | parts)
+        return ForcedCost(total, likelihood, distilled, looked, parts)
 
     # What was copied.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,8 @@ from torch import Tensor
 
 from regard.data.batch import BEGIN, UNKNOWN, Tokens
 from regard.nn.decoders.decoder import BatchView, Decoder, Truth, truth_rows
+from regard.nn.decoders.objective import Distilled
+from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses, Stepper, score
@@ -21,10 +24,28 @@ from regard.trace import Trace
 END_PIECE = "</s>"
 
 
+@dataclass(frozen=True)
+class ForcedCost:
+    """What given outputs cost a decoder that is led along them.
+
+    total        () of the tokens, to be minimized
+    likelihood   () −log p of them, without a gradient
+    distilled    another model's probabilities (N, V), packed → () −Σ p log q
+    looked       () what the looks cost beside them; None: nothing
+    parts        what that is made of, by name
+    """
+
+    total: Tensor
+    likelihood: Tensor
+    distilled: Callable[[Tensor], Tensor]
+    looked: Tensor | None = None
+    parts: Mapping[str, Tensor] = field(default_factory=dict)
+
+
 class StepwiseDecoder(Decoder):
     """p(y | x) = Π_t p(y_t | y_<t, x): `start` and `step` serve teacher forcing and every search alike.
 
-    A new one writes `build`, `board`, `start`, `step`, `loss`, `distribution` and `repeat`.
+    A new one writes `build`, `board`, `start`, `step`, `forced_cost`, `distribution` and `repeat`.
 
     in_strides   whether a search on CUDA may record several steps as one graph: a step asks the device for no number,
                  and positions of a memory that its mask hides change nothing
@@ -53,6 +74,34 @@ class StepwiseDecoder(Decoder):
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
         """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it teaches others."""
         raise NotImplementedError
+
+    def forced_cost(
+        self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
+    ) -> ForcedCost:
+        """What the targets cost, each token after the true ones before it (teacher forcing)."""
+        raise NotImplementedError
+
+    def count(self, target: Tokens) -> Tensor:
+        """Tokens, and the ends."""
+        return (target.lengths + 1).sum()
+
+    def loss(
+        self,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> Loss:
+        """−log p(target), by tokens, and what the looks cost; padding costs nothing, in either sense."""
+        cost = self.forced_cost(memories, target, truth=truth)
+        total = cost.total
+        if distilled is not None:
+            theirs = cost.distilled(distilled.probabilities)
+            total = (1 - distilled.weight) * total + distilled.weight * theirs
+        if cost.looked is not None:
+            total = total + cost.looked
+        return Loss(total, self.count(target), {"likelihood": cost.likelihood, **cost.parts})
 
     @torch.no_grad()
     def predict(  # type: ignore[override]

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from regard.data.batch import UNSEEN, Tokens
 from regard.errors import RegardError
 from regard.nn.class_weights import class_cost, class_count, class_weights
-from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
+from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
 from regard.nn.decoders.label import weighted
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
-from regard.parts import Mistakes, Plan, Positive, register
+from regard.parts import Positive, register
 from regard.prediction import Prediction
 from regard.trace import Trace
 
@@ -46,13 +46,13 @@ class Tags:
 
 
 @register("decoder", "tags")
-class TagsDecoder(Decoder):
+class TagsDecoder(PositionDecoder):
     """p(y_s | x) = softmax(V h_s + b), the positions s of the source named `of` on their own.
 
     class_weights   (C) how much a mistake about each tag costs; the mean is over the weights
     """
 
-    class Options(Decoder.Options):
+    class Options(PositionDecoder.Options):
         """One label per position: softmax(V h_t + b)."""
 
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
@@ -77,18 +77,6 @@ class TagsDecoder(Decoder):
             dropout=options.dropout,
             class_weights=class_weights(options.class_weights, column),
         )
-
-    @classmethod
-    def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        check_one_source(options, name, plan, mistakes)
-
-    @classmethod
-    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return (plan.outputs[name].of,)
-
-    @classmethod
-    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return ()
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -23,9 +23,8 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.decoder import Source, Truth
-from regard.nn.decoders.objective import Distilled
 from regard.nn.decoders.output import Output
-from regard.nn.decoders.stepwise import StepwiseDecoder, likelihood, previous_tokens
+from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.encoders.transformer import (
     NORM_LINE,
@@ -44,7 +43,6 @@ from regard.nn.encoders.transformer import (
     normed,
     sizes_line,
 )
-from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.search import Hypotheses
 from regard.nn.selections import rows_at
@@ -371,26 +369,13 @@ class TransformerDecoder(StepwiseDecoder):
             x = layer(x, layer.over.prepare_all(values), mask)
         return self._finish(x)
 
-    def count(self, target: Tokens) -> Tensor:
-        """Words, and the ends."""
-        return (target.lengths + 1).sum()
-
-    def loss(
-        self,
-        memories: Mapping[str, Memory],
-        target: Tokens,
-        *,
-        truth: Truth = None,
-        distilled: Distilled | None = None,
-    ) -> Loss:
-        """−log p(target), by tokens; padding costs nothing, in either sense."""
+    def forced_cost(
+        self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
+    ) -> ForcedCost:
         previous, following, packing = forced(target)
         rows, words = packing.pack(self.states(memories, previous)), packing.pack(following)
         total, likelihood = self.output.loss(rows, words, smoothing=self.smoothing)
-        if distilled is not None:
-            cost = self.output.distilled(rows, distilled.probabilities)
-            total = (1 - distilled.weight) * total + distilled.weight * cost
-        return Loss(total, self.count(target), {"likelihood": likelihood})
+        return ForcedCost(total, likelihood, lambda theirs: self.output.distilled(rows, theirs))
 
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:

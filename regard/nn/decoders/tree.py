@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard.data.batch import Trees
 from regard.errors import RegardError
 from regard.nn.biaffine import Biaffine
-from regard.nn.decoders.decoder import BatchView, Decoder, Source, check_one_source
+from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.precision import at_least_single
@@ -46,7 +46,7 @@ class ParsedTrees:
 
 
 @register("decoder", "tree")
-class TreeDecoder(Decoder):
+class TreeDecoder(PositionDecoder):
     """A neural conditional random field over the dependency trees of the source named `of`.
 
         p(tree | x) ∝ exp(Σ_m s[head(m), m])          p(r_m | head(m), m, x) = softmax_c t[head(m), m, c]
@@ -60,7 +60,7 @@ class TreeDecoder(Decoder):
     single_root   whether exactly one word hangs from the root symbol
     """
 
-    class Options(Decoder.Options):
+    class Options(PositionDecoder.Options):
         """A head and a relation per position: p(tree) ∝ exp(Σ_m s[head(m), m]), p(r | arc) = softmax; s is biaffine."""
 
         structure: TreeStructure = "projective"
@@ -95,7 +95,7 @@ class TreeDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        check_one_source(options, name, plan, mistakes)
+        super().check(options, name, plan, mistakes)
         if options.structure == "spanning" and "nonprojective" in options.model_fields_set:
             mistakes.add(
                 "nonprojective is about projective trees, and spanning trees may cross.",
@@ -106,14 +106,6 @@ class TreeDecoder(Decoder):
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
         return {"nonprojective": options.nonprojective} if options.structure == "projective" else {}
-
-    @classmethod
-    def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return (plan.outputs[name].of,)
-
-    @classmethod
-    def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return ()
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

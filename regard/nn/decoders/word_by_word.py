@@ -27,34 +27,30 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.errors import RegardError
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell, make_cell
-from regard.nn.class_weights import class_cost, class_count, class_weights
-from regard.nn.decoders.decoder import BatchView, Decoder, Source
-from regard.nn.decoders.label import Labels, label_predictions, weighted
+from regard.nn.class_weights import class_weights
+from regard.nn.decoders.decoder import Source
 from regard.nn.decoders.reading import Reading, joined
-from regard.nn.loss import Loss
+from regard.nn.decoders.two_texts import TwoTextsDecoder
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 from regard.nn.symbols import LookSymbols, MemorySymbols
-from regard.parts import Mistakes, Options, Plan, Positive, Size, register
-from regard.prediction import Prediction
+from regard.parts import Mistakes, Options, Plan, Size, register
 
 Asking = Literal["beside", "sum"]
 
 
 @register("decoder", "word-by-word")
-class WordByWordDecoder(Decoder):
+class WordByWordDecoder(TwoTextsDecoder):
     """p(y | premise, hypothesis) as above; the first of the `sources` is looked at, the words of the second ask.
 
-    ask             the query: [h_t; r_{t−1}] (beside), or h_t + Q r_{t−1} (sum)
-    cell            of the second way to go on; None: the first
-    size            of g, and of r with a cell
-    class_weights   (C) how much a mistake about each class costs; the mean is over the weights
+    ask    the query: [h_t; r_{t−1}] (beside), or h_t + Q r_{t−1} (sum)
+    cell   of the second way to go on; None: the first
+    size   of g, and of r with a cell
     """
 
-    class Options(Decoder.Options):
+    class Options(TwoTextsDecoder.Options):
         """How a second text stands to a first: each of its words looks at the first, knowing what those before it found
         (Rocktäschel 2016); r_t = c_t + tanh(W r_{t−1}), softmax(V tanh(W [r_T; h]) + b)."""
 
@@ -68,10 +64,6 @@ class WordByWordDecoder(Decoder):
         and Jiang 2016); default: r_t = c_t + tanh(W r_{t−1})."""
         size: Size = 100
         """Of the layer before the answer, and of the cell."""
-        class_weights: dict[str, Positive] | Literal["balanced"] | None = None
-        """How much a mistake about each class costs; balanced: by its rarity."""
-
-    writes = ("label",)
 
     @classmethod
     def build(
@@ -93,13 +85,9 @@ class WordByWordDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        super().check(options, name, plan, mistakes)
         over = options.over or tuple(plan.encoder)
         if len(over) != 2:
-            mistakes.add(
-                f"a word-by-word decoder reads two inputs; it has {', '.join(over)}.",
-                "over",
-                fix="Name two:  over: [premise, hypothesis].",
-            )
             return
         looked = options.attention.over
         if looked is not None and looked != over[0]:
@@ -147,12 +135,6 @@ class WordByWordDecoder(Decoder):
             f"— {options.size} units in g{'' if options.cell is None else ' and r'}{dropout}",
         ]
 
-    @classmethod
-    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        return [f"loss = −log(p(y)[y]){weighted(options.class_weights, '     — ')}"]
-
-    class_weights: Tensor | None
-
     def __init__(
         self,
         classes: int,
@@ -165,21 +147,11 @@ class WordByWordDecoder(Decoder):
         dropout: float = 0.0,
         class_weights: Tensor | None = None,
     ) -> None:
-        super().__init__()
-        if len(sources) != 2:
-            raise RegardError(
-                f"Two texts are read; the sources are {', '.join(sources) or 'none'}.",
-                fix="Name two inputs:  over: [premise, hypothesis].",
-            )
+        super().__init__(sources, alike=cell is not None, class_weights=class_weights)
         self.first, self.second = sources
+        self.asking = self.second
         first, second = sources.values()
         width = first.value_size
-        if cell is not None and second.value_size != width:
-            raise RegardError(
-                f"Words to compare need memories of one width; {self.first} has {width}, {self.second} "
-                f"{second.value_size}.",
-                fix=f"Share the encoder:  {self.second}: {{type: shared, of: {self.first}}}.",
-            )
         carried = width if cell is None else size
         query = second.value_size + (carried if ask == "beside" else 0)
         self.reading = Reading({self.first: attention or Attention(query, width)})
@@ -189,9 +161,8 @@ class WordByWordDecoder(Decoder):
         self.gather = nn.Linear(carried + second.summary_size, size)
         self.output = nn.Linear(size, classes)
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("class_weights", class_weights, persistent=False)
 
-    def forward(self, memories: Mapping[str, Memory]) -> tuple[Tensor, Tensor]:
+    def forward(self, memories: Mapping[str, Memory]) -> tuple[Tensor, dict[str, Tensor]]:
         """Logits (B, C), and where each word of the second text looked in the first, (B, T, S)."""
         assert self.reading is not None
         asking = memories[self.second]
@@ -208,7 +179,7 @@ class WordByWordDecoder(Decoder):
             previous = {name: read.weights[name] for name in previous}
             steps.append({self.first: read.weights[self.first] * there.unsqueeze(1)})
         gathered = torch.tanh(self.gather(self.dropout(torch.cat([self._found(state), asking.summary], -1))))
-        return self.output(self.dropout(gathered)), joined(steps)[self.first]
+        return self.output(self.dropout(gathered)), joined(steps)
 
     def _query(self, word: Tensor, found: Tensor) -> Tensor:
         """(B, D) of a word and of what was found before → (B, Q)."""
@@ -234,20 +205,3 @@ class WordByWordDecoder(Decoder):
         compared = torch.cat([word, context, (word - context).abs(), word * context], -1)
         onward: Tensor = self.cell(compared, state)
         return onward
-
-    def count(self, target: Tensor) -> Tensor:
-        return class_count(target, self.class_weights)
-
-    def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
-        """target (B) int64."""
-        logits, _ = self(memories)
-        total = class_cost(logits, target, self.class_weights)
-        return Loss(total, self.count(target), {"likelihood": total.detach()})
-
-    @torch.no_grad()
-    def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Labels:
-        logits, looks = self(memories)
-        return Labels(torch.log_softmax(logits, -1), {self.first: looks})
-
-    def predictions(self, found: Labels, column: Any, view: BatchView) -> list[Prediction]:
-        return label_predictions(found, column, view, asking=self.second)

@@ -10,13 +10,13 @@ import numpy as np
 from pydantic import model_validator
 
 from regard.data.arrays import array_uri
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.films.actions import ACTIONS, POSE, Action, perform
 from regard.worlds.films.drawing import COLOURS, ROUND, SHAPES, blank, coverage, paint
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 RADIUS = 5.0
 FRAMES = 5
@@ -49,7 +49,7 @@ class Shot:
 
 
 @register("world", "films")
-class FilmsWorld(World):
+class FilmsWorld(SplitWorld):
     """Films of one or more shots; in each of them a shape does something.
 
         film → the red square moves left then the blue ring grows
@@ -63,8 +63,6 @@ class FilmsWorld(World):
     """Number of films."""
     dev: RowCount = 300
     """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     events: int = 2
     """Most shots of a film; films with one, two, … are equally many."""
     others: int = 0
@@ -89,14 +87,7 @@ class FilmsWorld(World):
         return self
 
     def splits(self) -> Splits:
-        sizes = {"train": self.train, "dev": self.dev, "test": self.test}
-        return {
-            # Each split has a generator of its own, so that it stays the same whatever the sizes of the others.
-            split: numbered(
-                self.type, split, self._rows(np.random.default_rng([self.seed, place]), sizes[split])
-            )
-            for place, split in enumerate(sizes)
-        }
+        return self.splits_apart(self._rows)
 
     def _rows(self, generator: np.random.Generator, size: int) -> Iterator[dict[str, str]]:
         for number in range(size):

@@ -9,17 +9,17 @@ from typing import ClassVar, Self
 from pydantic import model_validator
 
 from regard.data.drawn import as_value
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.formulas.boxes import Box, origin, painted
 from regard.worlds.formulas.expressions import Writer
 from regard.worlds.formulas.typeface import Typeface
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 
 @register("world", "formulas")
-class FormulasWorld(World):
+class FormulasWorld(SplitWorld):
     """Images of formulas: fractions, sub- and superscripts, roots, Greek letters, sums and brackets, in gray.
 
     The symbols are drawn by matplotlib's mathtext, each once, and composed here: mathtext itself takes tens of
@@ -30,8 +30,6 @@ class FormulasWorld(World):
     """Number of rows; no formula occurs twice, in one split or in two."""
     dev: RowCount = 300
     """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     height: int = 32
     """Height of the image, in pixels; a formula that does not fit is drawn anew."""
     width: int = 128
@@ -49,17 +47,10 @@ class FormulasWorld(World):
         return self
 
     def splits(self) -> Splits:
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        seen: set[str] = set()
-        typeface = Typeface()
-        rows = {
-            split: numbered(
-                self.type, split, self._rows(Random(f"{self.seed} {split}"), typeface, size, seen)
-            )
-            for split, size in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        typeface, seen = Typeface(), set[str]()
+        return self.tests_first(
+            lambda split, size: self._rows(Random(f"{self.seed} {split}"), typeface, size, seen)
+        )
 
     def _rows(
         self, random: Random, typeface: Typeface, size: int, seen: set[str]

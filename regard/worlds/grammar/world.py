@@ -9,18 +9,18 @@ from typing import ClassVar, Self
 from pydantic import model_validator
 
 from regard.data.brackets import read_brackets
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.grammar.grammar import Grammar
 from regard.worlds.grammar.phrases import brackets
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 SHORTEST = 6
 
 
 @register("world", "grammar")
-class GrammarWorld(World):
+class GrammarWorld(SplitWorld):
     """English sentences with the tag and the head of each word (`grammar.py` says what is ambiguous about them).
 
     `phrases` is the sentence in brackets (`phrases.py` has the rules), `parse` the same as a text to write, each word
@@ -29,10 +29,6 @@ class GrammarWorld(World):
 
     train: RowCount = 5_000
     """Number of sentences; none occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     max_words: int = 25
     """Longest sentence, counting the full stop."""
     crossing: float = 0.0
@@ -50,13 +46,7 @@ class GrammarWorld(World):
 
     def splits(self) -> Splits:
         grammar, seen = Grammar(Random(self.seed), crossing=self.crossing), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, self._rows(grammar, size, seen))
-            for split, size in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        return self.tests_first(lambda _, size: self._rows(grammar, size, seen))
 
     def _rows(self, grammar: Grammar, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
         while size:

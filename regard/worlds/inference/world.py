@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.grammar.sentence import ParsedSentence
@@ -16,7 +16,7 @@ from regard.worlds.inference.edits import Edits
 from regard.worlds.inference.meaning import Meaning, relation
 from regard.worlds.inference.premises import Premises
 from regard.worlds.inference.wording import say
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 LABELS = ("entailment", "contradiction", "neutral")
 UNTOLD = ("the", "was")
@@ -24,7 +24,7 @@ UNTOLD = ("the", "was")
 
 
 @register("world", "inference")
-class InferenceWorld(World):
+class InferenceWorld(SplitWorld):
     """Natural-logic pairs: a hypothesis follows from its premise, contradicts it, or neither, a third of the rows each.
 
     Fields: premise, hypothesis, relation, and the trees premise_tree and hypothesis_tree. Sentences are made with the
@@ -36,10 +36,6 @@ class InferenceWorld(World):
 
     train: RowCount = 12_000
     """Number of pairs; none occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     joined: float = 0.35
     """Share of premises that join two events with "and"."""
     max_words: int = 18
@@ -65,13 +61,7 @@ class InferenceWorld(World):
 
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[tuple[str, str]]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, size, seen))
-            for split, size in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        return self.tests_first(lambda _, size: self._rows(generator, size, seen))
 
     def _rows(self, generator: Random, size: int, seen: set[tuple[str, str]]) -> Iterator[dict[str, str]]:
         premises, edits = Premises(generator, joined=self.joined), Edits(generator)

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.points.hulls import hulls
 from regard.worlds.points.triangulations import triangulations
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 FINENESS = 1_000_000
 """Coordinates are whole numbers of such a part: what is written is exactly what the truth was found for."""
@@ -24,7 +24,7 @@ AT_ONCE = 50_000
 
 
 @register("world", "points")
-class PointsWorld(World):
+class PointsWorld(SplitWorld):
     """Points in the unit square, and positions of them, counted from 1 (Vinyals, Fortunato and Jaitly 2015).
 
         hull       0.8 0.1; 0.2 0.3; 0.5 0.4; 0.6 0.9 → 1 4 2
@@ -38,10 +38,6 @@ class PointsWorld(World):
 
     train: RowCount = 20_000
     """Number of rows."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     task: Literal["hull", "delaunay", "tsp"] = "hull"
     """What the positions are: corners of the convex hull, triangles of the Delaunay triangulation, or a short tour."""
     count: int | list[int] = 10
@@ -61,14 +57,7 @@ class PointsWorld(World):
         return self
 
     def splits(self) -> Splits:
-        sizes = {"train": self.train, "dev": self.dev, "test": self.test}
-        return {
-            # Each split has a generator of its own, so that it stays the same whatever the sizes of the others.
-            split: numbered(
-                self.type, split, self._rows(np.random.default_rng([self.seed, place]), sizes[split])
-            )
-            for place, split in enumerate(sizes)
-        }
+        return self.splits_apart(self._rows)
 
     def _rows(self, generator: np.random.Generator, size: int) -> Iterator[dict[str, str]]:
         low, high = self.count if isinstance(self.count, list) else (self.count, self.count)

@@ -13,7 +13,7 @@ from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.reports.names import parted
 from regard.worlds.reports.sentences import Happening
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 HELD = 6_000
 """Names that only dev and test have."""
@@ -22,7 +22,7 @@ MOST = 100_000
 
 
 @register("world", "reports")
-class ReportsWorld(World):
+class ReportsWorld(SplitWorld):
     """Reports of several sentences. One of them is news, the others are not: only its verb tells. The headline says the
     news again, with names that dev and test have and train never had.
 

@@ -8,18 +8,18 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.rooms.life import OBJECTS, PEOPLE, ROOMS, Life
 from regard.worlds.rooms.questions import questions
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 LEAST = 5
 
 
 @register("world", "rooms")
-class RoomsWorld(World):
+class RoomsWorld(SplitWorld):
     """People move between rooms and carry objects; one question a story.
 
     mary went to the kitchen. mary took the milk. john moved to the office. mary travelled to the garden.
@@ -28,10 +28,6 @@ class RoomsWorld(World):
 
     train: RowCount = 10_000
     """Number of stories; none occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     people: int = 5
     """Number of people, 5 to 8; two to four of them meet in a story."""
     rooms: int = 6
@@ -67,13 +63,7 @@ class RoomsWorld(World):
 
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "train": self.train}
-        rows = {
-            split: numbered(self.type, split, self._rows(generator, size, seen))
-            for split, size in sizes.items()
-        }
-        return {split: rows[split] for split in ("train", "dev", "test")}
+        return self.tests_first(lambda _, size: self._rows(generator, size, seen))
 
     def _rows(self, generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
         for number in range(size):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from random import Random
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.scenes.captions import caption
@@ -17,14 +18,14 @@ from regard.worlds.scenes.drawing import data_uri, drawn
 from regard.worlds.scenes.placing import placed
 from regard.worlds.scenes.questions import ask
 from regard.worlds.scenes.things import Scene
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 CROWDED = 4
 """From so many things a scene is crowded."""
 
 
 @register("world", "scenes")
-class ScenesWorld(World):
+class ScenesWorld(SplitWorld):
     """Scenes of 1 to `most` colored shapes, none of which hides another.
 
         caption    a large red star and a small blue ring          and the region of each noun
@@ -36,10 +37,6 @@ class ScenesWorld(World):
 
     train: RowCount = 10_000
     """Number of rows; no scene occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     crowded: RowCount = 500
     """Rows of a further split whose scenes hold four things or more; only where `most` allows them."""
     most: int = 5
@@ -73,16 +70,11 @@ class ScenesWorld(World):
         return self
 
     def splits(self) -> Splits:
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        sizes = {"dev": self.dev, "test": self.test, "crowded": self.crowded, "train": self.train}
-        if self.most < CROWDED:
-            del sizes["crowded"]
-        seen: set[Scene] = set()
-        rows = {
-            split: numbered(self.type, split, self._rows(number, split, size, seen))
-            for number, (split, size) in enumerate(sizes.items())
-        }
-        return {split: rows[split] for split in ("train", "dev", "test", "crowded") if split in rows}
+        seen, numbers = set[Scene](), count()
+        return self.tests_first(
+            lambda split, size: self._rows(next(numbers), split, size, seen),
+            **{"crowded": self.crowded} if self.most >= CROWDED else {},
+        )
 
     def _rows(self, number: int, split: str, size: int, seen: set[Scene]) -> Iterator[dict[str, str]]:
         generator = np.random.default_rng([self.seed, number])

@@ -9,17 +9,17 @@ import numpy as np
 from pydantic import model_validator
 
 from regard.data.contents import data_uri
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.data.sound import encode_wav
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.tones.alphabet import LEXICON
 from regard.worlds.tones.voice import RATE, Voice
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 
 @register("world", "tones")
-class TonesWorld(World):
+class TonesWorld(SplitWorld):
     """Utterances of some words, each by another synthetic voice, in noise: the target is what was said.
 
     The audio is WAV of 8 kHz, at most about two seconds; `places` says when each letter sounds.
@@ -51,12 +51,7 @@ class TonesWorld(World):
         return self
 
     def splits(self) -> Splits:
-        # Each split has a generator of its own: its rows stay the same whatever the sizes of the others.
-        sizes = {"train": self.train, "dev": self.dev, "test": self.test}
-        return {
-            split: numbered(self.type, split, self._rows(np.random.default_rng([self.seed, place]), size))
-            for place, (split, size) in enumerate(sizes.items())
-        }
+        return self.splits_apart(self._rows)
 
     def _rows(self, generator: np.random.Generator, size: int) -> Iterator[dict[str, str]]:
         for _ in range(size):

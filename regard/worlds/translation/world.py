@@ -9,23 +9,19 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.data.provider import RowCount, Splits, numbered
+from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.translation.sampling import SHORTEST_CLAUSE, Sampler
-from regard.worlds.world import World
+from regard.worlds.world import SplitWorld
 
 
 @register("world", "translation")
-class TranslationWorld(World):
+class TranslationWorld(SplitWorld):
     """English and a language with other word order (`transfer.py` describes it)."""
 
     train: RowCount = 20_000
     """Number of pairs; no English sentence occurs twice, in one split or in two."""
-    dev: RowCount = 500
-    """Rows of the split `dev`."""
-    test: RowCount = 1_000
-    """Rows of the split `test`."""
     long: RowCount = 500
     """Pairs of a further split: sentences of the same grammar, longer than any other, up to half again as long."""
     max_words: int = 20
@@ -43,14 +39,9 @@ class TranslationWorld(World):
 
     def splits(self) -> Splits:
         sampler, seen = Sampler(Random(self.seed)), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
-        rows = {
-            "dev": numbered(self.type, "dev", self._rows(sampler, self.dev, seen)),
-            "test": numbered(self.type, "test", self._rows(sampler, self.test, seen)),
-            "long": numbered(self.type, "long", self._rows(sampler, self.long, seen, far=True)),
-            "train": numbered(self.type, "train", self._rows(sampler, self.train, seen)),
-        }
-        return {split: rows[split] for split in ("train", "dev", "test", "long")}
+        return self.tests_first(
+            lambda split, size: self._rows(sampler, size, seen, far=split == "long"), long=self.long
+        )
 
     def _rows(
         self, sampler: Sampler, size: int, seen: set[str], *, far: bool = False
