@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.nn.cells import Cell
 from regard.nn.packing import Packing
+from regard.parts import Mistakes
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W, U, b, c of a cell, as `Cell.torch_weights` gives them."""
@@ -91,3 +93,13 @@ def by_kernels(
         projected, first, torch.stack(weight_hh), torch.stack(bias_hh), packing, kind
     )
     return outputs, last
+
+
+def check_residual(options: Any, mistakes: Mistakes) -> None:
+    """There is a second layer for `residual` to add its input to."""
+    if options.residual and options.layers == 1:
+        mistakes.add(
+            "residual adds a layer's input to its output from the second layer on, and there is one.",
+            "residual",
+            fix="Add layers, or leave residual out.",
+        )

@@ -73,6 +73,15 @@ class _Structure:
                 f"{self.kind}: {name} holds {value.tolist()}, expected numbers from {low} to {high}: {why}."
             )
 
+    def _one_each(self, names: Sequence[str], count: int, what: str) -> None:
+        """Refuse texts that are neither none nor one for each of so many."""
+        for name in names:
+            found = len(getattr(self, name))
+            if found not in (0, count):
+                raise RegardError(
+                    f"{self.kind}: {found} {name.replace('_', ' ')} for {count} {what}, expected one for each."
+                )
+
     def check_against(self, name: str, outputs: int, positions: int) -> None:
         """Refuse what does not belong to the `outputs` pieces written and the `positions` of input `name`."""
         raise NotImplementedError
@@ -130,12 +139,7 @@ class Arcs(_Structure):
             heads = getattr(self, name)
             if heads is not None and (heads == np.arange(1, count + 1)).any():
                 raise RegardError(f"arcs: in {name}, {heads.tolist()}, a token is its own head.")
-        for name in ("relations", "true_relations"):
-            found = len(getattr(self, name))
-            if found not in (0, count):
-                raise RegardError(
-                    f"arcs: {found} {name.replace('_', ' ')} for {count} tokens, expected one for each."
-                )
+        self._one_each(("relations", "true_relations"), count, "tokens")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
         self._refuse(name, len(self.heads), "tokens", positions, "that input has")
@@ -241,12 +245,7 @@ class Nodes(_Structure):
         self._within("parents", -1, count - 1, f"one of {count} nodes, −1 for the root")
         if count and ((self.parents[:-1] <= np.arange(count - 1)).any() or self.parents[-1] != -1):
             raise RegardError(f"nodes: {self.parents.tolist()} are no parents of a tree in post-order.")
-        for name in ("labels", "true_labels"):
-            found = len(getattr(self, name))
-            if found not in (0, count):
-                raise RegardError(
-                    f"nodes: {found} {name.replace('_', ' ')} for {count} nodes, expected one for each."
-                )
+        self._one_each(("labels", "true_labels"), count, "nodes")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
         self._refuse(name, len(self.parents), "nodes", positions, "that input has")

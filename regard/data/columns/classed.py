@@ -10,10 +10,13 @@ from regard.data.columns.column import Column
 
 
 class ClassedColumn(Column):
-    """Classes are numbered from 0, sorted. `classes_in` gives those of one value."""
+    """Classes are numbered from 0, sorted. `classes_in` gives those of one value.
 
-    def __init__(self, name: str, *, of: str, field: str | None = None) -> None:
-        super().__init__(name, field=field, of=(of,))
+    counts   how often each class came in the training data, for class weights
+    """
+
+    def __init__(self, name: str, *, of: str | None = None, field: str | None = None) -> None:
+        super().__init__(name, field=field, of=() if of is None else (of,))
         self.counts: list[int] = []
         self._set_classes([])
 

@@ -12,23 +12,21 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import UNSEEN
-from regard.data.columns.column import Column
+from regard.data.columns.classed import ClassedColumn
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import register
 
 
 @register("column", "label")
-class LabelColumn(Column):
+class LabelColumn(ClassedColumn):
     """A class as its number; classes are numbered from 0, in the order given or else sorted.
 
     A class that training did not have is no mistake of the data: it is UNSEEN, and every answer to it is wrong. Only
     where the classes are given, another one is refused.
-
-    counts   how often each class came in the training data, for class weights
     """
 
-    class Options(Column.Options):
+    class Options(ClassedColumn.Options):
         """One of several classes."""
 
         classes: tuple[str, ...] | None = None
@@ -50,17 +48,10 @@ class LabelColumn(Column):
         self._given = None if classes is None else [str(value).strip() for value in classes]
         if self._given is not None and len(set(self._given)) < len(self._given):
             raise RegardError("the classes given are not all different.", where=name)
-        self.counts: list[int] = []
         self._set_classes(self._given or [])
 
-    def _set_classes(self, classes: Sequence[str]) -> None:
-        self.classes = list(classes)
-        self._numbers = {value: number for number, value in enumerate(self.classes)}
-
-    @property
-    def size(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
+    def classes_in(self, value: str) -> list[str]:
+        return [value.strip()]
 
     def learn(self, values: Iterable[str]) -> None:
         counts = Counter(value.strip() for value in values)
@@ -105,17 +96,6 @@ class LabelColumn(Column):
 
     def options(self) -> dict[str, Any]:
         return {"field": self.field, "classes": self._given}
-
-    def learned(self) -> dict[str, Any]:
-        return {"classes": self.classes, "counts": self.counts}
-
-    def pretend(self, size: int) -> None:
-        self._set_classes([f"unit{number}" for number in range(size)])
-        self.counts = [1] * size
-
-    def relearn(self, learned: Mapping[str, Any]) -> None:
-        self._set_classes(learned["classes"])
-        self.counts = list(learned["counts"])
 
 
 def unseen_remark(counts: Counter[str], of: str, one: str, several: str) -> str | None:

@@ -17,13 +17,14 @@ from regard.nn.cells import AnyCell
 from regard.nn.decoders.bridge import Bridge, first_state_lines
 from regard.nn.decoders.decoder import BatchView, Source, Truth
 from regard.nn.decoders.reading import Reading
-from regard.nn.decoders.stack import Stack, cell_lines, check_residual, step_lines
+from regard.nn.decoders.stack import Stack, cell_lines, step_lines
 from regard.nn.decoders.stepwise import END_PIECE, ForcedCost, StepwiseDecoder
 from regard.nn.encoders import owner_of
 from regard.nn.forms import FormState, begin_form
 from regard.nn.forms.triangles import TrianglesState
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import check_residual
 from regard.nn.scores import AnyScore, make_score
 from regard.nn.search import Hypotheses
 from regard.nn.selections import Given

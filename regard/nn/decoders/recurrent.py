@@ -45,7 +45,7 @@ from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, trut
 from regard.nn.decoders.objective import TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading
-from regard.nn.decoders.stack import Stack, check_residual
+from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_tokens
 from regard.nn.decoders.text_attention import (
@@ -58,6 +58,7 @@ from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import check_residual
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import AtOutput, Constants, State, Step

@@ -12,7 +12,7 @@ from regard.kernels.availability import within_reach
 from regard.nn.cells import Cell, make_cell
 from regard.nn.packing import Packing
 from regard.nn.recurrence import by_kernels, run_cells
-from regard.parts import Mistakes, Options
+from regard.parts import Options
 
 CARRIED = "n"
 """The letter of what a cell carries beside the state s, on the board."""
@@ -84,16 +84,6 @@ class Stack(nn.Module):
             state = cell.advance(projected[low:high], state[: high - low])
             reached.append(cell.output(state))
         return torch.cat(reached)
-
-
-def check_residual(options: Any, mistakes: Mistakes) -> None:
-    """There is a second layer for `residual` to add its input to."""
-    if options.residual and options.layers == 1:
-        mistakes.add(
-            "residual adds a layer's input to its output from the second layer on, and there is one.",
-            "residual",
-            fix="Add layers, or leave residual out.",
-        )
 
 
 # Equations.

@@ -76,15 +76,7 @@ class PointsEncoder(RecurrentEncoder):
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> PointsEncoder:
         return cls(
             Coordinates(column.mean, column.spread, options.embedding, dropout=options.dropout),
-            cell=options.cell,
-            size=options.size,
-            layers=options.layers,
-            bidirectional=options.bidirectional,
-            direction=options.direction,
-            dropout=options.dropout,
-            residual=options.residual,
-            first=options.first,
-            values=options.values,
+            **cls.layer_settings(options),
         )
 
     @classmethod

@@ -22,6 +22,7 @@ from regard.nn.encoders.text import (
 )
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import check_residual
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Mistakes, Options, Plan, Size, register
 
@@ -69,17 +70,24 @@ class RecurrentEncoder(TextEncoder):
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> RecurrentEncoder:
         return cls(
-            build_word_embedding(options, column, read_files=read_files),
-            cell=options.cell,
-            size=options.size,
-            layers=options.layers,
-            bidirectional=options.bidirectional,
-            direction=options.direction,
-            dropout=options.dropout,
-            residual=options.residual,
-            first=options.first,
-            values=options.values,
+            build_word_embedding(options, column, read_files=read_files), **cls.layer_settings(options)
         )
+
+    @classmethod
+    def layer_settings(cls, options: Any) -> dict[str, Any]:
+        """What the options say of the layers, as keywords of the encoder."""
+        names = (
+            "cell",
+            "size",
+            "layers",
+            "bidirectional",
+            "direction",
+            "dropout",
+            "residual",
+            "first",
+            "values",
+        )
+        return {name: getattr(options, name) for name in names}
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -106,12 +114,7 @@ class RecurrentEncoder(TextEncoder):
                 "residual",
                 fix="Leave residual out, or add layers.",
             )
-        if options.residual and options.layers == 1:
-            mistakes.add(
-                "residual adds a layer's input to its output from the second layer on, and there is one.",
-                "residual",
-                fix="Add layers, or leave residual out.",
-            )
+        check_residual(options, mistakes)
 
     @classmethod
     def width(cls, options: Any) -> int | None:
