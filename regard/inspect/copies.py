@@ -68,13 +68,32 @@ def draw_copies(links: Links) -> Block:
         to, start = divmod(int(index), max(len(links.sources), 1))
         if links.weights[to, start] >= links.threshold:
             marks.append(_curve(links, to, start, source[start], target[to]))
+    marks += _behind(source, taken)
     marks += _words(links.sources, source, taken)
     marks += _words(links.targets, target, copied)
-    note = "shaded: copied; the thicker the line, the more certain"
-    if links.truth is not None:
-        note += "; other color: as the true alignment says"
-    marks.append(Text(0, height + 14, note, size=11, colour="muted"))
+    marks += _legend(height + 14, truth=links.truth is not None)
     return Block((Group(tuple(marks), kind="links", content=links),), WIDTH, height + 18)
+
+
+def _behind(places: Sequence[Place], shares: Sequence[float]) -> list[Mark]:
+    """Paper under the words of the lower lines, so that they can be read where a curve from above goes by."""
+    return [
+        Rect(x, y + 1, width, HIGH - 2, fill="paper", opacity=0.85, radius=4)
+        for (x, y, width), share in zip(places, shares, strict=True)
+        if y > places[0][1] and float(share) < LEAST
+    ]
+
+
+def _legend(y: float, *, truth: bool) -> list[Mark]:
+    """What shades and lines mean; truth: whether copies from the true place have a color of their own."""
+    note = "shaded: copied; the thicker the line, the more certain"
+    marks: list[Mark] = [Text(0, y, note, size=11, colour="muted")]
+    x = 1.06 * text_width(note, 11) + 18
+    for stroke, said in (("accent", "copied"), ("truth", "copied from the true place")) if truth else ():
+        marks.append(Path((("M", (x, y - 4)), ("L", (x + 18, y - 4))), stroke=stroke, width=2.5))
+        marks.append(Text(x + 24, y, said, size=11, colour="muted"))
+        x += 24 + 1.06 * text_width(said, 11) + 16
+    return marks
 
 
 def _lines(words: Sequence[str], top: float) -> tuple[list[Place], float]:

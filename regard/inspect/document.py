@@ -172,7 +172,7 @@ def document_legend(shown: Sequence[DocumentWords]) -> Block:
     """The scale of the shades, and what the outlines mean."""
     truth = any(one.words.truth is not None for one in shown)
     both = any(one.words.weights is not None for one in shown)
-    name = "sentence, word relative to the largest product" if both else "sentence"
+    name = "sentence, or word as a share of the largest" if both else "sentence"
     return colour_scale(name=name, truth=truth, outlined="decides")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from regard.inspect.content import Matrix
 from regard.inspect.layout import Block
@@ -19,6 +21,9 @@ NAME = 22.0
 
 TIPS_UP_TO = 10_000
 """Cells of a matrix that is still given a tooltip for each: beyond, the file would be mostly tooltips."""
+
+WIDER, AIR = 1.06, 0.3
+"""How much wider letters can be than `text_width` takes them to be, and the least space between two labels, in ems."""
 
 NUMBERS_FROM = 0.1
 """Weights smaller than this share of the limit are left to the colour and the tooltip."""
@@ -92,7 +97,7 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
     """The labels above the cells, the height they take, and how far the last one leans out to the right."""
     labels = [visible(column) for column in matrix.columns]
     widest = max((text_width(label, sizes.font) for label in labels), default=0.0)
-    upright = widest <= sizes.pitch * 1.0
+    upright = fits_upright([labels[column] for column in matrix.order], sizes.font, sizes.pitch)
     named = bool(matrix.column_name) and bool(labels) and matrix.column_name != matrix.title
     title = (24.0 if matrix.title else 0.0) + (NAME if named else 0.0)
     angle = 0.0 if upright else -50.0 if sizes.cell > 11 else -90.0
@@ -116,6 +121,13 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
         if not upright:
             overhang = max(overhang, x + text_width(labels[column], sizes.font) * run - left)
     return marks, top, overhang - len(matrix.columns) * sizes.pitch
+
+
+def fits_upright(labels: Sequence[str], font: float, pitch: float) -> bool:
+    """Whether labels can stand side by side, each over the middle of its column, with air between them."""
+    widths = [text_width(label, font) * WIDER for label in labels]
+    closest = max(((one + other) / 2 for one, other in pairwise(widths)), default=0.0)
+    return max(widths, default=0.0) <= pitch and closest + AIR * font <= pitch
 
 
 def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label: str, margin: bool) -> Group:

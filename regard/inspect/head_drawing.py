@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.inspect.content import HeadPanels, Matrix
+from regard.inspect.grid import fits_upright
 from regard.inspect.layout import BOLDER, Block, below, beside
 from regard.inspect.palette import LEVELS, Shade
 from regard.inspect.scene import Group, Mark, Path, Rect, Step, Text
@@ -124,7 +125,8 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
     """The labels under a panel's title, upright where all are narrow, and the height they take."""
     labels = [_label(column) for column in matrix.columns]
     widest = max(text_width(label, sizes.font) for label in labels)
-    upright = widest <= sizes.pitch * sizes.every
+    shown = [labels[column] for column in matrix.order if column % sizes.every == 0]
+    upright = fits_upright(shown, sizes.font, sizes.pitch * sizes.every)
     height = sizes.font + 3 if upright else widest + 4
     foot = TITLE + 7 + height - 4
     marks: list[Mark] = []

@@ -117,3 +117,8 @@ def test_a_trace_with_words_goes_through_json() -> None:
     assert printed(again) == printed(trace)
     with pytest.raises(RegardError, match="the sentences have 4 in all"):
         SentenceWords(["a"], np.array([4]))
+
+
+def test_a_narrow_terminal_shows_the_whole_legend() -> None:
+    text = " ".join(printed(made(), 26).split())
+    assert "[1] … [9] tenths" in text and "▸ holds what decides" in text and "[9!] decides" in text

@@ -1,5 +1,6 @@
 """Figures against numbers computed by hand."""
 
+import itertools
 import math
 
 import numpy as np
@@ -216,3 +217,19 @@ def test_labels_are_ordered_and_cut():
 )
 def test_pieces_are_joined_as_people_write_them(pieces, text):
     assert join(pieces) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "turned"),
+    [("main ghar ja raha hoon", True), ("mmmm a mmmm a mmmm", True), ("a b c d e", False)],
+)
+def test_labels_of_columns_do_not_touch(words, turned):
+    paths = pytest.importorskip("matplotlib.textpath")
+    source = words.split()
+    scene = heatmap(Trace({"source": source}, ["going"], {"source": np.full((1, 5), 0.2)}))
+    marks = [one for one in scene.walk() if isinstance(one, Text) and "column" in dict(one.tags)]
+    assert [one.text for one in marks] == source and {one.rotate != 0 for one in marks} == {turned}
+    if not turned:
+        widths = [paths.TextPath((0, 0), one.text, size=one.size).get_extents().width for one in marks]
+        ends = [(one.x - width / 2, one.x + width / 2) for one, width in zip(marks, widths, strict=True)]
+        assert all(next_low - high >= 3 for (_, high), (next_low, _) in itertools.pairwise(ends))

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from regard.inspect.content import DocumentWords, Fold
-from regard.inspect.terminal.ink import Ink, fit
+from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import shorten, visible
 
 FAINT = 0.1
@@ -75,6 +75,9 @@ def _margin(shown: DocumentWords, sentence: int, digits: int, ink: Ink) -> Text:
 
 def document_notes(shown: list[DocumentWords], width: int, ink: Ink) -> Iterator[Text]:
     """What the signs mean."""
+    told = []
+    if not ink.colour and any(one.words.weights is not None for one in shown):
+        told += ["[1] … [9] tenths"]
     if any(one.words.truth is not None for one in shown):
-        told = "▸ holds what decides" + ("" if ink.colour else "   [9!] decides")
-        yield Text(shorten(told, width), style=ink.style("muted"))
+        told += ["▸ holds what decides", *([] if ink.colour else ["[9!] decides"])]
+    yield from in_lines([Text(one, style=ink.style("muted")) for one in told], width)

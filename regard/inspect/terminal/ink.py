@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -58,3 +59,16 @@ def fit(text: str, width: int, align: str = "left") -> str:
     mark = LEFT_TO_RIGHT_MARK if right_to_left(text) else ""
     before = {"left": 0, "right": room, "centre": room // 2}[align]
     return " " * before + text + mark + " " * (room - before)
+
+
+def in_lines(parts: Sequence[Text], width: int) -> Iterator[Text]:
+    """Parts of a legend side by side, on as many lines as they take."""
+    line = Text()
+    for part in parts:
+        if line and line.cell_len + 3 + part.cell_len > width:
+            yield line
+            line = Text()
+        line = part if not line else line.append("   ").append(part)
+        line.truncate(width, overflow="ellipsis")
+    if parts:
+        yield line

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from regard.inspect.content import Matrix
 from regard.inspect.layout import EMPTY
-from regard.inspect.terminal.ink import Ink, fit
+from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import clusters, is_special, visible
 
 FAINT = 0.1
@@ -77,14 +77,7 @@ def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bo
         parts.append(Text(f"blank: {EMPTY}", style=ink.style("muted")))
     if matrix.truth is not None:
         parts.append(Text(f"[ ] {matrix.outlined}", style=ink.style("muted")))
-    line = Text()
-    for part in parts:
-        if line and line.cell_len + 3 + part.cell_len > width:
-            yield line
-            line = Text()
-        line = part if not line else line.append("   ").append(part)
-        line.truncate(width, overflow="ellipsis")
-    yield line
+    return in_lines(parts, width)
 
 
 def _plan(matrix: Matrix, width: int, ink: Ink) -> _Plan:
