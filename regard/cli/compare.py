@@ -21,7 +21,7 @@ def compare(
     target: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            "--target", help="Where do they look while they write this, instead of their own answers?"
+            "--target", help="Show where they look while they write this text, instead of their own answers."
         ),
     ] = None,
     row: DataRow = None,

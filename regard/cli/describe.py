@@ -18,7 +18,7 @@ def describe(
         typer.Option(
             "--as",
             metavar="DECK",
-            help="In the letters of a lecture (003, 004), with where each weight lives.",
+            help="In the letters of a lecture (003, 004), with the parameter and rows that hold each weight.",
         ),
     ] = None,
     overrides: Overrides = None,

@@ -63,7 +63,7 @@ def evaluate(
     ] = None,
     others: With = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Hold each run against the first, by paired bootstrap.")
+        bool, typer.Option("--compare", help="Compare each run with the first, by paired bootstrap.")
     ] = False,
     beam: Beam = None,
     overrides: Overrides = None,

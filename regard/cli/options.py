@@ -32,13 +32,15 @@ Beam = Annotated[
 ]
 With = Annotated[
     Optional[list[Path]],  # noqa: UP045
-    typer.Option(
-        "--with", metavar="RUN", help="Another model to decide together with; may be given many times."
-    ),
+    typer.Option("--with", metavar="RUN", help="Additional model of the ensemble; may be given many times."),
 ]
 DataRow = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--row", metavar="N", help="Row N (from 0) of the spec's data, with its truth, instead."),
+    typer.Option(
+        "--row",
+        metavar="N",
+        help="Row N (from 0) of the spec's data, with its truth, instead of a text.",
+    ),
 ]
 Of = Annotated[
     Optional[str],  # noqa: UP045

@@ -48,7 +48,7 @@ def predict(
         typer.Option("--json", metavar="FILE", help="Write JSON lines with scores here; -: standard output."),
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="With --json: where the model looked, too.")] = False,
-    n_best: Annotated[int, typer.Option("--n-best", min=1, help="So many answers for each input.")] = 1,
+    n_best: Annotated[int, typer.Option("--n-best", min=1, help="Number of answers for each input.")] = 1,
     beam: Beam = None,
     others: With = None,
     overrides: Overrides = None,

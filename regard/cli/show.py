@@ -23,7 +23,9 @@ def show(
     ] = None,
     target: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--target", help="Where does it look while it writes this, instead of its own answer?"),
+        typer.Option(
+            "--target", help="Show where it looks while it writes this text, instead of its own answer."
+        ),
     ] = None,
     row: DataRow = None,
     split: Annotated[
@@ -37,8 +39,8 @@ def show(
         typer.Option(
             "--look",
             metavar="WHERE",
-            help="Where to look instead, and what changes: '3-0 4-0', positions 3 and 4 of the input for piece 0 of "
-            "the output, from 0; '0:0.1,0.2,0.3,0.5' a box of a picture.",
+            help="Override the attention, and show what changes: '3-0 4-0', positions 3 and 4 of the input for piece 0 "
+            "of the output, from 0; '0:0.1,0.2,0.3,0.5' a box of a picture.",
         ),
     ] = None,
     of: Of = None,
@@ -46,7 +48,7 @@ def show(
         bool, typer.Option("--grid", help="Attention over pictures in its true cells, not smoothed.")
     ] = False,
     heads: Annotated[
-        bool, typer.Option("--heads", help="What each head of each layer looked at, instead.")
+        bool, typer.Option("--heads", help="Show what each head of each layer looked at instead.")
     ] = False,
     layer: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -59,7 +61,10 @@ def show(
     gallery: Annotated[
         int,
         typer.Option(
-            "--gallery", min=0, metavar="N", help="N right and N wrong answers of --split, each as it looked."
+            "--gallery",
+            min=0,
+            metavar="N",
+            help="N right and N wrong answers of --split, with their attention.",
         ),
     ] = 0,
     output: Output = None,

@@ -11,7 +11,7 @@ from regard.parts import register
 
 @register("reader", "csv")
 class CsvReader(TableReader):
-    """A table with commas between its cells, where the file does not tell another delimiter."""
+    """A table with commas between its cells, unless the file has another delimiter."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
     usual: ClassVar[Delimiter | None] = "comma"

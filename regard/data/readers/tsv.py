@@ -11,7 +11,7 @@ from regard.parts import register
 
 @register("reader", "tsv")
 class TsvReader(TableReader):
-    """A table with tabs between its cells, where the file does not tell another delimiter."""
+    """A table with tabs between its cells, unless the file has another delimiter."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tab")
     usual: ClassVar[Delimiter | None] = "tab"

@@ -54,7 +54,7 @@ class GlimpsingDecoder(Decoder):
         glimpses: Depth = 1
         """Looks of the attention, each with a query of its own."""
         whole: bool = False
-        """With attention: the summaries of the attended inputs too, which tell what no glimpse does: how many there
+        """With attention: the summaries of the attended inputs too, which hold what no glimpse sees: how many there
         are."""
         where: bool = False
         """With attention: where each glimpse looked too, and how that lies to the one before: left of it, above."""

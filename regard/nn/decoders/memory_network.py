@@ -84,8 +84,8 @@ class MemoryNetworkDecoder(Decoder):
         sum    r = u_{K+1}, for the chain u + Σ_k o_k
         all    r = relu(W [u; o_1; …; o_K] + b)
 
-    rank, reach, stay   of the transitions: features consecutive facts are compared in, distances told apart, and
-                   whether two consecutive facts may be the same sentence
+    rank, reach, stay   of the transitions: features consecutive facts are compared in, distances with a vector of their
+                   own, and whether two consecutive facts may be the same sentence
     fewer          the question says how many facts it needs. Every chain over the last L hops, L = 2 … K, learns to
                    answer; N u + b learns what each of them costs, −log p_L(y); and the L with the least expected cost
                    is taken, where each fact costs `hop_cost` more: no more facts than the answer needs

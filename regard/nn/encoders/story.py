@@ -64,7 +64,7 @@ class StoryEncoder(Encoder):
         position: bool = True
         """Of the bag: weigh each feature by where in the sentence the word stands."""
         ages: Count = 50
-        """Ages of sentences that are told apart; older ones count as the oldest."""
+        """Ages of sentences that have a vector of their own; older sentences count as the oldest."""
         time_noise: Dropout = 0.0
         """Share of sentences behind which, in training, time passes without anything happening."""
         tie: Literal["layers", "adjacent"] = "layers"

@@ -19,8 +19,8 @@ class Location(Additive):
     """v · tanh(U q + W h_s + V f_s), f = F * α: content, and where the step before looked.
 
     F are `filters` over the positions s − reach … s + reach, so that a position can tell whether the last look was on
-    it, before it or behind it: what sounds the same twice is told apart. Before the first step all of α is on the first
-    position.
+    it, before it or behind it: two occurrences of one sound can be distinguished. Before the first step all of α is on
+    the first position.
     """
 
     class Options(Additive.Options):
