@@ -92,7 +92,7 @@ class Evaluation:
         return found
 
     def statistics(self, name: str) -> Table | None:
-        """(n, k) of the rows, from which one of the scores is a sum: see `RowMetric`; None where it is no such score."""
+        """(n, k) of the rows, whose sum one of the scores is computed from (`RowMetric`); None where it is not."""
         if name in self.lines or name not in self.of_outputs():
             return self.lines.get(name)
         output, measured = self.of_outputs()[name]

@@ -103,7 +103,7 @@ class Metric(ABC):
 
 
 class RowMetric(Metric):
-    """A metric that is a function of sums over rows: on any part of the rows, or a resample of them, it costs one sum."""
+    """A metric that is a function of sums over rows: on some of them, or on a resample, it costs one sum."""
 
     @abstractmethod
     def lines(self, inference: Inference) -> Table | None:

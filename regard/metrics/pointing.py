@@ -84,7 +84,7 @@ def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
 
 
 def _hits(weights: ArrayLike, truth: ArrayLike) -> tuple[int, int]:
-    """Of one row: the steps at which the most attended position lies in the true place, and those whose place is known."""
+    """Of one row: the steps whose most attended position lies in the true place, and those whose place is known."""
     table, places = np.asarray(weights, dtype=np.float64), np.asarray(truth) > 0
     if table.shape != places.shape or table.ndim != 2:
         raise RegardError(
