@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -84,19 +85,27 @@ def run_matrix(
     )
     try:
         matrix.run()
+    except (KeyboardInterrupt, SystemExit):
+        count = len(matrix.table.waiting)
+        matrix.console.print(
+            f"{count} rows are not finished: the same command goes on with them.", highlight=False
+        )
+        raise
     finally:
-        table = matrix.table
-        if table.rows:
-            _show(table, safe_console(stderr=json_file == STANDARD, highlight=False))
-            if output is not None:
-                write_matrix(table, output)
-            if json_file == STANDARD:
-                sys.stdout.write(to_json(table))
-            elif json_file is not None:
-                write_text(json_file, to_json(table))
-        if table.waiting:
-            told = f"{len(table.waiting)} rows are not finished: the same command goes on with them."
-            matrix.console.print(told, highlight=False)
+        if matrix.rows:
+            _write(matrix.table, output=output, json_file=json_file)
+    if matrix.failed:
+        raise typer.Exit(1)
+
+
+def _write(table: MatrixTable, *, output: Path | None, json_file: Path | None) -> None:
+    _show(table, safe_console(stderr=json_file == STANDARD, highlight=False))
+    if output is not None:
+        write_matrix(table, output)
+    if json_file == STANDARD:
+        sys.stdout.write(to_json(table))
+    elif json_file is not None:
+        write_text(json_file, to_json(table))
 
 
 def _show(table: MatrixTable, console: Console) -> None:

@@ -51,10 +51,10 @@ pre{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;
 font-size:.875rem}}
 .shaded th[scope=row]{{color:var(--ink);font-weight:600;font-size:.9375rem;padding-right:1.25rem}}
 .shaded th small,.shaded td small{{display:block;font-weight:400;font-size:.75rem;color:var(--muted)}}
-.shaded th,.shaded td{{vertical-align:top}}
+.shaded th,.shaded td{{vertical-align:top}}.shaded tbody th{{min-width:15rem}}
 .shaded td{{text-align:right;padding:.4rem .75rem;white-space:nowrap}}
 .shaded thead th+th{{text-align:right;padding-right:.75rem}}
-.shaded td.heat{{background:color-mix(in srgb,var(--accent) calc(var(--w)*42%),transparent);print-color-adjust:exact;
+.shaded td.heat{{background:color-mix(in srgb,var(--accent) calc(var(--w)*55%),transparent);print-color-adjust:exact;
 -webkit-print-color-adjust:exact}}
 .shaded td.heat small{{color:inherit;opacity:.75}}
 .shaded tbody tr.rule>*{{border-top:2px solid var(--muted)}}

@@ -16,8 +16,10 @@ from regard.sources import Splits
 from regard.spec import Spec
 from regard.training import Callback
 
-FIRST, TRIED = 10, 30
-"""Updates after which the clock is read: kernels are compiled and files first read in the first ones."""
+FIRST, TRIED = 20, 30
+"""Updates after which dev is measured, and the clock is read: kernels are compiled in the first ones."""
+SOME = 100
+"""Rows of dev that are measured to know how long all of them take."""
 FEWEST = 10
 """Updates below which a matrix says nothing."""
 ENTRY = 1.5
@@ -42,26 +44,29 @@ class Pace:
 
 class _Clock(Callback):
     def __init__(self) -> None:
-        self.at: dict[int, float] = {}
-        self.evaluated = 0.0
+        self.stepped: dict[int, float] = {}
+        self.measured: dict[int, float] = {}
 
     def on_step(self, figures: dict[str, Any]) -> None:
-        self.at.setdefault(int(figures["step"]), time.monotonic())
+        self.stepped[int(figures["step"])] = time.monotonic()
 
     def on_evaluation(self, figures: dict[str, Any]) -> None:
-        self.evaluated = time.monotonic()
+        self.measured[int(figures["step"])] = time.monotonic()
 
 
 def pace_of(spec: Spec, splits: Splits, folder: Path, device: str | None) -> Pace:
-    """Measured by a few updates and one evaluation, in a folder that goes when they are made."""
-    tried = spec.changed(f"training.steps={TRIED}", f"training.evaluate_every={10 * TRIED}")
+    """Measured by a few updates and an evaluation on some rows, in a folder that goes when they are made."""
+    tried = spec.changed(f"training.steps={TRIED}", f"training.evaluate_every={FIRST}")
+    dev = list(splits["dev"])
+    splits = {**splits, "dev": dev[:SOME]}
     with tempfile.TemporaryDirectory(prefix=".pace-", dir=folder) as temporary:
         experiment = Experiment(tried, Path(temporary) / "run", device=device, quiet=True, splits=splits)
         experiment.measured, clock = (), _Clock()
         experiment.callbacks = [clock]
         experiment.train()
-    update = (clock.at[TRIED] - clock.at[FIRST]) / (TRIED - FIRST)
-    return Pace(update, clock.evaluated - clock.at[TRIED])
+    update = (clock.stepped[TRIED] - clock.measured[FIRST]) / (TRIED - FIRST)
+    evaluation = clock.measured[TRIED] - clock.stepped[TRIED]
+    return Pace(update, evaluation * len(dev) / len(splits["dev"]))
 
 
 def shared_updates(paces: Mapping[str, Pace], seconds: float, *, shares: float) -> int:

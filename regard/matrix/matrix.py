@@ -98,6 +98,9 @@ class Matrix:
             return self.table
         self.folder.mkdir(parents=True, exist_ok=True)
         splits = self._open(pending[0])
+        if self.plan is not None and self._asked is None:
+            told = f"{self.plan.updates:,} updates for each row, as for the {len(self.rows)} in {self.folder}"
+            self.console.print(told, highlight=False, markup=False, soft_wrap=True)
         if self.plan is None:
             self.plan = self._planned(pending, splits)
         specs = {one.name: self._spec(one, self.plan.updates) for one in pending}

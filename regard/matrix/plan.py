@@ -19,7 +19,7 @@ from regard.version import __version__
 from regard.zoo import find
 
 PLAN = "matrix.json"
-EVALUATIONS = 8
+EVALUATIONS = 5
 """Times that dev is measured while a row is trained."""
 WARMUP = 10
 """The warm-up of a learning rate takes at most one of so many updates."""

@@ -68,12 +68,10 @@ def _looking(table: MatrixTable) -> str:
     uniform = table.row("uniform")
     beside = ""
     if uniform is not None and uniform.looks is not None and best.mechanism != "uniform":
-        beside = f", uniform weights have {shown(table.task.looks, uniform.looks)[0]}"
-    name = title(table.task.looks)
+        beside = f", uniform weights have {shown(table.task.looks, uniform.looks)[0]} %"
+    name = title(table.task.looks).removesuffix(", %")
     value = shown(table.task.looks, looks)[0]
-    return (
-        f"Of those that are never told where to look, {best.mechanism} looks best ({name}: {value}){beside}."
-    )
+    return f"Of those that are never told where to look, {best.mechanism} looks best ({name}: {value} %){beside}."
 
 
 def _truth(table: MatrixTable) -> str:

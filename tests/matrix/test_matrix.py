@@ -20,12 +20,13 @@ from regard.errors import RegardError
 from regard.evaluation import measure
 from regard.matrix import MECHANISMS, TASKS, Figure, Matrix, MatrixRow, MatrixTable, find_task
 from regard.matrix import progress as progress_module
-from regard.matrix.budget import FEWEST, Pace, shared_updates
+from regard.matrix.budget import FEWEST, Pace, pace_of, shared_updates
 from regard.matrix.matrix import chosen_rows
 from regard.matrix.plan import EVALUATIONS, row_spec
 from regard.matrix.seeing import see
 from regard.matrix.writing import to_csv, to_html, to_json, to_markdown, write_matrix
-from regard.metrics import metric
+from regard.metrics import RowMetric, metric
+from regard.sources import open_splits
 from regard.training import Interrupted
 
 TINY = (
@@ -136,6 +137,8 @@ def test_every_task_has_every_mechanism_or_says_why_not() -> None:
     ]  # fmt: skip
     assert not any(TASKS[0].reason(mechanism) for mechanism in MECHANISMS)
     for task in TASKS:
+        assert isinstance(metric(task.metric.rpartition(".")[2]), RowMetric)
+        assert bool(task.looks) != bool(task.unaligned)
         for mechanism in MECHANISMS:
             reason = task.reason(mechanism)
             possible = {one.name for one in chosen_rows(task, ())}
@@ -173,7 +176,9 @@ def test_all_rows_together_take_the_minutes_there_are() -> None:
     # each row: its updates, so many looks at dev and one more at the end, test that is twice as long
     assert taken[0] >= updates * 0.5 + (EVALUATIONS + 2) * 3.0
     with pytest.raises(RegardError, match="too short"):
-        shared_updates(paces, 30.0 + FEWEST * 0.5, shares=2.0)
+        shared_updates(
+            paces, (FEWEST - 0.5) * 0.5 + sum(one.fixed(shares=2.0) for one in paces.values()), shares=2.0
+        )
 
 
 def made(name: str, score: float, short: float, long: float, looks: float | None = None) -> MatrixRow:
@@ -196,8 +201,7 @@ def test_the_sentence_follows_the_numbers() -> None:
     assert "with attention has 90.0 [89.0–91.0] (additive), the best without 45.0 [44.0–46.0] (both)" in told
     assert "do not overlap" in told and "both stays within its intervals (60.0 and 61.0)" in told
     assert (
-        "additive falls from 95.0 to 70.0" in told
-        and "additive looks best (alignment errors, %: 8.0)" in told
+        "additive falls from 95.0 to 70.0" in told and "additive looks best (alignment errors: 8.0 %)" in told
     )
     assert "oracle) it is 99.0, better than additive" in told
     near = see(table_of(start, made("additive", 41.0, 20.0, 30.0, 0.5), made("oracle", 41.5, 1.0, 1.0, 0.0)))
@@ -229,3 +233,10 @@ def test_the_same_numbers_in_every_form(tmp_path: Path) -> None:
     assert (tmp_path / "matrix.md").read_text(encoding="utf-8") == text
     with pytest.raises(RegardError, match=r"known are \.html, \.md, \.json, \.csv"):
         write_matrix(table, tmp_path / "matrix.xls")
+
+
+def test_the_pace_of_a_row_is_measured_and_leaves_nothing(tmp_path: Path) -> None:
+    spec = row_spec(TASKS[0], MECHANISMS[0], updates=100, seed=1, settings=TINY)
+    pace = pace_of(spec, open_splits(spec), tmp_path, None)
+    assert 0.0 < pace.update < 5.0 and 0.0 < pace.evaluation < 60.0
+    assert not list(tmp_path.iterdir())
