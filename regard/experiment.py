@@ -67,8 +67,10 @@ class Experiment:
         resumed: bool = False,
         notes: Sequence[Note] = (),
         warnings: Sequence[str] = (),
+        splits: Splits | None = None,
     ):
-        """notes, warnings: what was inferred of the data, and what of it may not be expected; printed once."""
+        """notes, warnings: what was inferred of the data, and what of it may not be expected; printed once.
+        splits: the rows, where they have been opened already, as for several runs on the same data."""
         if not isinstance(run, RunFolder):
             run = RunFolder.resume(run) if resumed else RunFolder.start(run)
         spec, changed = (spec, "") if resumed else _as_environment_says(spec)
@@ -77,12 +79,16 @@ class Experiment:
         self.notes, self.warnings = list(notes), [*warnings, *([changed] if changed else [])]
         self.folder, self.run = run, run.path
         self.callbacks: Sequence[Callback] = ()
+        self.measured: Sequence[str] | None = None
+        """The splits that are measured when the training has ended; None: all but train."""
+        self.evaluations: dict[str, Evaluation] = {}
+        """What was found on them."""
         self.console = safe_console(quiet=quiet or process_rank() > 0)
         try:
             with undisturbed():
                 # Before anything is built: the first weights are drawn from it.
                 seed_everything(spec.training.seed)
-                self.splits: Splits = open_splits(spec)
+                self.splits: Splits = open_splits(spec) if splits is None else splits
                 self.columns = self._columns()
                 self.datasets: dict[str, Dataset] = {}
                 self.model = Model.build(spec, self.columns)
@@ -305,10 +311,11 @@ class Experiment:
         self.model.eval()
         scores: dict[str, Any] = {}
         examples: list[dict[str, Any]] = []
+        others = [name for name in self.splits if name != "train"]
         for split in sorted(
-            (name for name in self.splits if name != "train"), key=lambda name: name != "dev"
+            others if self.measured is None else self.measured, key=lambda name: name != "dev"
         ):
-            evaluation = self.evaluate(split)
+            evaluation = self.evaluations[split] = self.evaluate(split)
             scores[split] = evaluation.to_dict()
             examples = evaluation.examples(EXAMPLES, list(self.spec.inputs)) or examples
             figures = "   ".join(

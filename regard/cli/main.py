@@ -17,6 +17,7 @@ from regard.cli.exercise import exercise
 from regard.cli.generate import generate
 from regard.cli.lab import lab
 from regard.cli.lecture import lecture
+from regard.cli.matrix import matrix
 from regard.cli.predict import predict
 from regard.cli.push import push
 from regard.cli.score import score
@@ -46,6 +47,7 @@ app.command()(score)
 app.command()(show)
 app.command()(compare)
 app.command()(describe)
+app.command()(matrix)
 app.command()(lab)
 app.command()(lecture)
 app.command()(exercise)

@@ -18,7 +18,9 @@ from regard.metrics import (
     Classification,
     Metric,
     OutputMetric,
+    RowMetric,
     Score,
+    Table,
     by_group,
     by_length,
     by_place,
@@ -50,6 +52,7 @@ class Evaluation:
     pieces        per text output, how a text is cut into units
     remarks       what a person should know of the rows: labels that training never saw, data that have changed
     tokens        of a text that runs on, which has no rows; 0 where there are rows
+    lines         of metrics that are more than outputs against references, the statistics of the rows
     """
 
     scores: dict[str, Score] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Evaluation:
     remarks: list[str] = field(default_factory=list)
     tokens: int = 0
     pieces: dict[str, Callable[[str], list[str]]] = field(default_factory=dict)
+    lines: dict[str, Table] = field(default_factory=dict)
 
     @property
     def measured(self) -> str:
@@ -86,6 +90,13 @@ class Evaluation:
             if isinstance(measured, OutputMetric):
                 found[name] = (output or next(iter(self.predictions)), measured)
         return found
+
+    def statistics(self, name: str) -> Table | None:
+        """(n, k) of the rows, whose sum one of the scores is computed from (`RowMetric`); None where it is not."""
+        if name in self.lines or name not in self.of_outputs():
+            return self.lines.get(name)
+        output, measured = self.of_outputs()[name]
+        return measured.statistics(*self.values[output])
 
     def by_length(self, name: str, *, edges: Sequence[int] | None = None) -> ByLength:
         """One of the metrics of outputs by the length of the input."""
@@ -250,6 +261,9 @@ def _measured(
                 evaluation.scores[prefix + one.name] = score
                 baseline = one.baseline(inference)
                 evaluation.chance |= {} if baseline is None else {prefix + one.name: baseline}
+                if isinstance(one, RowMetric) and not isinstance(one, OutputMetric):
+                    lines = one.lines(inference)
+                    evaluation.lines |= {} if lines is None else {prefix + one.name: lines}
         if inference.predicted:
             _keep(inference, evaluation)
     return evaluation

@@ -24,6 +24,7 @@ from regard.inspect.perceived import seen
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
+from regard.inspect.shaded import ShadedTable, shaded_html
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.prediction import Prediction
 from regard.terminal import printable
@@ -47,6 +48,7 @@ class Section:
     facts   numbers to be seen first, by name: {"PER": "8.9 %"}
     steps   one figure as it fills: a slider chooses which is shown, without scripts all of them are
     table   the head and the rows
+    shaded  a table whose numbers are shaded by how good they are
     document  a text whose sentences can be folded away
     """
 
@@ -56,6 +58,7 @@ class Section:
     steps: Sequence[Card] = ()
     figures: Sequence[Scene | Trace | Card] = ()
     table: tuple[Sequence[str], Sequence[Sequence[object]]] | None = None
+    shaded: ShadedTable | None = None
     document: DocumentWords | None = None
     code: str = ""
 
@@ -207,6 +210,8 @@ def _section(section: Section, cards: Sequence[Card]) -> str:
         parts.append(f'<div class="{kind}">{"".join(map(_figure, cards))}</div>')
     if section.table is not None:
         parts.append(_table(*section.table))
+    if section.shaded is not None:
+        parts.append(shaded_html(section.shaded))
     if section.document is not None:
         parts.append(document_html(section.document))
     if section.code:

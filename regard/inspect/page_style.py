@@ -49,6 +49,20 @@ th{{color:var(--muted);font-weight:500;font-size:.8125rem}}
 .number{{text-align:right}}
 pre{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem;overflow-x:auto;
 font-size:.875rem}}
+.shaded th[scope=row]{{color:var(--ink);font-weight:600;font-size:.9375rem;padding-right:1.25rem}}
+.shaded th small,.shaded td small{{display:block;font-weight:400;font-size:.75rem;color:var(--muted)}}
+.shaded th,.shaded td{{vertical-align:top}}.shaded tbody th{{min-width:15rem}}
+.shaded td{{text-align:right;padding:.4rem .75rem;white-space:nowrap}}
+.shaded thead th+th{{text-align:right;padding-right:.75rem}}
+.shaded td.heat{{background:color-mix(in srgb,var(--accent) calc(var(--w)*55%),transparent);print-color-adjust:exact;
+-webkit-print-color-adjust:exact}}
+.shaded td.heat small{{color:inherit;opacity:.75}}
+.shaded tbody tr.rule>*{{border-top:2px solid var(--muted)}}
+@media (max-width:40rem){{.shaded,.shaded tbody,.shaded tr,.shaded th[scope=row]{{display:block;width:100%}}
+.shaded thead{{display:none}}.shaded tr{{margin:0 0 1.5rem}}
+.shaded td{{display:flex;gap:.5rem;justify-content:space-between;align-items:baseline;width:100%}}
+.shaded td::before{{content:attr(data-name);margin-right:auto;color:var(--muted);font-size:.8125rem}}
+.shaded td.heat::before{{color:inherit}}.shaded td small{{order:1}}.shaded td.none{{display:none}}}}
 .document{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem}}
 .document p{{display:flex;gap:.6rem;margin:.2rem 0;max-width:48rem;align-items:baseline}}
 .document i{{flex:none;width:2.2rem;text-align:right;color:var(--muted);font-size:.75rem;font-style:normal}}

@@ -8,15 +8,21 @@ from regard.metrics.finding import find_metric, metric, metric_names, output_met
 from regard.metrics.groups import ByGroup, by_group, by_place
 from regard.metrics.inference import Inference, OutputInfo
 from regard.metrics.latent import branching_baselines, latent_uas
-from regard.metrics.lengths import Bucket, ByLength, by_length
+from regard.metrics.lengths import Bucket, ByLength, by_length, lines_by_length
 from regard.metrics.likelihood import perplexity
 from regard.metrics.matching import majority
-from regard.metrics.metric import Metric, OutputMetric, References, Score, Table
+from regard.metrics.metric import Metric, OutputMetric, References, RowMetric, Score, Table
 from regard.metrics.numbers import AbsoluteError, SquaredError
 from regard.metrics.pointing import centre_pointing, pointing
 from regard.metrics.ranking import top_k_accuracy
 from regard.metrics.segments import Threshold, best_threshold, segment_f1
-from regard.metrics.significance import Comparison, ConfidenceInterval, compare, confidence_interval
+from regard.metrics.significance import (
+    Comparison,
+    ConfidenceInterval,
+    compare,
+    confidence_interval,
+    interval_of,
+)
 from regard.metrics.translation import BLEU, ChrF
 
 __all__ = [
@@ -35,6 +41,7 @@ __all__ = [
     "OutputInfo",
     "OutputMetric",
     "References",
+    "RowMetric",
     "Score",
     "SquaredError",
     "Table",
@@ -56,7 +63,9 @@ __all__ = [
     "fact_set_accuracy",
     "find_metric",
     "hard_links",
+    "interval_of",
     "latent_uas",
+    "lines_by_length",
     "majority",
     "metric",
     "metric_names",

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from regard.errors import RegardError
 from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Metric, RowMetric, Score, Table, ratio
 from regard.parts import register
 
 Links = AbstractSet[tuple[int, int]]
@@ -52,10 +52,20 @@ class AlignmentMetric(Metric):
 
 
 @register("metric", "aer")
-class AlignmentErrorRate(AlignmentMetric):
+class AlignmentErrorRate(AlignmentMetric, RowMetric):
     """Alignment error rate of soft attention: the most attended source position of each aligned target word."""
 
     higher_is_better = False
+
+    def lines(self, inference: Inference) -> Table | None:
+        found = inference.once(aligned_attention)
+        if found is None:
+            return None
+        links = [(_chosen(table, sure), sure) for table, sure in zip(found.weights, found.links, strict=True)]
+        return np.array([[2.0 * len(a & sure), len(a) + len(sure)] for a, sure in links], dtype=np.float64)
+
+    def value(self, sums: Table) -> float:
+        return 1.0 - ratio(sums) if sums[1] else 0.0
 
     def measure(self, inference: Inference) -> Score | None:
         found = inference.once(aligned_attention)
@@ -119,9 +129,14 @@ def attention_error_rate(
     """AER of soft attention, one array (T, S) a row; T may include the end of the sequence, which no link names."""
     known = sure if possible is None else [s | p for s, p in zip(sure, possible, strict=True)]
     predicted = [
-        hard_links(table, words=None if all_words else sorted({target for _, target in links}))
+        hard_links(table) if all_words else _chosen(table, links)
         for table, links in zip(weights, known, strict=True)
     ]
     score = alignment_error_rate(predicted, sure, possible)
     words = "all target words" if all_words else "aligned target words"
     return Score(score.name, score.value, score.n, f"{score.signature}|argmax over source|{words}")
+
+
+def _chosen(weights: ArrayLike, known: Links) -> set[tuple[int, int]]:
+    """The most attended position of each target word that has a link."""
+    return hard_links(weights, words=sorted({target for _, target in known}))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import RowMetric, Score, Table
 from regard.parts import register
 
 
 @register("metric", "valid_conclusions")
-class ValidConclusions(Metric):
+class ValidConclusions(RowMetric):
     """The share of outputs that are sentences of the world `inference`, follow from the input by its logic, and say
     something else than the input itself. Nothing the network thinks of them counts."""
 
@@ -22,24 +24,41 @@ class ValidConclusions(Metric):
         return super().refuses(output)
 
     def measure(self, inference: Inference) -> Score:
-        return self._share(inference, [answer.text for answer in inference.predictions], "proved")
+        return self._scored(inference.once(proved), "proved")
+
+    def lines(self, inference: Inference) -> Table:
+        return np.array([[float(one), 1.0] for one in inference.once(proved)])
 
     def baseline(self, inference: Inference) -> Score:
         """A conclusion of another row: what one gets by knowing what conclusions look like."""
         true = [row[0] for row in inference.references]
-        return self._share(inference, [*true[1:], *true[:1]], "the conclusion of the next row")
+        return self._scored(_proved(inference, [*true[1:], *true[:1]]), "the conclusion of the next row")
 
-    def _share(self, inference: Inference, written: Sequence[str], how: str) -> Score:
-        from regard.worlds.inference.reading import follows
+    def _scored(self, right: Sequence[bool], how: str) -> Score:
+        signature = f"share that follows from the premise and is not it|{how}"
+        return Score(self.name, sum(right) / max(len(right), 1), len(right), signature)
 
-        (premise,) = inference.output.inputs
-        given = [inference.raw(row)[premise] for row in range(len(inference))]
-        value = share(written, given, follows)
-        return Score(self.name, value, len(given), f"share that follows from the premise and is not it|{how}")
+
+def proved(inference: Inference) -> list[bool]:
+    """Of each row, whether what was written is a conclusion."""
+    return _proved(inference, [answer.text for answer in inference.predictions])
+
+
+def _proved(inference: Inference, written: Sequence[str]) -> list[bool]:
+    from regard.worlds.inference.reading import follows
+
+    (premise,) = inference.output.inputs
+    return conclusions(written, [inference.raw(row)[premise] for row in range(len(inference))], follows)
+
+
+def conclusions(
+    written: Sequence[str], premises: Sequence[str], follows: Callable[[str, str], bool]
+) -> list[bool]:
+    """Of each of the sentences written, whether it differs from its premise and follows from it."""
+    pairs = [(one.split(), other.split()) for one, other in zip(written, premises, strict=True)]
+    return [one != other and follows(" ".join(one), " ".join(other)) for one, other in pairs]
 
 
 def share(written: Sequence[str], premises: Sequence[str], follows: Callable[[str, str], bool]) -> float:
     """Of the sentences written those that differ from their premise and follow from it."""
-    pairs = [(one.split(), other.split()) for one, other in zip(written, premises, strict=True)]
-    right = sum(one != other and follows(" ".join(one), " ".join(other)) for one, other in pairs)
-    return right / max(len(pairs), 1)
+    return sum(conclusions(written, premises, follows)) / max(len(written), 1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.metrics.metric import OutputMetric, as_references
+from regard.metrics.metric import OutputMetric, RowMetric, Table, as_references
 from regard.metrics.significance import interval_of
 
 
@@ -69,12 +69,25 @@ def by_length(
     edges     the last length of each bucket, rising; what is longer than the last edge makes one more bucket
     buckets   without edges: so many ranges of about equal width
     """
-    size = np.asarray(lengths, dtype=np.int64)
-    if len(size) != len(predictions):
+    if len(lengths) != len(predictions):
         raise RegardError(
-            f"expected a length for each of {len(predictions)} predictions, received {len(size)}."
+            f"expected a length for each of {len(predictions)} predictions, received {len(lengths)}."
         )
     lines = metric.statistics(predictions, as_references(predictions, references))
+    return lines_by_length(metric, lines, lengths, buckets=buckets, edges=edges, samples=samples)
+
+
+def lines_by_length(
+    metric: RowMetric,
+    lines: Table,
+    lengths: Sequence[int],
+    *,
+    buckets: int = 8,
+    edges: Sequence[int] | None = None,
+    samples: int = 1000,
+) -> ByLength:
+    """The same from the statistics (n, k) of the rows."""
+    size = np.asarray(lengths, dtype=np.int64)
     shortest, longest = int(size.min()), int(size.max())
     if edges is None:
         edges = sorted({int(edge) for edge in np.linspace(shortest - 1, longest, buckets + 1).round()[1:]})

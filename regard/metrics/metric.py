@@ -102,7 +102,19 @@ class Metric(ABC):
         return None
 
 
-class OutputMetric(Metric):
+class RowMetric(Metric):
+    """A metric that is a function of sums over rows: on some of them, or on a resample, it costs one sum."""
+
+    @abstractmethod
+    def lines(self, inference: Inference) -> Table | None:
+        """(n, k): one line of numbers for each row that has what it needs; None where none has."""
+
+    def value(self, sums: Table) -> float:
+        """(k,) the sum of some of these lines → the metric on those rows; sums[0] / sums[1] unless overridden."""
+        return ratio(sums)
+
+
+class OutputMetric(RowMetric):
     """A metric of outputs against references, by its two halves.
 
     Both are values, what the output column holds: a text, a class, the list of tags, a number.
@@ -112,9 +124,8 @@ class OutputMetric(Metric):
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
         """(n, k): one line of numbers for each row."""
 
-    def value(self, sums: Table) -> float:
-        """(k,) the sum of some of these lines → the metric on those rows; sums[0] / sums[1] unless overridden."""
-        return ratio(sums)
+    def lines(self, inference: Inference) -> Table:
+        return self.statistics([answer.value for answer in inference.predictions], inference.references)
 
     @abstractmethod
     def describe(self, count: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from regard.errors import RegardError
 from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import RowMetric, Score, Table
 from regard.parts import register
 
 Shape = tuple[int, ...]
@@ -31,7 +31,7 @@ class PlacedAttention:
 
 
 @register("metric", "pointing")
-class Pointing(Metric):
+class Pointing(RowMetric):
     """The pointing game, beside always pointing at the middle."""
 
     def refuses(self, output: OutputInfo) -> str | None:
@@ -46,6 +46,13 @@ class Pointing(Metric):
     def measure(self, inference: Inference) -> Score | None:
         found = inference.once(placed_attention)
         return None if found is None else pointing(found.weights, found.truth)
+
+    def lines(self, inference: Inference) -> Table | None:
+        found = inference.once(placed_attention)
+        if found is None:
+            return None
+        pairs = zip(found.weights, found.truth, strict=True)
+        return np.array([_hits(table, places) for table, places in pairs], dtype=np.float64)
 
     def baseline(self, inference: Inference) -> Score | None:
         found = inference.once(placed_attention)
@@ -71,15 +78,20 @@ def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
         raise RegardError(f"expected truth for as many rows, received {len(weights)} and {len(truth)}.")
     hits = steps = 0
     for looked, true in zip(weights, truth, strict=True):
-        table, places = np.asarray(looked, dtype=np.float64), np.asarray(true) > 0
-        if table.shape != places.shape or table.ndim != 2:
-            raise RegardError(
-                f"expected weights and truth (steps, positions), received {table.shape} and {places.shape}."
-            )
-        known = places.any(1)
-        hits += int(places[known, table[known].argmax(1)].sum())
-        steps += int(known.sum())
+        right, known = _hits(looked, true)
+        hits, steps = hits + right, steps + known
     return Score("pointing", hits / max(steps, 1), steps, "most attended position lies in the true place")
+
+
+def _hits(weights: ArrayLike, truth: ArrayLike) -> tuple[int, int]:
+    """Of one row: the steps whose most attended position lies in the true place, and those whose place is known."""
+    table, places = np.asarray(weights, dtype=np.float64), np.asarray(truth) > 0
+    if table.shape != places.shape or table.ndim != 2:
+        raise RegardError(
+            f"expected weights and truth (steps, positions), received {table.shape} and {places.shape}."
+        )
+    known = places.any(1)
+    return int(places[known, table[known].argmax(1)].sum()), int(known.sum())
 
 
 def centre_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Score:

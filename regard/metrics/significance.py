@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.metrics.metric import OutputMetric, Table, as_references
+from regard.metrics.metric import OutputMetric, RowMetric, Table, as_references
 
 CHUNK = 256
 
@@ -64,7 +64,7 @@ def confidence_interval(
 
 
 def interval_of(
-    metric: OutputMetric, lines: Table, *, samples: int = 1000, level: float = 0.95, seed: int = 1
+    metric: RowMetric, lines: Table, *, samples: int = 1000, level: float = 0.95, seed: int = 1
 ) -> ConfidenceInterval:
     """The same from the statistics (n, k) of the rows."""
     (values,) = _resample(metric, [lines], samples, seed)
@@ -97,7 +97,7 @@ def compare(
     )
 
 
-def _resample(metric: OutputMetric, tables: Sequence[Table], samples: int, seed: int) -> list[Table]:
+def _resample(metric: RowMetric, tables: Sequence[Table], samples: int, seed: int) -> list[Table]:
     """For each table (n, k) the metric on the same `samples` resamples, (samples,)."""
     if samples < 1:
         raise RegardError(f"expected at least one resample, received {samples}.")

@@ -1,0 +1,134 @@
+"""What `regard matrix` does: list the tasks, list the rows of one, train them and write the table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from regard.console import safe_console
+from regard.errors import RegardError
+from regard.files import write_text
+from regard.matrix import MECHANISMS, TASKS, Matrix, MatrixTable, find_task
+from regard.matrix.matrix import chosen_rows
+from regard.matrix.seeing import see
+from regard.matrix.table import shown, title
+from regard.matrix.writing import missing, to_json, write_matrix, writer_of
+
+STANDARD = Path("-")
+
+
+def list_tasks() -> None:
+    """Every task with what it reads and writes."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    table.add_column(style="dim", no_wrap=True)
+    for task in TASKS:
+        table.add_row(Text(task.name), Text(task.about), Text(f"{len(chosen_rows(task, ()))} rows"))
+    console = safe_console()
+    console.print(table)
+    console.print(
+        "\n[dim]regard matrix TASK --list[/dim] shows its rows, "
+        "[dim]regard matrix TASK --minutes 10 -o matrix.html[/dim] trains them."
+    )
+
+
+def list_mechanisms(name: str) -> None:
+    """The rows of a task, and why it lacks the others."""
+    task, table = find_task(name), Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    for mechanism in MECHANISMS:
+        reason = task.reason(mechanism)
+        table.add_row(
+            Text(mechanism.name, style="dim" if reason else ""),
+            Text(f"not here: {reason}", style="dim") if reason else Text(mechanism.what),
+        )
+    safe_console(highlight=False).print(table)
+
+
+def run_matrix(
+    name: str,
+    *,
+    minutes: float,
+    updates: int | None,
+    only: Sequence[str],
+    output: Path | None,
+    json_file: Path | None,
+    runs: Path | None,
+    seed: int,
+    settings: Sequence[str],
+    device: str | None,
+) -> None:
+    """Train the rows that are not finished; print the table and write it, whatever ends the training."""
+    if output is not None:
+        writer_of(output)
+        if not output.parent.is_dir():
+            raise RegardError(
+                "the folder to write to does not exist.", where=str(output.parent), fix="Make it first."
+            )
+    matrix = Matrix(
+        name,
+        folder=runs or Path("runs") / f"matrix-{find_task(name).name}",
+        minutes=minutes,
+        updates=updates,
+        seed=seed,
+        only=only,
+        settings=settings,
+        device=device,
+    )
+    try:
+        matrix.run()
+    except (KeyboardInterrupt, SystemExit):
+        count = len(matrix.table.waiting)
+        matrix.console.print(
+            f"{count} rows are not finished: the same command goes on with them.", highlight=False
+        )
+        raise
+    finally:
+        if matrix.rows:
+            _write(matrix.table, output=output, json_file=json_file)
+    if matrix.failed:
+        raise typer.Exit(1)
+
+
+def _write(table: MatrixTable, *, output: Path | None, json_file: Path | None) -> None:
+    _show(table, safe_console(stderr=json_file == STANDARD, highlight=False))
+    if output is not None:
+        write_matrix(table, output)
+    if json_file == STANDARD:
+        sys.stdout.write(to_json(table))
+    elif json_file is not None:
+        write_text(json_file, to_json(table))
+
+
+def _show(table: MatrixTable, console: Console) -> None:
+    printed = Table(box=None, pad_edge=False, header_style="dim")
+    looked = ["looks"] if table.task.looks else []
+    names = ["", title(table.task.metric), *table.columns, *looked, "weights", "ms"]
+    for place, head in enumerate(names):
+        printed.add_column(Text(head), justify="right" if place else "left", no_wrap=True)
+    for row in table.rows:
+        found = [row.lengths.get(label) for label in table.columns]
+        looks = [row.looks] if table.task.looks else []
+        printed.add_row(
+            Text(row.mechanism),
+            *(Text(shown(table.task.metric, one)[0] if one else "") for one in (row.score, *found)),
+            *(Text(shown(table.task.looks, one)[0] if one else "–") for one in looks),
+            Text(f"{row.parameters / 1000:,.0f} k"),
+            Text(f"{1000 * row.seconds_per_update:.0f}"),
+        )
+    console.print(printed)
+    looking = f"; looks: {title(table.task.looks)}" if looked else ""
+    told = f"by {table.task.unit} of the input{looking}; weights: parameters; ms: of an update"
+    console.print(Text(f"{told}; {table.updates:,} updates each", style="dim"))
+    for name, why in missing(table).items():
+        console.print(Text(f"{name}: {why}", style="dim"))
+    console.print()
+    console.print(Text(see(table), style="bold"))

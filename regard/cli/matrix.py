@@ -1,0 +1,88 @@
+"""`regard matrix`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import Device
+
+
+def matrix(
+    task: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[TASK]", help="A task; default: list them all.", show_default=False),
+    ] = None,
+    more: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="[MECHANISM]...", help="Only these rows, as --only.", show_default=False),
+    ] = None,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            "--minutes",
+            metavar="N",
+            min=0.1,
+            max=10_000.0,
+            help="Time of all rows together: it decides how many updates each has.",
+        ),
+    ] = 10.0,
+    updates: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--updates", metavar="N", min=1, help="Updates of each row, whatever time they take."),
+    ] = None,
+    only: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--only", metavar="MECHANISM", help="Only these rows: --only additive dot"),
+    ] = None,
+    show_rows: Annotated[
+        bool, typer.Option("--list", help="Print the rows the task has, and why it lacks the others.")
+    ] = False,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("-o", "--output", metavar="FILE", help="Write the table here (.html .md .json .csv)."),
+    ] = None,
+    json_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--json", metavar="FILE", help="Write it here as JSON; -: standard output."),
+    ] = None,
+    runs: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--runs",
+            metavar="DIR",
+            help="Keep the rows here; default: runs/matrix-TASK. A second call goes on.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of every row.")] = 1,
+    settings: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--set", metavar="KEY=VALUE", help="Change every row's spec; may be given many times."),
+    ] = None,
+    device: Device = None,
+) -> None:
+    """Compare everything that can be put between encoder and decoder on one task, with the same budget each.
+
+    regard matrix translation --minutes 10 -o matrix.html · regard matrix captions --list
+    """
+    from regard.cli.matrices import list_mechanisms, list_tasks, run_matrix
+
+    if task is None:
+        list_tasks()
+    elif show_rows:
+        list_mechanisms(task)
+    else:
+        run_matrix(
+            task,
+            minutes=minutes,
+            updates=updates,
+            only=[*(only or []), *(more or [])],
+            output=output,
+            json_file=json_file,
+            runs=runs,
+            seed=seed,
+            settings=settings or [],
+            device=device,
+        )

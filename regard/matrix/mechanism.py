@@ -1,0 +1,59 @@
+"""The mechanisms: everything that can be put between an encoder and a decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One row of a matrix.
+
+    what        what it does, in one line
+    ways        how the encoding reaches the decoder where there is no attention: `decoder.condition`
+    attention   what makes this attention this one: its score, its selection, its guide
+    uses_truth  whether it is told where to look, in training or always
+    """
+
+    name: str
+    what: str
+    ways: tuple[str, ...] = ()
+    attention: dict[str, Any] = field(default_factory=dict)
+    uses_truth: bool = False
+
+    @property
+    def looks(self) -> bool:
+        """Whether it is an attention."""
+        return bool(self.attention)
+
+
+MECHANISMS = (
+    Mechanism("start", "the encoding is the decoder's first state", ("start",)),
+    Mechanism("every-step", "the encoding is an input of every step", ("every-step",)),
+    Mechanism("both", "the encoding is the first state and an input of every step", ("start", "every-step")),
+    Mechanism("first-input", "the encoding is read before the first word", ("first-input",)),
+    Mechanism("output", "the encoding meets the state where a word is chosen", ("output",)),
+    Mechanism("gate", "the encoding gates the state where a word is chosen", ("gate",)),
+    Mechanism("uniform", "attention with fixed weights 1/n", attention={"select": "uniform"}),
+    Mechanism("additive", "softmax attention, additive score", attention={"score": "additive"}),
+    Mechanism("dot", "softmax attention, dot product of state and memory", attention={"score": "dot"}),
+    Mechanism(
+        "general", "softmax attention, a matrix between state and memory", attention={"score": "general"}
+    ),
+    Mechanism("local", "softmax within a window whose center is predicted", attention={"select": "local"}),
+    Mechanism("hard", "one position is drawn, learned by the score function", attention={"select": "hard"}),
+    Mechanism("sigmoid", "each position by itself", attention={"select": "sigmoid"}),
+    Mechanism("segments", "neighboring positions together: a binary chain", attention={"select": "segments"}),
+    Mechanism(
+        "guided",
+        "additive attention, trained towards the true alignment",
+        attention={"guide": 1.0},
+        uses_truth=True,
+    ),
+    Mechanism(
+        "oracle", "attention that is the true alignment", attention={"select": "oracle"}, uses_truth=True
+    ),
+)
+
+NAMES = tuple(mechanism.name for mechanism in MECHANISMS)

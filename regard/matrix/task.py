@@ -1,0 +1,111 @@
+"""A task of the matrix: a system of the zoo, and what each mechanism changes in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from regard.matrix.mechanism import Mechanism
+
+Lengths = Callable[[Mapping[str, str]], int]
+GRID = "it lies along a line, and the positions of an image are a grid."
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is written by a recurrent decoder, word by word or letter by letter.
+
+    system      of the zoo
+    about       what is read and what is written
+    metric      the score; dev chooses the weights by it
+    looks       the metric of where it looked; "" where nobody knows where to look
+    length      of a row, counted in `unit`; `edges` are the last lengths of the columns of the table but one
+    settings    changes of the system that all rows share
+    ways        how the encoding reaches a decoder with attention
+    attention   options that all attentions share, beside score and selection
+    units       of the additive score; None: as many as the decoder has
+    window      of local attention
+    without     further changes of the rows that have no attention
+    refused     {mechanism: why this task cannot have it}
+    unaligned   why nobody knows the true alignment; "" where the world does
+    """
+
+    name: str
+    system: str
+    about: str
+    metric: str
+    length: Lengths
+    unit: str
+    edges: tuple[int, ...]
+    looks: str = ""
+    settings: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ("start", "attention")
+    attention: Mapping[str, Any] = field(default_factory=dict)
+    units: int | None = None
+    window: int = 5
+    without: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    unaligned: str = ""
+
+    def reason(self, mechanism: Mechanism) -> str:
+        """Why the task cannot have a mechanism; "" where it can."""
+        if mechanism.uses_truth and self.unaligned:
+            return self.unaligned
+        return self.refused.get(mechanism.name, "")
+
+    def changes(self, mechanism: Mechanism, updates: int) -> list[str]:
+        """What a row sets in the spec of the system, as `--set` takes it."""
+        return [*self.settings, *self._between(mechanism, updates)]
+
+    def measures(self, mechanism: Mechanism) -> list[str]:
+        """What is measured of a row, in the same form: dev chooses the weights by the score."""
+        metrics = [self.metric, *([self.looks] if self.looks and mechanism.looks else [])]
+        return [f"metrics=[{', '.join(metrics)}]", f"training.metric={self.metric}"]
+
+    def _between(self, mechanism: Mechanism, updates: int) -> list[str]:
+        if not mechanism.looks:
+            return ["attention=null", _condition(mechanism.ways), *self.without]
+        attention = {**self.attention, **self._look(mechanism, updates)}
+        return [f"attention={json.dumps(attention)}", _condition(self.ways)]
+
+    def _look(self, mechanism: Mechanism, updates: int) -> dict[str, Any]:
+        """Score, selection and guide. Those that do not look at scores have none."""
+        look: dict[str, Any] = {"score": "additive", **mechanism.attention}
+        if look["score"] == "additive" and self.units is not None:
+            look["score"] = {"type": "additive", "size": self.units}
+        if look.get("select") in ("uniform", "oracle"):
+            del look["score"]
+        elif look.get("select") == "local":
+            look["select"] = {"type": "local", "window": self.window}
+        elif look.get("select") == "hard":  # draws teach little before the weights mean something
+            look["select"] = {"type": "hard", "reward": 1.0, "warmup": updates // 3}
+        return look
+
+
+@dataclass(frozen=True)
+class LabelTask(Task):
+    """What is answered at once, by a label.
+
+    decoder     the key of its decoder in the spec
+    over        the input that is looked at
+    glimpses    options of the decoder that attention comes with
+    """
+
+    decoder: str = "decoder"
+    over: str = ""
+    glimpses: Mapping[str, Any] = field(default_factory=dict)
+
+    def _between(self, mechanism: Mechanism, updates: int) -> list[str]:
+        options: dict[str, Any] = {"type": "label", "hidden": 256}
+        if mechanism.name == "gate":
+            options["combine"] = "gated"
+        if mechanism.looks:
+            attention = {"over": self.over, **self.attention, **self._look(mechanism, updates)}
+            options |= {**self.glimpses, "attention": attention}
+        return [f"{self.decoder}={json.dumps(options)}"]
+
+
+def _condition(ways: tuple[str, ...]) -> str:
+    return f"decoder.condition=[{', '.join(ways)}]"

@@ -1,0 +1,182 @@
+"""A matrix as a page, as Markdown, as JSON and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from regard.errors import RegardError
+from regard.files import write_text
+from regard.inspect.page import Section, page
+from regard.inspect.shaded import ShadedCell, ShadedRow, ShadedTable
+from regard.matrix.mechanism import MECHANISMS
+from regard.matrix.plan import EVALUATIONS
+from regard.matrix.seeing import see
+from regard.matrix.table import Figure, MatrixRow, MatrixTable, shown, title
+
+_BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
+
+
+def write_matrix(table: MatrixTable, path: Path) -> None:
+    """Write the table; the ending of the name says in which form."""
+    write_text(path, writer_of(path)(table))
+
+
+def writer_of(path: Path) -> Callable[[MatrixTable], str]:
+    """Which form a name asks for; a RegardError where there is none such."""
+    ending = path.suffix.lower()
+    if ending not in WRITERS:
+        raise RegardError(
+            f"a matrix cannot be written as {ending or 'a file without an ending'}; known are {', '.join(WRITERS)}.",
+            where=str(path),
+            fix="Change the ending of the name.",
+        )
+    return WRITERS[ending]
+
+
+def heading(table: MatrixTable) -> str:
+    return f"{table.task.name}: {table.task.about}"
+
+
+def budget(table: MatrixTable) -> str:
+    """What is the same in every row."""
+    text = (
+        f"Every row has {table.updates:,} updates of the same batches in the same order, the same seed "
+        f"({table.seed}), encoder and decoder ({table.task.system} of the zoo). The weights are the best of "
+        f"{EVALUATIONS} evaluations on dev by {title(table.task.metric)}; test is measured once. "
+        "Intervals: 95 % of 1,000 resamples of the test rows."
+    )
+    changed = f" Changed in every row: {' '.join(table.settings)}." if table.settings else ""
+    return text + changed
+
+
+def heads(table: MatrixTable) -> list[str]:
+    looks = [title(table.task.looks)] if table.task.looks else []
+    lengths = [f"{label} {table.task.unit}" for label in table.columns]
+    return ["mechanism", title(table.task.metric), *lengths, *looks, "parameters", "ms/update"]
+
+
+def missing(table: MatrixTable) -> dict[str, str]:
+    """The mechanisms without a row, and why."""
+    waiting = dict.fromkeys(table.waiting, "not finished.")
+    return {**table.refused, **table.failed, **waiting}
+
+
+def to_html(table: MatrixTable) -> str:
+    """A page of its own."""
+    shading = _shading(table)
+    rows = []
+    looked = False
+    for row in table.rows:
+        mechanism = _BY_NAME[row.mechanism]
+        rows.append(
+            ShadedRow(
+                row.mechanism,
+                mechanism.what,
+                _cells(table, row, shading),
+                rule=mechanism.looks and not looked,
+            )
+        )
+        looked = looked or mechanism.looks
+    sections = [Section(shaded=ShadedTable(heads(table), rows)) if rows else Section()]
+    if missing(table):
+        sections.append(
+            Section("Not in the table", table=(["mechanism", "why"], list(missing(table).items())))
+        )
+    commands = "\n".join(_command(table, row) for row in table.rows)
+    sections += [
+        Section("What is the same", budget(table)),
+        Section("One row by itself", "Each row is a training of the zoo's system:", code=commands)
+        if commands
+        else Section(),
+    ]
+    return page(heading(table), sections, subtitle=see(table))
+
+
+def _cells(table: MatrixTable, row: MatrixRow, shading: Callable[[Figure], float]) -> list[ShadedCell]:
+    def cell(name: str, figure: Figure | None, weight: float | None = None) -> ShadedCell:
+        return ShadedCell() if figure is None else ShadedCell(*shown(name, figure), weight)
+
+    name, found = table.task.metric, [row.lengths.get(label) for label in table.columns]
+    return [
+        cell(name, row.score, shading(row.score)),
+        *(cell(name, one, None if one is None else shading(one)) for one in found),
+        *([cell(table.task.looks, row.looks)] if table.task.looks else []),
+        ShadedCell(f"{row.parameters:,}"),
+        ShadedCell(f"{1000 * row.seconds_per_update:.0f}"),
+    ]
+
+
+def _shading(table: MatrixTable) -> Callable[[Figure], float]:
+    """From 0, the worst of all numbers of the table, to 1, the best."""
+    values = [one.value for row in table.rows for one in (row.score, *row.lengths.values())]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+
+    def weight(figure: Figure) -> float:
+        share = (figure.value - low) / ((high - low) or 1.0)
+        return share if table.best_is_high else 1.0 - share
+
+    return weight
+
+
+def to_markdown(table: MatrixTable) -> str:
+    lines = [f"# {heading(table)}", "", see(table), "", budget(table), ""]
+    if table.rows:
+        lines += [_line(heads(table)), _line(["---", *["---:"] * (len(heads(table)) - 1)])]
+        for row in table.rows:
+            cells = [
+                " ".join(filter(None, (cell.text, f"[{cell.small}]" if cell.small else "")))
+                for cell in _cells(table, row, _shading(table))
+            ]
+            lines.append(_line([row.mechanism, *cells]))
+        lines.append("")
+    lines += [f"- {name}: {why}" for name, why in missing(table).items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def to_json(table: MatrixTable) -> str:
+    return json.dumps({**table.to_dict(), "see": see(table)}, ensure_ascii=False, indent=1) + "\n"
+
+
+def to_csv(table: MatrixTable) -> str:
+    """A line for each number: the whole test (length: all), each range of lengths, the looks."""
+    target = io.StringIO()
+    write = csv.writer(target, lineterminator="\n").writerow
+    write(
+        ["mechanism", "metric", "length", "value", "low", "high", "rows", "parameters", "seconds_per_update"]
+    )
+    for row in table.rows:
+        figures = [(table.task.metric, "all", row.score)]
+        figures += [(table.task.metric, label, one) for label, one in row.lengths.items()]
+        figures += [] if row.looks is None else [(table.task.looks, "all", row.looks)]
+        for name, length, one in figures:
+            write(
+                [
+                    row.mechanism,
+                    name,
+                    length,
+                    one.value,
+                    one.low,
+                    one.high,
+                    one.n,
+                    row.parameters,
+                    row.seconds_per_update,
+                ]
+            )
+    return target.getvalue()
+
+
+def _command(table: MatrixTable, row: MatrixRow) -> str:
+    """The training of one row, as typed into a shell."""
+    changes = " ".join(f"--set '{setting}'" for setting in row.settings)
+    return f"regard train {table.task.system} -o runs/{table.task.name}-{row.mechanism} {changes}"
+
+
+WRITERS = {".html": to_html, ".md": to_markdown, ".json": to_json, ".csv": to_csv}
