@@ -14,6 +14,8 @@ from regard.console import safe_console
 
 WARMUP = 5
 """Updates that the time left is not estimated from: kernels are compiled and files first read in them."""
+KEPT = 256
+"""Moments that are remembered; of more, every other one."""
 
 
 class Progress:
@@ -36,30 +38,34 @@ class Progress:
 
 
 class Estimate:
-    """How long the rest takes, from the pace of the updates after the first few."""
+    """How long the rest takes, from the pace of the later half of the updates: shapes that come for the first time are
+    compiled and recorded in the earlier one."""
 
     def __init__(self) -> None:
         self.total: int | None = None
         self._first = 0
-        self._from: tuple[float, int] | None = None
-        self._now: tuple[float, int] | None = None
+        self._marks: list[tuple[float, int]] = []
 
     def start(self, step: int, total: int | None) -> None:
-        self.total, self._first, self._from, self._now = total, step, None, None
+        self.total, self._first, self._marks = total, step, []
 
     def update(self, step: int, now: float) -> None:
         if step - self._first < WARMUP:
             return
-        if self._from is None:
-            self._from = (now, step)
-        self._now = (now, step)
+        self._marks.append((now, step))
+        if len(self._marks) > KEPT:
+            self._marks = [*self._marks[:-1:2], self._marks[-1]]
 
     def left(self, now: float) -> float | None:
         """Seconds; None while nobody can know."""
-        if self.total is None or self._from is None or self._now is None or self._now[1] <= self._from[1]:
+        if self.total is None or len(self._marks) < 2:
             return None
-        pace = (self._now[0] - self._from[0]) / (self._now[1] - self._from[1])
-        return max(0.0, (self.total - self._now[1]) * pace - (now - self._now[0]))
+        latest, step = self._marks[-1]
+        middle = (self._first + step) / 2
+        begun, first = max((mark for mark in self._marks[:-1] if mark[1] <= middle), default=self._marks[0])
+        if step <= first:
+            return None
+        return max(0.0, (self.total - step) * (latest - begun) / (step - first) - (now - latest))
 
 
 def clock(seconds: float) -> str:

@@ -272,6 +272,13 @@ def test_the_time_left_does_not_count_what_happens_once() -> None:
         estimate.update(step, 60.0 + 0.1 * (step - 1))
     assert estimate.left(61.9) == pytest.approx(28.0)
     assert estimate.left(63.9) == pytest.approx(26.0)  # it goes on between two reports
+    late = Estimate()
+    late.start(0, 1148)
+    now = 0.0
+    for step in range(1, 401):  # new shapes are compiled in the first updates, five seconds each
+        now += 5.0 if step <= 12 else 0.1
+        late.update(step, now)
+    assert late.left(now) == pytest.approx(74.8)
     assert [clock(seconds) for seconds in (3, 41.2, 725, 10807)] == ["0:03", "0:41", "12:05", "3:00:07"]
 
 
