@@ -62,7 +62,7 @@ class Measured:
 
 
 def make_files(folder: Path, kind: str, size: int, count: int) -> None:
-    """Soft colours with some grain, about as large as files of photographs of that size."""
+    """Soft colors with some grain, about as large as files of photographs of that size."""
     generator = np.random.default_rng(0)
     for number in range(count):
         coarse = Image.fromarray(generator.integers(0, 256, (size // 14, size // 14, 3), dtype=np.uint8))

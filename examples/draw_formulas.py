@@ -54,7 +54,7 @@ def for_mathtext(tokens: str) -> str:
 
 
 def drawn(tokens: str) -> bytes | None:
-    """A PNG in grey, or None where mathtext cannot read the formula or it is too large."""
+    """A PNG in gray, or None where mathtext cannot read the formula or it is too large."""
     parser, properties = _parser()
     try:
         ink = np.asarray(parser.parse(f"${for_mathtext(tokens)}$", 72, properties).image)

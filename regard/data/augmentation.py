@@ -18,12 +18,12 @@ class Augmentation:
 
     flip     every other picture is mirrored left to right
     crop     the largest share of height and width that is cut away; what is left lies at a random place
-    colour   brightness, contrast and saturation are each multiplied by a number between 1 − colour and 1 + colour
+    color   brightness, contrast and saturation are each multiplied by a number between 1 − color and 1 + color
     """
 
     flip: bool = False
     crop: float = 0.0
-    colour: float = 0.0
+    color: float = 0.0
 
     def box(self, generator: np.random.Generator) -> tuple[float, float, float, float]:
         """The part that is shown, as fractions (x0, y0, x1, y1), of the shape of the whole."""
@@ -32,26 +32,26 @@ class Augmentation:
         return x, y, x + side, y + side
 
     def applied(self, pixels: Array, generator: np.random.Generator) -> Array:
-        """(…, H, W, C) uint8, mirrored and recoloured; one drawing for all leading dimensions (frames)."""
+        """(…, H, W, C) uint8, mirrored and recolored; one drawing for all leading dimensions (frames)."""
         if self.flip and generator.random() < 0.5:
             pixels = pixels[..., ::-1, :]
-        if self.colour:
-            brightness, contrast, saturation = generator.uniform(1.0 - self.colour, 1.0 + self.colour, 3)
-            pixels = recoloured(pixels, float(brightness), float(contrast), float(saturation))
+        if self.color:
+            brightness, contrast, saturation = generator.uniform(1.0 - self.color, 1.0 + self.color, 3)
+            pixels = recolored(pixels, float(brightness), float(contrast), float(saturation))
         return pixels
 
 
-def recoloured(pixels: Array, brightness: float, contrast: float, saturation: float) -> Array:
-    """x ↦ b·x, then away from or towards each pixel's own grey by s, then the mean grey by c: one affine map.
+def recolored(pixels: Array, brightness: float, contrast: float, saturation: float) -> Array:
+    """x ↦ b·x, then away from or towards each pixel's own gray by s, then the mean gray by c: one affine map.
 
     y = c·b·(s·x + (1 − s)·g(x)) + (1 − c)·b·mean g
     """
     values = pixels.astype(np.float32)  # (…, H, W, C)
-    grey = values[..., 0]
+    gray = values[..., 0]
     if values.shape[-1] == 3:
         # plane by plane: a product over three channels costs five times as much
-        grey = RED * values[..., 0] + GREEN * values[..., 1] + BLUE * values[..., 2]
-    added = contrast * brightness * (1.0 - saturation) * grey + (1.0 - contrast) * brightness * grey.mean()
+        gray = RED * values[..., 0] + GREEN * values[..., 1] + BLUE * values[..., 2]
+    added = contrast * brightness * (1.0 - saturation) * gray + (1.0 - contrast) * brightness * gray.mean()
     values *= contrast * brightness * saturation
     values += added[..., None] + 0.5  # rounded by cutting off
     return np.clip(values, 0, 255, out=values).astype(np.uint8)

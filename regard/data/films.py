@@ -1,7 +1,7 @@
 """The frames of a film: from a folder of pictures, an array, or a film file, at most so many of them.
 
     a folder     its pictures in the order of their names, numbers within them by their value: 2.png before 10.png
-    an array     .npy, .npz or a data URI: (T, H, W) grey or (T, H, W, 3), bytes
+    an array     .npy, .npz or a data URI: (T, H, W) gray or (T, H, W, 3), bytes
     a film file  whatever PyAV reads (the extra `video`): MP4, WebM, AVI, GIF, …; turned as the camera was held
 
 Of a film that has more frames than wanted, those in the middle of equal parts are taken, and no other is decoded to a
@@ -75,8 +75,8 @@ def _of_folder(
 
 
 def _of_array(array: Array, shown: str, most: int) -> Iterator[Array]:
-    colours = array.ndim == 4 and array.shape[3] in (1, 3)
-    if not (array.ndim == 3 or colours) or array.dtype != np.uint8:
+    colors = array.ndim == 4 and array.shape[3] in (1, 3)
+    if not (array.ndim == 3 or colors) or array.dtype != np.uint8:
         raise Unreadable(
             f"{shown}, an array of {array.dtype} with shape {array.shape}, expected bytes (uint8) of (frames, height, "
             "width) or (frames, height, width, 3)"

@@ -5,7 +5,7 @@ What a file can hold and what becomes of it:
     EXIF orientation      the picture is turned as the camera was held
     transparency          laid over white
     16 bits a channel     v · 255 / 65535, rounded: scaled, not clipped
-    palette, CMYK, 1 bit  as the colours they stand for
+    palette, CMYK, 1 bit  as the colors they stand for
     several frames        the first
 
 A picture of more than `MOST_PIXELS` is refused from its header, before any pixel is decoded.
@@ -34,7 +34,7 @@ SHARPER = 2
 """A JPEG may be decoded at a half, a quarter or an eighth of its size, as long as this many times the canvas remain."""
 
 Fit = Literal["stretch", "pad", "crop", "keep"]
-Colour = Literal["rgb", "grey"]
+Color = Literal["rgb", "gray"]
 Box = tuple[float, float, float, float]
 
 
@@ -80,7 +80,7 @@ def upright(picture: Image.Image) -> Image.Image:
 
 
 def opaque(picture: Image.Image, shown: str = "is a Pillow picture") -> Image.Image:
-    """In mode L or RGB: 16 bits scaled to 8, colours looked up, transparency laid over white."""
+    """In mode L or RGB: 16 bits scaled to 8, colors looked up, transparency laid over white."""
     mode = picture.mode
     if mode in ("L", "RGB") and "transparency" not in picture.info:
         return picture
@@ -89,10 +89,10 @@ def opaque(picture: Image.Image, shown: str = "is a Pillow picture") -> Image.Im
     if mode == "F":
         raise Unreadable(f"{shown}, a picture of floating-point numbers, whose range is not known")
     if picture.has_transparency_data:
-        grey = mode in ("L", "LA", "La")
+        gray = mode in ("L", "LA", "La")
         over = Image.new("RGBA", picture.size, (WHITE,) * 4)
         over.alpha_composite(picture.convert("RGBA"))
-        return over.convert("L" if grey else "RGB")
+        return over.convert("L" if gray else "RGB")
     return picture.convert("L" if mode == "1" else "RGB")
 
 
@@ -109,7 +109,7 @@ def on_canvas(
     size: tuple[int, int],
     *,
     fit: Fit = "stretch",
-    colour: Colour = "rgb",
+    color: Color = "rgb",
     box: Box | None = None,
 ) -> Array:
     """(H, W, C) uint8, C = 3 or 1.
@@ -121,7 +121,7 @@ def on_canvas(
     box    the part of the picture to lay on the canvas, as fractions (x0, y0, x1, y1); default: all of it
     """
     height, width = size
-    mode = "RGB" if colour == "rgb" else "L"
+    mode = "RGB" if color == "rgb" else "L"
     picture = picture if picture.mode == mode else picture.convert(mode)
     left, top, right, bottom = (0.0, 0.0, *picture.size) if box is None else _in_pixels(box, picture)
     if fit == "crop":

@@ -53,8 +53,8 @@ def draw_links(links: Links) -> Block:
             )
     for words, places, y in ((links.sources, above, SIZE), (links.targets, under, bottom + SIZE + 4)):
         for word, x in zip(words, places, strict=True):
-            colour = "muted" if is_special(word) else "ink"
-            marks.append(Text(x, y, visible(word), size=SIZE, anchor="middle", colour=colour))
+            color = "muted" if is_special(word) else "ink"
+            marks.append(Text(x, y, visible(word), size=SIZE, anchor="middle", color=color))
     return Block((Group(tuple(marks), kind="links", content=links),), width, bottom + SIZE + 10)
 
 

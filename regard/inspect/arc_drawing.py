@@ -1,6 +1,6 @@
 """Arcs as marks: the words on a line, a flat-topped bow from each head to its child, labels on the crowns.
 
-Form says what colour says: arcs of the best tree are solid, those that are not true carry a cross, the true ones that
+Form says what color says: arcs of the best tree are solid, those that are not true carry a cross, the true ones that
 were missed hang below the words as dashes, and other probable arcs are dotted.
 """
 
@@ -27,7 +27,7 @@ CROSS = 12.0
 THINNEST, THICKEST = 0.9, 2.6
 BEND = 9.0
 POINT = 7.0
-COLOURS: Mapping[Role, str] = {"best": "accent", "wrong": "series-3", "missed": "truth", "other": "accent"}
+COLORS: Mapping[Role, str] = {"best": "accent", "wrong": "series-3", "missed": "truth", "other": "accent"}
 DASHES: Mapping[Role, tuple[float, ...]] = {"best": (), "wrong": (), "missed": (5, 3.5), "other": (1, 3.5)}
 MEANINGS: Mapping[Role, str] = {
     "best": "best tree", "wrong": "not true", "missed": "true, but missed", "other": "also probable",
@@ -64,7 +64,7 @@ def draw_arcs(diagram: ArcDiagram) -> Block:
     marks += [_word(diagram, place, words, top, hung=not under.arcs) for place in range(count)]
     height = top + words.height + (under.height * words.level + 18 if under.arcs else 0.0)
     if not count:
-        marks.append(Text(0, top + 14, "nothing to show", size=13, colour="muted", italic=True))
+        marks.append(Text(0, top + 14, "nothing to show", size=13, color="muted", italic=True))
     width = max(words.width, text_width(diagram.title, 15), 0.0 if count else 110.0)
     return Block((Group(tuple(marks), kind="arcs", content=diagram),), width, height, baseline=top)
 
@@ -117,9 +117,9 @@ def _word(diagram: ArcDiagram, place: int, words: _Line, top: float, *, hung: bo
         x, turn = x + words.size * 0.35, -90.0
         y, anchor = (top + 5, "end") if hung else (middle, "middle")
     side: Anchor = "end" if anchor == "end" else "middle"
-    colour = "muted" if is_special(word) else "ink"
+    color = "muted" if is_special(word) else "ink"
     tags = (("token", str(place + 1)),)
-    return Text(x, y, visible(word), size=words.size, anchor=side, rotate=turn, colour=colour, tags=tags)
+    return Text(x, y, visible(word), size=words.size, anchor=side, rotate=turn, color=color, tags=tags)
 
 
 def _bows(diagram: ArcDiagram, side: Side, words: _Line, base: float, direction: int) -> list[Mark]:
@@ -151,7 +151,7 @@ class _Bow:
 
     def group(self, tip: str, *, crossed: bool) -> Group:
         """The line and its point; a cross where the arc is not true and no label carries it."""
-        arc, colour = self.arc, COLOURS[self.arc.role]
+        arc, color = self.arc, COLORS[self.arc.role]
         certain = not arc.known or arc.role == "missed"
         width = 1.6 if certain else THINNEST + arc.strength * (THICKEST - THINNEST)
         opacity = 1.0 if certain else 0.25 + 0.75 * arc.strength
@@ -159,9 +159,9 @@ class _Bow:
         tags = (("head", str(arc.head)), ("child", str(arc.child)), ("role", arc.role), ("value", value))
         marks: list[Mark] = [
             Path(
-                self._steps(), stroke=colour, width=width, opacity=opacity, dashes=DASHES[arc.role], tags=tags
+                self._steps(), stroke=color, width=width, opacity=opacity, dashes=DASHES[arc.role], tags=tags
             ),
-            Path(self._point(), stroke=None, fill=colour, opacity=opacity),
+            Path(self._point(), stroke=None, fill=color, opacity=opacity),
         ]
         if arc.role == "wrong" and (crossed or not arc.head):
             marks += cross((self.x1 + self.x2) / 2, self.crown if arc.head else (self.base + self.crown) / 2)
@@ -193,27 +193,27 @@ class _Bow:
         if not text or (arc.head and wide + sign + 8 > span):
             return []
         mistaken = "≠" in text or arc.role == "wrong"
-        colour = COLOURS["wrong"] if mistaken else COLOURS[arc.role] if arc.role == "missed" else "muted"
+        color = COLORS["wrong"] if mistaken else COLORS[arc.role] if arc.role == "missed" else "muted"
         if not arc.head:
             y = self.crown - 4 if self.direction < 0 else self.crown + 12
-            return [Text(x, y, text, size=LABEL, anchor="middle", colour=colour)]
+            return [Text(x, y, text, size=LABEL, anchor="middle", color=color)]
         start = x - (wide + sign) / 2
         marks: list[Mark] = [Rect(start - 3, self.crown - 7, wide + sign + 6, 14, fill="paper")]
         marks += cross(start + 4, self.crown) if sign else []
         middle = start + sign + wide / 2
         return [
             *marks,
-            Text(middle, self.crown + LABEL * 0.34, text, size=LABEL, anchor="middle", colour=colour),
+            Text(middle, self.crown + LABEL * 0.34, text, size=LABEL, anchor="middle", color=color),
         ]
 
 
 def cross(x: float, y: float) -> list[Mark]:
     """The sign of an arc that is not true, on a ground of paper."""
-    reach, colour = 3.2, COLOURS["wrong"]
+    reach, color = 3.2, COLORS["wrong"]
     return [
         Rect(x - 5, y - 5, 10, 10, fill="paper", radius=5),
-        line(x - reach, y - reach, x + reach, y + reach, colour=colour, width=1.7),
-        line(x - reach, y + reach, x + reach, y - reach, colour=colour, width=1.7),
+        line(x - reach, y - reach, x + reach, y + reach, color=color, width=1.7),
+        line(x - reach, y + reach, x + reach, y - reach, color=color, width=1.7),
     ]
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.arc_drawing import COLOURS, DASHES, MEANINGS, ROOT, cross, draw_arcs, word_at
+from regard.inspect.arc_drawing import COLORS, DASHES, MEANINGS, ROOT, cross, draw_arcs, word_at
 from regard.inspect.arc_layout import arcs_above, arcs_below, arcs_outside
 from regard.inspect.content import ArcDiagram, Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.scene import Mark, Scene, Text, line
 from regard.inspect.writing import text_width
 from regard.trace import Array, Trace
@@ -36,7 +36,7 @@ def arcs(
     if matrix:
         known = diagram.arcs.true_heads is not None
         table = marginal_matrix(diagram)
-        scale = colour_scale(name="marginal", truth=known, zeros=table.has_zeros)
+        scale = color_scale(name="marginal", truth=known, zeros=table.has_zeros)
         blocks += [draw_matrix(table), scale]
     return frame(below(blocks, gap=16), title=title, description=tell_arcs(diagram))
 
@@ -96,8 +96,8 @@ def arc_legend(diagrams: Sequence[ArcDiagram]) -> list[Block]:
         meaning = MEANINGS[role]
         if role == "other" and outside != drawn:
             meaning += f" ({sum(drawn)} of {sum(outside)})"
-        marks.append(line(x, 6, x + 30, 6, colour=COLOURS[role], width=1.6, dashes=DASHES[role]))
+        marks.append(line(x, 6, x + 30, 6, color=COLORS[role], width=1.6, dashes=DASHES[role]))
         marks += cross(x + 15, 6) if role == "wrong" else []
-        marks.append(Text(x + 37, 10, meaning, size=11, colour="muted"))
+        marks.append(Text(x + 37, 10, meaning, size=11, color="muted"))
         x += 37 + text_width(meaning, 11) + 20
     return [Block(tuple(marks), x - 20, 13.0)]

@@ -56,14 +56,14 @@ class Axes:
         for tick in self.y_ticks:
             y = self.y(tick)
             marks.append(line(self.left, y, self.left + self.width, y))
-            marks.append(Text(self.left - 8, y + 4, tick_text(tick), size=FONT, anchor="end", colour="muted"))
+            marks.append(Text(self.left - 8, y + 4, tick_text(tick), size=FONT, anchor="end", color="muted"))
         return marks
 
     def numbers(self) -> list[Mark]:
         """The numbers of the horizontal axis, under it."""
         bottom = self.top + self.height
         return [
-            Text(self.x(tick), bottom + 17, tick_text(tick), size=FONT, anchor="middle", colour="muted")
+            Text(self.x(tick), bottom + 17, tick_text(tick), size=FONT, anchor="middle", color="muted")
             for tick in self.x_ticks
         ]
 

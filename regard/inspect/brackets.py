@@ -53,7 +53,7 @@ def draw_brackets(matrix: Matrix) -> Block:
     marks += [mark for i, j in places for mark in chart.number(i, j)]
     marks += [chart.word(place) for place in range(count)]
     if not count:
-        marks.append(Text(0, chart.top + 14, "nothing to show", size=13, colour="muted", italic=True))
+        marks.append(Text(0, chart.top + 14, "nothing to show", size=13, color="muted", italic=True))
     width = max(count * chart.pitch, text_width(matrix.title, 15), 110.0)
     group = Group(tuple(marks), kind="brackets", content=matrix)
     return Block((group,), width, chart.y(0, 0) + SIZE / 2 + 6, baseline=chart.top)
@@ -79,9 +79,9 @@ class _Chart:
 
     def word(self, place: int) -> Text:
         word = self.matrix.rows[place]
-        colour = "muted" if is_special(word) else "ink"
+        color = "muted" if is_special(word) else "ink"
         y = self.y(place, place) + SIZE * 0.35
-        return Text(self.x(place, place), y, visible(word), size=SIZE, anchor="middle", colour=colour)
+        return Text(self.x(place, place), y, visible(word), size=SIZE, anchor="middle", color=color)
 
     def cell(self, i: int, j: int) -> Rect:
         matrix, side = self.matrix, self.side
@@ -105,7 +105,7 @@ class _Chart:
             return []
         text = self.matrix.digits.format(float(self.matrix.values[i, j])).removeprefix("0")
         y = self.y(i, j) + 4
-        return [Text(self.x(i, j), y, text, size=11, anchor="middle", colour=Over(shade))]
+        return [Text(self.x(i, j), y, text, size=11, anchor="middle", color=Over(shade))]
 
     def ties(self) -> list[Mark]:
         """A line from each span of the best tree to its two parts."""
@@ -117,5 +117,5 @@ class _Chart:
                 for a, b in [] if cut is None else [(i, cut), (cut + 1, j)]:
                     end = self.y(a, b) - (SIZE * 0.6 if a == b else 0.0)
                     ends = (self.x(i, j), self.y(i, j), self.x(a, b), end)
-                    marks.append(line(*ends, colour=self.matrix.outline, width=1.75))
+                    marks.append(line(*ends, color=self.matrix.outline, width=1.75))
         return marks

@@ -12,7 +12,7 @@ from regard.errors import RegardError
 from regard.inspect.axes import Axes, label_room, ticks
 from regard.inspect.content import Chart
 from regard.inspect.layout import Block, frame
-from regard.inspect.palette import series_colour
+from regard.inspect.palette import series_color
 from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, polyline
 from regard.inspect.writing import text_width
 from regard.trace import Array
@@ -88,7 +88,7 @@ def _draw_categories(chart: Chart) -> Block:
         marks.append(Text(middle, bottom + 18, str(place), size=12, anchor="middle"))
         if chart.counts:
             marks.append(
-                Text(middle, bottom + 33, f"n={chart.counts[i]:,}", size=10, anchor="middle", colour="muted")
+                Text(middle, bottom + 33, f"n={chart.counts[i]:,}", size=10, anchor="middle", color="muted")
             )
     for order, name in enumerate(chart.series):
         whiskers = _whiskers(chart, name, order, axes)
@@ -99,7 +99,7 @@ def _draw_categories(chart: Chart) -> Block:
     bottom += 40 if chart.counts else 25
     if chart.x_name:
         marks.append(
-            Text(left + width / 2, bottom + 12, chart.x_name, size=12, anchor="middle", colour="muted")
+            Text(left + width / 2, bottom + 12, chart.x_name, size=12, anchor="middle", color="muted")
         )
         bottom += 18
     return Block((Group(tuple(marks), kind="chart", content=chart),), left + width, bottom)
@@ -113,7 +113,7 @@ def draw_legend(chart: Chart) -> tuple[list[Mark], float]:
         marks.append(Text(0, 11, chart.y_name, size=12, bold=True))
         x = text_width(chart.y_name, 12.8) + 20
     for order, name in enumerate(chart.series):
-        marks.append(Rect(x, 2, 11, 10, fill=series_colour(order), radius=2.5))
+        marks.append(Rect(x, 2, 11, 10, fill=series_color(order), radius=2.5))
         marks.append(Text(x + 17, 11, name, size=12))
         x += 17 + text_width(name, 12) + 18
     return marks, 14.0
@@ -134,7 +134,7 @@ def _bar_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
                     upper,
                     width - 1.5,
                     lower - upper,
-                    fill=series_colour(order),
+                    fill=series_color(order),
                     radius=2,
                     tip=tip,
                     tags=tags,
@@ -157,7 +157,7 @@ def _middle(chart: Chart, order: int, i: int, axes: Axes) -> float:
 def _whiskers(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
     """The interval of each value, as a thin line with short ends."""
     marks: list[Mark] = []
-    colour = series_colour(order) if chart.style == "lines" else "ink"
+    color = series_color(order) if chart.style == "lines" else "ink"
     for i, (low, high) in enumerate(chart.intervals.get(name, ())):
         if math.isfinite(low) and math.isfinite(high):
             x, top, bottom = _middle(chart, order, i, axes), axes.y(float(high)), axes.y(float(low))
@@ -166,7 +166,7 @@ def _whiskers(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
                 [(x - 3, top), (x + 3, top)],
                 [(x - 3, bottom), (x + 3, bottom)],
             ):
-                marks.append(polyline(line, colour=colour, width=1.25))
+                marks.append(polyline(line, color=color, width=1.25))
     return marks
 
 
@@ -182,7 +182,7 @@ def _dot_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
                 Circle(
                     *run[-1],
                     4,
-                    fill=series_colour(order),
+                    fill=series_color(order),
                     stroke="paper",
                     stroke_width=1.5,
                     tip=tip,
@@ -191,7 +191,7 @@ def _dot_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
             )
         else:
             if len(run) > 1:
-                marks.append(polyline(run, colour=series_colour(order), width=2.25))
+                marks.append(polyline(run, color=series_color(order), width=2.25))
             run = []
     return marks + dots
 

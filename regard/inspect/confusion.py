@@ -9,7 +9,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import below, colour_scale, frame
+from regard.inspect.layout import below, color_scale, frame
 from regard.inspect.scene import Scene
 from regard.trace import Array
 
@@ -40,7 +40,7 @@ def confusion(counts: Array, labels: Sequence[str], *, title: str = "", share: b
         numbers=True,
         digits="{:.0f}",
     )
-    scale = colour_scale(name="share of the true label" if share else "share of the largest count")
+    scale = color_scale(name="share of the true label" if share else "share of the largest count")
     right, all_of_them = float(np.trace(counts)), float(counts.sum())
     accuracy = f"{right:.0f} of {all_of_them:.0f} right" if all_of_them else "nothing was counted"
     return frame(

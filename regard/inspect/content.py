@@ -20,7 +20,7 @@ class Matrix:
 
     values   (R, C); `limit` is the value that gets the full shade
     shades   (R, C) between 0 and 1 where the shade is not values / limit
-    truth    (R, C) or None; cells where it is above zero are outlined, which means `outlined`, in colour `outline`
+    truth    (R, C) or None; cells where it is above zero are outlined, which means `outlined`, in color `outline`
     margin   (R,) or None: a number between 0 and 1 beside each row, named by `margin_name`
     numbers  whether the values are printed in the cells; None: only where there is room and they matter
     digits   how a value is printed, as a format ("{:.2f}")
@@ -281,7 +281,7 @@ class HeadPaths:
 
 @dataclass(frozen=True)
 class Lines:
-    """Text between drawings: each line with the role of its colour; `bold` are so many from the first."""
+    """Text between drawings: each line with the role of its color; `bold` are so many from the first."""
 
     lines: tuple[tuple[str, str], ...]
     bold: int = 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.inspect.content import Conversation
-from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text, line
 from regard.inspect.writing import right_to_left, text_width, visible, wrap
@@ -83,7 +83,7 @@ def draw_conversation(content: Conversation, *, room: float = ROOM) -> Block:
     left = room + 16
     for look, name in enumerate(content.names):
         x = left + look * (CELL + 4) + CELL / 2
-        marks.append(Text(x, y + 12, name, size=12, anchor="middle", colour="muted"))
+        marks.append(Text(x, y + 12, name, size=12, anchor="middle", color="muted"))
     y += 22
     rows: list[Mark] = []
     for part in content.parts:
@@ -142,7 +142,7 @@ def _turn(content: Conversation, place: int, room: float, left: float, y: float)
                     f"{weight:.2f}",
                     size=12,
                     anchor="middle",
-                    colour=Over(cell),
+                    color=Over(cell),
                 )
             )
     return Group(tuple(marks), kind="row", tags=(("row", str(place)), ("label", f"{speaker}: {text}"))), high
@@ -165,7 +165,7 @@ def _bubble(
     wide = max((text_width(one, SIZE) for one in lines), default=0.0) * 1.06 + 26
     high = len(lines) * LINE + 11
     x = room - wide - name if right else name
-    colour = Over(fill) if isinstance(fill, Shade) else "ink"
+    color = Over(fill) if isinstance(fill, Shade) else "ink"
     marks: list[Mark] = [Rect(x, y, wide, high, fill=fill, radius=11, tip=tip)]
     if stroke is not None:
         marks.append(Rect(x + 1, y + 1, wide - 2, high - 2, stroke=stroke, stroke_width=2, radius=10))
@@ -180,13 +180,13 @@ def _bubble(
                 one,
                 size=SIZE,
                 anchor="end" if backwards else "start",
-                colour=colour,
+                color=color,
             )
         )
     if speaker:
         at = room if right else 0.0
         marks.append(
-            Text(at, y + high / 2 + 4, speaker, size=12, anchor="end" if right else "start", colour="muted")
+            Text(at, y + high / 2 + 4, speaker, size=12, anchor="end" if right else "start", color="muted")
         )
     return marks, high
 
@@ -199,7 +199,7 @@ def _fold(run: range, room: float, y: float) -> Group:
         (
             line(0, y + 7, room / 2 - wide / 2, y + 7, dashes=(3.0, 3.0)),
             line(room / 2 + wide / 2, y + 7, room, y + 7, dashes=(3.0, 3.0)),
-            Text(room / 2, y + 11, text, size=12, anchor="middle", colour="muted", italic=True),
+            Text(room / 2, y + 11, text, size=12, anchor="middle", color="muted", italic=True),
         ),
         kind="folded",
     )
@@ -212,7 +212,7 @@ def folded(run: Sequence[int]) -> str:
 
 def conversation_legend(content: Conversation) -> Block:
     """The scale of the shades, and what outlines mean."""
-    return colour_scale(name="weight", truth=bool(content.truth), outlined="true turn")
+    return color_scale(name="weight", truth=bool(content.truth), outlined="true turn")
 
 
 def tell_conversation(content: Conversation) -> str:

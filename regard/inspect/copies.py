@@ -63,7 +63,7 @@ def draw_copies(links: Links) -> Block:
     copied = links.weights.sum(1)
     source, low = _lines(links.sources, 20.0)
     target, height = _lines(links.targets, low + RISE)
-    marks: list[Mark] = [Text(0, 12, links.title, size=11, colour="muted")]
+    marks: list[Mark] = [Text(0, 12, links.title, size=11, color="muted")]
     for index in np.argsort(links.weights, axis=None, kind="stable"):  # the strongest last, on top
         to, start = divmod(int(index), max(len(links.sources), 1))
         if links.weights[to, start] >= links.threshold:
@@ -87,11 +87,11 @@ def _behind(places: Sequence[Place], shares: Sequence[float]) -> list[Mark]:
 def _legend(y: float, *, truth: bool) -> list[Mark]:
     """What shades and lines mean; truth: whether copies from the true place have a color of their own."""
     note = "shaded: copied; the thicker the line, the more certain"
-    marks: list[Mark] = [Text(0, y, note, size=11, colour="muted")]
+    marks: list[Mark] = [Text(0, y, note, size=11, color="muted")]
     x = 1.06 * text_width(note, 11) + 18
     for stroke, said in (("accent", "copied"), ("truth", "copied from the true place")) if truth else ():
         marks.append(Path((("M", (x, y - 4)), ("L", (x + 18, y - 4))), stroke=stroke, width=2.5))
-        marks.append(Text(x + 24, y, said, size=11, colour="muted"))
+        marks.append(Text(x + 24, y, said, size=11, color="muted"))
         x += 24 + 1.06 * text_width(said, 11) + 16
     return marks
 
@@ -120,7 +120,7 @@ def _words(words: Sequence[str], places: Sequence[Place], shares: Sequence[float
             )
         ink = Over(shade) if drawn else "muted" if is_special(word) else "ink"
         middle = x + width / 2
-        marks.append(Text(middle, y + 15.5, visible(word), size=SIZE, anchor="middle", colour=ink))
+        marks.append(Text(middle, y + 15.5, visible(word), size=SIZE, anchor="middle", color=ink))
     return marks
 
 

@@ -15,7 +15,7 @@ from regard.inspect.axes import Axes, label_room, ticks
 from regard.inspect.chart import draw_legend
 from regard.inspect.content import Chart
 from regard.inspect.layout import Block, below, frame
-from regard.inspect.palette import series_colour
+from regard.inspect.palette import series_color
 from regard.inspect.scene import Circle, Group, Mark, Scene, Text, polyline
 from regard.trace import Array
 
@@ -71,14 +71,14 @@ def draw_curves(
         points = [
             (axes.x(float(a)), axes.y(float(b))) for a, b in zip(x, values, strict=True) if math.isfinite(b)
         ]
-        colour = series_colour(order)
+        color = series_color(order)
         if len(points) > 1:
-            marks.append(polyline(points, colour=colour, width=2))
+            marks.append(polyline(points, color=color, width=2))
         if len(points) <= DOTS:
-            marks += [Circle(*point, 3, fill=colour, stroke="paper", stroke_width=1) for point in points]
+            marks += [Circle(*point, 3, fill=color, stroke="paper", stroke_width=1) for point in points]
     bottom = axes.top + axes.height + 24
     if x_name:
-        marks.append(Text(left + WIDTH / 2, bottom + 10, x_name, size=12, anchor="middle", colour="muted"))
+        marks.append(Text(left + WIDTH / 2, bottom + 10, x_name, size=12, anchor="middle", color="muted"))
         bottom += 16
     return Block((Group(tuple(marks), kind="chart", content=chart),), left + WIDTH + 14, bottom)
 

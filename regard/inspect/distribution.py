@@ -18,7 +18,7 @@ from regard.inspect.content import Matrix, Ranking, WeightedWords
 from regard.inspect.figure import figure
 from regard.inspect.grid import draw_matrix
 from regard.inspect.highlight import draw_words
-from regard.inspect.layout import PADDING, Block, below, colour_scale, frame
+from regard.inspect.layout import PADDING, Block, below, color_scale, frame
 from regard.inspect.ranking import draw_ranking
 from regard.inspect.samples import draw_samples
 from regard.inspect.scene import Group, Scene, Text
@@ -138,7 +138,7 @@ def _traced(
 
 def _heading(*words: str) -> Block:
     text = ", ".join(filter(None, words))
-    return Block((Text(0, 11, text, size=13, colour="muted"),), text_width(text, 13), 14)
+    return Block((Text(0, 11, text, size=13, color="muted"),), text_width(text, 13), 14)
 
 
 @_draw.register(Segmentation)
@@ -218,7 +218,7 @@ def _draw_chain(structure: LinearChain, asked: _Asked) -> tuple[Block, str]:
     sure = np.array([marginals[n, state] if state >= 0 else np.nan for n, state in enumerate(best)])
     words = WeightedWords(tuple(tokens), sure, notes=_tags(best, names), bars=True)
     matrix = Matrix(tuple(names), tuple(tokens), marginals.T, truth=path, outlined="best path", outline=BEST)
-    scale = colour_scale(
+    scale = color_scale(
         name="marginal", truth=True, outlined="best path", outline=BEST, zeros=matrix.has_zeros
     )
     blocks = [draw_words(words), draw_matrix(matrix), scale]
@@ -255,7 +255,7 @@ def _draw_spans(structure: BinaryTree, asked: _Asked) -> tuple[Block, str]:
     )  # fmt: skip
     blocks = [
         draw_brackets(matrix),
-        colour_scale(name="marginal", truth=True, outlined="best tree", outline=BEST),
+        color_scale(name="marginal", truth=True, outlined="best tree", outline=BEST),
     ]
     if asked.samples:
         values = spans(structure.sample((asked.samples,), generator=asked.generator), 1)
@@ -291,7 +291,7 @@ def _draw_alignment(structure: MonotoneAlignment, asked: _Asked) -> tuple[Block,
     zeros = asked.samples > 0 or bool((marginals == 0).any())  # a sample is 0 wherever it is not 1
     blocks = [
         shown(marginals),
-        colour_scale(name="marginal", truth=True, outlined="best alignment", outline=BEST, zeros=zeros),
+        color_scale(name="marginal", truth=True, outlined="best alignment", outline=BEST, zeros=zeros),
     ]
     if asked.samples:
         values = _numbers(structure.sample((asked.samples,), generator=asked.generator), asked, before=1)

@@ -14,7 +14,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.content import DocumentWords, Fold
 from regard.inspect.highlight import answer
-from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import runs_right_to_left, text_width, visible
@@ -61,7 +61,7 @@ def draw_document(shown: DocumentWords) -> Block:
     rows: list[Mark] = []
     for one in shown.folded:
         if isinstance(one, Fold):
-            rows.append(Text(LEFT, y + 15, f"⋯ {one.told}", size=12, colour="muted", italic=True))
+            rows.append(Text(LEFT, y + 15, f"⋯ {one.told}", size=12, color="muted", italic=True))
             y += LINE
         else:
             group, high = _sentence(shown, one, y, rtl)
@@ -73,7 +73,7 @@ def draw_document(shown: DocumentWords) -> Block:
 
 def _sentence(shown: DocumentWords, sentence: int, y: float, rtl: bool) -> tuple[Group, float]:
     """The number and weight of a sentence, and its words in lines."""
-    marks: list[Mark] = [Text(NUMBER - 8, y + 16, str(sentence + 1), size=11, anchor="end", colour="muted")]
+    marks: list[Mark] = [Text(NUMBER - 8, y + 16, str(sentence + 1), size=11, anchor="end", color="muted")]
     lines = _lines(shown, sentence)
     high = len(lines) * LINE
     marks += _weight(shown, sentence, y)
@@ -91,7 +91,7 @@ def _weight(shown: DocumentWords, sentence: int, y: float) -> list[Mark]:
     written = f"{weight:.2f}".removeprefix("0") if weight >= 0.005 else ""
     marks: list[Mark] = [
         Rect(NUMBER, y, CELL, LINE - 3, fill=shade, radius=4, tip=f"sentence {sentence + 1}  {weight:.3f}"),
-        Text(NUMBER + CELL / 2, y + 15.5, written, size=12, anchor="middle", colour=Over(shade)),
+        Text(NUMBER + CELL / 2, y + 15.5, written, size=12, anchor="middle", color=Over(shade)),
     ]
     if shown.is_true(sentence):
         marks.append(
@@ -160,7 +160,7 @@ def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> 
                     visible(shown.word(place)),
                     size=SIZE,
                     anchor="middle",
-                    colour=Over(shade),
+                    color=Over(shade),
                 )
             )
         else:
@@ -173,7 +173,7 @@ def document_legend(shown: Sequence[DocumentWords]) -> Block:
     truth = any(one.words.truth is not None for one in shown)
     both = any(one.words.weights is not None for one in shown)
     name = "sentence, or word as a share of the largest" if both else "sentence"
-    return colour_scale(name=name, truth=truth, outlined="decides")
+    return color_scale(name=name, truth=truth, outlined="decides")
 
 
 def tell_document(shown: DocumentWords) -> str:

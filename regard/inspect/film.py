@@ -37,7 +37,7 @@ def _strip(looks: FilmLooks, left: float, width: float, top: float, least: float
     """The frames that fit, each over the time it stands for, numbered from 1; and how high they are."""
     count = len(looks.frames)
     if not count:
-        return [Text(left, top + 16, "no frames", size=13, colour="muted", italic=True)], 24.0
+        return [Text(left, top + 16, "no frames", size=13, color="muted", italic=True)], 24.0
     every = looks.every(int(width // least))
     wide = width * every / count - 3
     high = round(wide * looks.frames.shape[1] / looks.frames.shape[2])
@@ -47,7 +47,7 @@ def _strip(looks: FilmLooks, left: float, width: float, top: float, least: float
         if x + wide > left + width + 0.6 and frame:
             break  # the last one stands for fewer frames than the others: there is no room for it
         pixels = bounded(looks.frames[frame], round(2 * wide))
-        marks.append(Text(x, top - 5, str(frame + 1), size=10.5, colour="muted"))
+        marks.append(Text(x, top - 5, str(frame + 1), size=10.5, color="muted"))
         marks.append(
             Image(x, top, wide, high, png(pixels), smooth=pixels.shape[1] > 1.5 * wide,
                   tip=f"frame {frame + 1}", tags=(("frame", str(frame)),))

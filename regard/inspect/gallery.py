@@ -89,11 +89,11 @@ def _lines(content: Lines, size: float, room: float) -> Block:
     """Lines of text, folded where they are too long."""
     marks: list[Mark] = []
     y = widest = 0.0
-    for number, (text, colour) in enumerate(content.lines):
+    for number, (text, color) in enumerate(content.lines):
         bold = number < content.bold
         wide = size * (BOLDER if bold else 1.0)
         for part in wrap(text, room, wide):
-            marks.append(Text(0, y + size, part, size=size, colour=colour, bold=bold))
+            marks.append(Text(0, y + size, part, size=size, color=color, bold=bold))
             widest = max(widest, text_width(part, wide))
             y += size * 1.4
     return Block((Group(tuple(marks), kind="lines", content=content),), widest, y)

@@ -26,7 +26,7 @@ WIDER, AIR = 1.06, 0.3
 """How much wider letters can be than `text_width` takes them to be, and the least space between two labels, in ems."""
 
 NUMBERS_FROM = 0.1
-"""Weights smaller than this share of the limit are left to the colour and the tooltip."""
+"""Weights smaller than this share of the limit are left to the color and the tooltip."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def draw_matrix(matrix: Matrix, *, row_labels: bool = True, margin: bool = True)
     header, top, overhang = _column_labels(matrix, sizes, left)
     if named:
         middle = top + len(rows) * sizes.pitch / 2 + text_width(matrix.row_name, 11) / 2
-        header.append(Text(10, middle, matrix.row_name, size=11, colour="muted", italic=True, rotate=-90))
+        header.append(Text(10, middle, matrix.row_name, size=11, color="muted", italic=True, rotate=-90))
     if matrix.title:
         header.append(Text(left, 12, matrix.title, size=13, bold=True))
         overhang = max(
@@ -82,11 +82,11 @@ def draw_matrix(matrix: Matrix, *, row_labels: bool = True, margin: bool = True)
     width = right + max(0.0, overhang)
     if show_margin:
         marks.append(
-            Text(right + 10 + BAR + 6, top - 8, matrix.margin_name, size=11, colour="muted", italic=True)
+            Text(right + 10 + BAR + 6, top - 8, matrix.margin_name, size=11, color="muted", italic=True)
         )
         width = max(width, right + 10 + BAR + 34)
     if not matrix.rows or not matrix.columns:
-        marks.append(Text(left, top + 16, "nothing to show", size=13, colour="muted", italic=True))
+        marks.append(Text(left, top + 16, "nothing to show", size=13, color="muted", italic=True))
         width, height = max(width, left + 110), top + 26.0
     else:
         height = top + len(rows) * sizes.pitch
@@ -108,7 +108,7 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
     if named:
         end = len(labels) * sizes.pitch / 2
         x = left + max(0.0, end - text_width(matrix.column_name, 11) / 2)
-        marks.append(Text(x, title - 6, matrix.column_name, size=11, colour="muted", italic=True))
+        marks.append(Text(x, title - 6, matrix.column_name, size=11, color="muted", italic=True))
         overhang = text_width(matrix.column_name, 11)
     for place, column in enumerate(matrix.order):
         middle = left + (place + 0.5) * sizes.pitch - sizes.gap / 2
@@ -116,7 +116,7 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
         x = middle if upright else middle + sizes.font * 0.33 * rise
         marks.append(
             Text(x, top - 7, labels[column], size=sizes.font, anchor="middle" if upright else "start", rotate=angle,
-                 colour="muted" if is_special(matrix.columns[column]) else "ink", tags=(("column", str(column)),))
+                 color="muted" if is_special(matrix.columns[column]) else "ink", tags=(("column", str(column)),))
         )  # fmt: skip
         if not upright:
             overhang = max(overhang, x + text_width(labels[column], sizes.font) * run - left)
@@ -138,8 +138,8 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
     marks: list[Mark] = [Rect(0, y - sizes.gap / 2, right, sizes.pitch, fill="paper", opacity=0)]
     outlines: list[Mark] = []
     if label:
-        colour = "muted" if is_special(matrix.rows[row]) else "ink"
-        marks.append(Text(left - 9, middle, label, size=sizes.font, anchor="end", colour=colour))
+        color = "muted" if is_special(matrix.rows[row]) else "ink"
+        marks.append(Text(left - 9, middle, label, size=sizes.font, anchor="end", color=color))
     for place, column in enumerate(matrix.order):
         x = left + place * sizes.pitch
         marks += _cell(matrix, row, column, x, y, sizes)
@@ -174,7 +174,7 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
         size = min(sizes.cell / 2.9, 0.9 * sizes.cell / max(1.0, text_width(short, 1.0)))
         marks.append(
             Text(x + sizes.cell / 2, y + sizes.cell / 2 + size * 0.36, short, size=round(size, 1), anchor="middle",
-                 colour=Over(shade))
+                 color=Over(shade))
         )  # fmt: skip
     return marks
 
@@ -197,5 +197,5 @@ def _margin(matrix: Matrix, value: float, x: float, y: float, sizes: _Sizes) -> 
         Rect(x, middle - thick / 2, BAR, thick, fill="faint", radius=thick / 2),
         Rect(x, middle - thick / 2, max(thick, BAR * share), thick, fill="accent", radius=thick / 2,
              tip=f"{matrix.margin_name} {value:.3f}"),
-        Text(x + BAR + 6, middle + size * 0.36, f"{value:.2f}", size=size, colour="muted"),
+        Text(x + BAR + 6, middle + size * 0.36, f"{value:.2f}", size=size, color="muted"),
     ]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from regard.inspect.chart import bars
 from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import below, beside, colour_scale, frame
+from regard.inspect.layout import below, beside, color_scale, frame
 from regard.inspect.scene import Scene
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def groups_figure(groups: Mapping[str, ByGroup], *, title: str | None = None) ->
         for name, one in groups.items()
     ]
     blocks = [draw_matrix(matrix) for matrix in shown]
-    scale = colour_scale(name=first.metric, limit=limit)
+    scale = color_scale(name=first.metric, limit=limit)
     cells = "; ".join(
         f"{name}: " + ", ".join(f"{' × '.join(cell.group)} {cell.value:.3g}" for cell in one.cells)
         for name, one in groups.items()

@@ -50,7 +50,7 @@ def draw_heads(panels: HeadPanels, *, widest: float, tips: bool = True) -> Block
     heading = [Text(0, 12, shorten(panels.title, 120), size=13, bold=True)]
     width = text_width(shorten(panels.title, 120), 13 * BOLDER)
     if not panels.matrices or not panels.matrices[0].values.size:
-        nothing = Text(0, 36, "nothing to show", size=13, colour="muted", italic=True)
+        nothing = Text(0, 36, "nothing to show", size=13, color="muted", italic=True)
         return _layer([*heading, nothing], panels, max(width, 110.0), 42.0)
     first = panels.matrices[0]
     sizes = _Sizes.of(max(len(first.rows), len(first.columns)), gaps=tips)
@@ -71,7 +71,7 @@ def draw_heads(panels: HeadPanels, *, widest: float, tips: bool = True) -> Block
     middle = max(middle, left + text_width(name, NAME) / 2)
     heading.append(
         Text(
-            middle, 24 + body.height + NAME + 4, name, size=NAME, anchor="middle", colour="muted", italic=True
+            middle, 24 + body.height + NAME + 4, name, size=NAME, anchor="middle", color="muted", italic=True
         )
     )
     width = max(width, body.width, middle + text_width(name, NAME) / 2)
@@ -97,7 +97,7 @@ def _width(matrix: Matrix, sizes: _Sizes) -> float:
 def _panel(matrix: Matrix, sizes: _Sizes, left: float, *, tips: bool, columns: bool) -> Block:
     """One head: its title, the names of the columns where asked, those of the rows where there is room at the left."""
     header, top = _column_labels(matrix, sizes, left) if columns else ([], 0.0)
-    header = [Text(left, TITLE, matrix.title, size=TITLE, colour="ink"), *header]
+    header = [Text(left, TITLE, matrix.title, size=TITLE, color="ink"), *header]
     top += TITLE + 7
     wide, high = (len(pieces) * sizes.pitch - sizes.gap for pieces in (matrix.columns, matrix.rows))
     edge = Rect(
@@ -110,7 +110,7 @@ def _panel(matrix: Matrix, sizes: _Sizes, left: float, *, tips: bool, columns: b
         marks += _row_labels(matrix, sizes, left, top)
         room = text_width(matrix.row_name, NAME)
         marks.append(
-            Text(NAME, top + high / 2, matrix.row_name, size=NAME, anchor="middle", rotate=-90, colour="muted",
+            Text(NAME, top + high / 2, matrix.row_name, size=NAME, anchor="middle", rotate=-90, color="muted",
                  italic=True)
         )  # fmt: skip
         height = max(height, top + high / 2 + room / 2)
@@ -134,12 +134,12 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
         if column % sizes.every:
             continue
         middle = left + place * sizes.pitch + (sizes.pitch - sizes.gap) / 2
-        colour = "muted" if is_special(matrix.columns[column]) else "ink"
+        color = "muted" if is_special(matrix.columns[column]) else "ink"
         tags = (("column", str(column)),)
         marks.append(
-            Text(middle, foot, labels[column], size=sizes.font, anchor="middle", colour=colour, tags=tags)
+            Text(middle, foot, labels[column], size=sizes.font, anchor="middle", color=color, tags=tags)
             if upright
-            else Text(middle + sizes.font * 0.35, foot, labels[column], size=sizes.font, rotate=-90, colour=colour,
+            else Text(middle + sizes.font * 0.35, foot, labels[column], size=sizes.font, rotate=-90, color=color,
                       tags=tags)
         )  # fmt: skip
     return marks, height
@@ -148,7 +148,7 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
 def _row_labels(matrix: Matrix, sizes: _Sizes, left: float, top: float) -> list[Mark]:
     return [
         Text(left - 6, top + row * sizes.pitch + (sizes.pitch - sizes.gap) / 2 + sizes.font * 0.35, _label(piece),
-             size=sizes.font, anchor="end", colour="muted" if is_special(piece) else "ink")
+             size=sizes.font, anchor="end", color="muted" if is_special(piece) else "ink")
         for row, piece in enumerate(matrix.rows)
         if row % sizes.every == 0
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from regard.errors import RegardError
 from regard.inspect.content import HeadPanels, Matrix
 from regard.inspect.figure import headline
 from regard.inspect.head_drawing import draw_heads
-from regard.inspect.layout import below, colour_scale, frame
+from regard.inspect.layout import below, color_scale, frame
 from regard.inspect.scene import Scene
 from regard.inspect.writing import right_to_left, visible
 from regard.trace import HeadLooks, Trace
@@ -34,7 +34,7 @@ def heads_figure(trace: Trace, layers: Layers = None, *, title: str | None = Non
     matrices = [matrix for panels in shown for matrix in panels.matrices]
     tips = sum(matrix.values.size for matrix in matrices) <= CELLS_WITH_TIPS
     blocks = [draw_heads(panels, widest=WIDEST, tips=tips) for panels in shown]
-    scale = colour_scale(name="weight", zeros=any(matrix.has_zeros for matrix in matrices))
+    scale = color_scale(name="weight", zeros=any(matrix.has_zeros for matrix in matrices))
     return frame(
         below([*blocks, scale], gap=26),
         title=headline(trace) if title is None else title,

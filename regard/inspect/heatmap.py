@@ -12,7 +12,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import Block, below, beside, colour_scale, frame
+from regard.inspect.layout import Block, below, beside, color_scale, frame
 from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
 from regard.inspect.writing import linked, shorten, visible
@@ -78,7 +78,7 @@ def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
     shown = matrices(trace)
     last = len(shown) - 1
     blocks = [draw_matrix(matrix, row_labels=i == 0, margin=i == last) for i, matrix in enumerate(shown)]
-    legend = colour_scale(name="weight", limit=shown[0].limit, **_signs(shown))
+    legend = color_scale(name="weight", limit=shown[0].limit, **_signs(shown))
     return frame(
         below([beside(blocks, gap=18), legend], gap=16),
         title=reading(trace) if title is None else title,
@@ -100,7 +100,7 @@ def panels(
     across = across or len(shown)
     lines = [shown[i : i + across] for i in range(0, len(shown), across)]
     rows = [beside(_share_labels(line), gap=24) for line in lines]
-    legend = colour_scale(name="weight", limit=shown[0].limit, **_signs(shown))
+    legend = color_scale(name="weight", limit=shown[0].limit, **_signs(shown))
     names = ", ".join(matrix.title for matrix in shown)
     return frame(below([*rows, legend], gap=20), title=title, description=f"{len(shown)} heatmaps: {names}.")
 

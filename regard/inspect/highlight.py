@@ -11,7 +11,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.content import WeightedWords
 from regard.inspect.heatmap import reading
-from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.looked import looked
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
@@ -72,13 +72,11 @@ def _word(words: WeightedWords, place: int, x: float, y: float, width: float) ->
         line, drawn = y + SIZE + 6, max(3.0, (width - 4) * words.share(place))
         marks.append(Rect(x + 2, line, width - 4, 3, fill="faint", radius=1.5))
         marks.append(Rect(x + 2, line, drawn, 3, fill="accent", radius=1.5, tip=tip, tags=tags))
-    colour = Over(shade) if not words.bars else "muted" if is_special(word) else "ink"
-    marks.append(
-        Text(x + width / 2, y + SIZE + 1.5, visible(word), size=SIZE, anchor="middle", colour=colour)
-    )
+    color = Over(shade) if not words.bars else "muted" if is_special(word) else "ink"
+    marks.append(Text(x + width / 2, y + SIZE + 1.5, visible(word), size=SIZE, anchor="middle", color=color))
     if words.notes:
         note = words.notes[place]
-        marks.append(Text(x + width / 2, y + SIZE + 22, note, size=11, anchor="middle", colour="muted"))
+        marks.append(Text(x + width / 2, y + SIZE + 22, note, size=11, anchor="middle", color="muted"))
     return Group(tuple(marks), kind="word")
 
 
@@ -100,7 +98,7 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
     ]
     limit = max(float(words.weights.max(initial=0.0)) for words in shown) or 1.0
     blocks = [draw_words(replace(words, limit=limit)) for words in shown]
-    legend = colour_scale(name="weight", limit=round(limit, 3))
+    legend = color_scale(name="weight", limit=round(limit, 3))
     return frame(
         below([*blocks, legend]), title=answer(trace) if title is None else title, description=_spoken(trace)
     )

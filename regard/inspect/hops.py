@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from regard.errors import RegardError
 from regard.inspect.content import HopTable
-from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, line
 from regard.inspect.writing import right_to_left, text_width, visible, wrap
@@ -60,7 +60,7 @@ def draw_hops(table: HopTable, *, row_labels: bool = True) -> Block:
     marks: list[Mark] = [Text(left, 12, table.title, size=13, bold=True)] if table.title else []
     for hop in range(count):
         x = left + hop * (CELL + GAP) + CELL / 2
-        marks.append(Text(x, top - 8, f"hop {hop + 1}", size=12, anchor="middle", colour="muted"))
+        marks.append(Text(x, top - 8, f"hop {hop + 1}", size=12, anchor="middle", color="muted"))
     y = top
     tops: list[float] = []
     rows: list[Mark] = []
@@ -71,7 +71,7 @@ def draw_hops(table: HopTable, *, row_labels: bool = True) -> Block:
         y += high + 2
     marks += [Group(tuple(rows), kind="rows"), *_ties(table, tops, left)]
     if not texts or not count:
-        marks.append(Text(0, top + 16, "nothing to show", size=13, colour="muted", italic=True))
+        marks.append(Text(0, top + 16, "nothing to show", size=13, color="muted", italic=True))
         y = top + 26
     width = max(left + count * (CELL + GAP) - GAP, left + text_width(table.title, 15), 110)
     return Block((Group(tuple(marks), kind="hops", content=table),), width, y, baseline=top)
@@ -103,7 +103,7 @@ def _badge(text: str, y: float) -> list[Mark]:
     wide = max(17.0, text_width(text, 11) + 9)
     return [
         Rect(0.75, y - 8.5, wide, 17, stroke="truth", stroke_width=1.75, radius=8.5, tip=f"true fact {text}"),
-        Text(0.75 + wide / 2, y + 4, text, size=11, anchor="middle", colour="truth", bold=True),
+        Text(0.75 + wide / 2, y + 4, text, size=11, anchor="middle", color="truth", bold=True),
     ]
 
 
@@ -129,7 +129,7 @@ def _cell(table: HopTable, place: int, hop: int, x: float, y: float, high: float
                 f"{weight:.2f}",
                 size=12,
                 anchor="middle",
-                colour=Over(shade),
+                color=Over(shade),
                 bold=best,
             )
         )
@@ -150,7 +150,7 @@ def _ties(table: HopTable, tops: Sequence[float], left: float) -> list[Mark]:
     for hop, (one, next_one) in enumerate(pairwise(places)):
         if one >= 0 and next_one >= 0:
             x = left + hop * (CELL + GAP) + CELL
-            marks.append(line(x + 2, tops[one], x + GAP - 2, tops[next_one], colour="accent", width=1.75))
+            marks.append(line(x + 2, tops[one], x + GAP - 2, tops[next_one], color="accent", width=1.75))
             marks.append(Circle(x + 2, tops[one], 2.5, fill="accent"))
             marks.append(Circle(x + GAP - 2, tops[next_one], 2.5, fill="accent"))
     return marks
@@ -158,7 +158,7 @@ def _ties(table: HopTable, tops: Sequence[float], left: float) -> list[Mark]:
 
 def hop_legend(shown: Sequence[HopTable]) -> Block:
     """The scale of the shades, and what the rings, the numbers and the outlines mean."""
-    scale = colour_scale(name="weight")
+    scale = color_scale(name="weight")
     marks: list[Mark] = list(scale.marks)
     x = scale.width
     if any(table.hops.best is not None for table in shown):
@@ -174,7 +174,7 @@ def hop_legend(shown: Sequence[HopTable]) -> Block:
 
 
 def _word(text: str, x: float) -> Text:
-    return Text(x, 9, text, size=11, colour="muted")
+    return Text(x, 9, text, size=11, color="muted")
 
 
 def tell_hops(table: HopTable) -> str:

@@ -97,7 +97,7 @@ def frame(block: Block, *, title: str = "", subtitle: str = "", description: str
         width = max(width, text_width(written, TITLE_SIZE * BOLDER))
         y += TITLE_SIZE + 6
     if subtitle:
-        marks.append(Text(PADDING, y + 11, subtitle, size=13, colour="muted"))
+        marks.append(Text(PADDING, y + 11, subtitle, size=13, color="muted"))
         width = max(width, text_width(subtitle, 13))
         y += 20
     if title or subtitle:
@@ -112,7 +112,7 @@ def frame(block: Block, *, title: str = "", subtitle: str = "", description: str
     )
 
 
-def colour_scale(
+def color_scale(
     *,
     name: str,
     limit: float = 1.0,
@@ -131,7 +131,7 @@ def colour_scale(
     size, high, steps = 11.0, 8.0, 40
     caption = f"{name} 0"
     x = text_width(caption, size) + 6
-    marks: list[Mark] = [Text(0, 9, caption, size=size, colour="muted")]
+    marks: list[Mark] = [Text(0, 9, caption, size=size, color="muted")]
     step = width / steps
     for i in range(steps):
         level = Shade(round(LEVELS * (i + 0.5) / steps) / LEVELS)
@@ -140,16 +140,16 @@ def colour_scale(
     marks.append(Rect(x, 1, width, high, stroke="faint", stroke_width=0.75))
     end = f"{limit:g}" if end is None else end
     x += width + 6
-    marks.append(Text(x, 9, end, size=size, colour="muted"))
+    marks.append(Text(x, 9, end, size=size, color="muted"))
     x += text_width(end, size)
     if zeros:
         x += 18
         marks.append(Rect(x + 1, 0, 10, 10, fill="paper", stroke="muted", stroke_width=0.75, radius=2))
-        marks.append(Text(x + 17, 9, EMPTY, size=size, colour="muted"))
+        marks.append(Text(x + 17, 9, EMPTY, size=size, color="muted"))
         x += 17 + text_width(EMPTY, size)
     if truth:
         x += 18
         marks.append(Rect(x + 1, 0, 10, 10, stroke=outline, stroke_width=1.75, radius=2))
-        marks.append(Text(x + 17, 9, outlined, size=size, colour="muted"))
+        marks.append(Text(x + 17, 9, outlined, size=size, color="muted"))
         x += 17 + text_width(outlined, size)
     return Block(tuple(marks), x, 11.0)

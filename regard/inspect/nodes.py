@@ -6,8 +6,8 @@ It stands upright, the words below, where there is room; a wide one lies on its 
 from __future__ import annotations
 
 from regard.inspect.content import NodeDiagram
-from regard.inspect.layout import WIDEST, Block, colour_scale
-from regard.inspect.palette import Colour, Over, Shade
+from regard.inspect.layout import WIDEST, Block, color_scale
+from regard.inspect.palette import Color, Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Text, line
 from regard.inspect.writing import text_width, visible
 
@@ -28,7 +28,7 @@ def draw_nodes(diagram: NodeDiagram) -> Block:
         max(text_width(visible(diagram.words[place]), SIZE), _wide(diagram, place)) + 14 for place in words
     ]
     if not words:
-        return Block((Text(0, 14, "nothing to show", size=13, colour="muted", italic=True),), 110, 20)
+        return Block((Text(0, 14, "nothing to show", size=13, color="muted", italic=True),), 110, 20)
     return _upright(diagram, pitch) if sum(pitch) <= WIDEST * 0.75 else _sideways(diagram)
 
 
@@ -47,7 +47,7 @@ def _upright(diagram: NodeDiagram, pitch: list[float]) -> Block:
             x[place] = sum(x[child] for child in below) / len(below)
     marks: list[Mark] = [Text(0, 12, diagram.title, size=13, bold=True)] if diagram.title else []
     for place, below in enumerate(diagram.children):
-        marks += [line(x[place], y[place], x[child], y[child], colour="muted") for child in below]
+        marks += [line(x[place], y[place], x[child], y[child], color="muted") for child in below]
     for place, word in enumerate(diagram.words):
         marks += _node(diagram, place, x[place], y[place])
         if not diagram.children[place]:
@@ -71,9 +71,9 @@ def _sideways(diagram: NodeDiagram) -> Block:
         if below:
             y[place] = (y[below[0]] + y[below[-1]]) / 2
             turn = x[place] + wide / 2 + ASIDE / 2
-            marks.append(line(x[place], y[place], turn, y[place], colour="muted"))
-            marks.append(line(turn, y[below[0]], turn, y[below[-1]], colour="muted"))
-            marks += [line(turn, y[child], x[child], y[child], colour="muted") for child in below]
+            marks.append(line(x[place], y[place], turn, y[place], color="muted"))
+            marks.append(line(turn, y[below[0]], turn, y[below[-1]], color="muted"))
+            marks += [line(turn, y[child], x[child], y[child], color="muted") for child in below]
     widest = 0.0
     for place, word in enumerate(diagram.words):
         marks += _node(diagram, place, x[place], y[place])
@@ -102,13 +102,13 @@ def _node(diagram: NodeDiagram, place: int, x: float, y: float) -> list[Mark]:
         return [] if leaf else [Rect(x - 4, y - 4, 8, 8, fill="muted", radius=4, tip=tip, tags=tags)]
     shade = None if diagram.nodes.weights is None else Shade(diagram.share(place))
     wrong = diagram.wrong(place)
-    ink: Colour = "ink" if shade is None else Over(shade)
+    ink: Color = "ink" if shade is None else Over(shade)
     return [
         Rect(
             x - wide / 2, y - HIGH / 2, wide, HIGH, fill="paper" if shade is None else shade,
             stroke="truth" if wrong else "muted", stroke_width=2.25 if wrong else 1.0, radius=6, tip=tip, tags=tags,
         ),
-        Text(x, y + 4.5, said, size=12, anchor="middle", colour=ink, bold=shade is None),
+        Text(x, y + 4.5, said, size=12, anchor="middle", color=ink, bold=shade is None),
     ]  # fmt: skip
 
 
@@ -116,12 +116,12 @@ def node_legend(shown: list[NodeDiagram]) -> list[Block]:
     """What shades and outlines mean; nothing where there are none."""
     limit = max((diagram.limit for diagram in shown if diagram.nodes.weights is not None), default=0.0)
     wrong = any(diagram.wrong(place) for diagram in shown for place in range(len(diagram.words)))
-    blocks = [colour_scale(name="weight", limit=round(limit, 3))] if limit else []
+    blocks = [color_scale(name="weight", limit=round(limit, 3))] if limit else []
     if wrong:
         text = "another label than the true one, which stands behind ≠"
         marks: tuple[Mark, ...] = (
             Rect(1, 0, 10, 10, stroke="truth", stroke_width=1.75, radius=2),
-            Text(17, 9, text, size=11, colour="muted"),
+            Text(17, 9, text, size=11, color="muted"),
         )
         blocks.append(Block(marks, 17 + text_width(text, 11), 11))
     return blocks

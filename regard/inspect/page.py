@@ -18,7 +18,7 @@ from regard.inspect.figure import figure, headline
 from regard.inspect.grid import draw_matrix
 from regard.inspect.heads import heads_figure
 from regard.inspect.heatmap import reading
-from regard.inspect.layout import below, colour_scale, frame
+from regard.inspect.layout import below, color_scale, frame
 from regard.inspect.page_style import SCRIPT, STYLE
 from regard.inspect.perceived import seen
 from regard.inspect.ranking import beam, labels
@@ -145,7 +145,7 @@ def _behind(trace: Trace) -> list[Section]:
             diagram = ArcDiagram(tuple(trace.input[name]), found)
             known = found.true_heads is not None
             table = marginal_matrix(diagram)
-            scale = colour_scale(name="marginal", truth=known, zeros=table.has_zeros)
+            scale = color_scale(name="marginal", truth=known, zeros=table.has_zeros)
             shown = below([draw_matrix(table), scale])
             marginals.append(Card(frame(shown), heading=heading))
         if isinstance(found, SentenceWords) and found.shares is not None and len(found.counts) > FULL:

@@ -1,10 +1,10 @@
-"""The colours of every figure, for light paper and for dark screens.
+"""The colors of every figure, for light paper and for dark screens.
 
-A mark names a colour by its role ("ink", "accent", "series-2") or by its place on a scale (`Shade`); a theme turns
-that into "#rrggbb". So one scene can be drawn light and dark, and nothing but this file knows a colour.
+A mark names a color by its role ("ink", "accent", "series-2") or by its place on a scale (`Shade`); a theme turns
+that into "#rrggbb". So one scene can be drawn light and dark, and nothing but this file knows a color.
 
 The sequential scale is a curve through a few points of OKLCH (Ottosson 2020: lightness, chroma, hue in degrees),
-whose lightness is linear in the value: equal steps of weight look equally large, in colour and in grey print.
+whose lightness is linear in the value: equal steps of weight look equally large, in color and in gray print.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Shade:
 
 @dataclass(frozen=True)
 class Over:
-    """The colour of text written over a shade: the darker or the lighter ink, whichever reads better."""
+    """The color of text written over a shade: the darker or the lighter ink, whichever reads better."""
 
     shade: Shade
 
 
-Colour = str | Shade | Over
+Color = str | Shade | Over
 """A role of the theme, "#rrggbb" (the same in every theme), a place on the scale, or the ink that reads over it."""
 
 Oklch = tuple[float, float, float]
@@ -52,17 +52,17 @@ class Theme:
     roles: Mapping[str, str]
     scale: tuple[Oklch, ...]
 
-    def hex(self, colour: Colour) -> str:
-        """The colour as "#rrggbb"."""
-        if isinstance(colour, Shade):
-            return _shades(self.scale)[colour.level]
-        if isinstance(colour, Over):
-            ground = self.hex(colour.shade)
+    def hex(self, color: Color) -> str:
+        """The color as "#rrggbb"."""
+        if isinstance(color, Shade):
+            return _shades(self.scale)[color.level]
+        if isinstance(color, Over):
+            ground = self.hex(color.shade)
             return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, ground))
-        return colour if colour.startswith("#") else self.roles[colour]
+        return color if color.startswith("#") else self.roles[color]
 
 
-# Categorical colours: the order of Okabe and Ito (2008), told apart by people with any of the common colour
+# Categorical colors: the order of Okabe and Ito (2008), told apart by people with any of the common color
 # blindnesses, adjusted so that each stands out from the paper it is drawn on.
 LIGHT = Theme(
     "light",
@@ -87,19 +87,19 @@ DARK = Theme(
 SERIES = 8
 
 
-def series_colour(index: int) -> str:
+def series_color(index: int) -> str:
     """The role of the i-th system in a chart; after the eighth they begin again."""
     return f"series-{index % SERIES}"
 
 
 def contrast(first: str, second: str) -> float:
-    """The contrast ratio of two colours, 1 to 21 (WCAG 2.1: text wants at least 4.5)."""
+    """The contrast ratio of two colors, 1 to 21 (WCAG 2.1: text wants at least 4.5)."""
     light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(int(colour[i : i + 2], 16) / 255) for i in (1, 3, 5))
+def _luminance(color: str) -> float:
+    red, green, blue = (_linear(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -115,7 +115,7 @@ def _encoded(channel: float) -> int:
 
 @cache
 def _shades(anchors: tuple[Oklch, ...]) -> list[str]:
-    """The LEVELS + 1 colours of a scale, evenly spaced in lightness."""
+    """The LEVELS + 1 colors of a scale, evenly spaced in lightness."""
     return [_oklab_to_hex(*_on_curve(anchors, level / LEVELS)) for level in range(LEVELS + 1)]
 
 

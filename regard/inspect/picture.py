@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.inspect.layout import BOLDER, Block
-from regard.inspect.raster import VEIL, bounded, cell_veil, png, veil, veil_grey
+from regard.inspect.raster import VEIL, bounded, cell_veil, png, veil, veil_gray
 from regard.inspect.scene import Group, Image, Mark, Path, Rect, Step, Text
 from regard.inspect.sights import PictureLooks
 from regard.inspect.writing import is_special, text_width, visible, wrap
@@ -50,10 +50,10 @@ def draw_picture(looks: PictureLooks) -> Block:
     top = 24.0 if looks.title else 0.0
     marks: list[Mark] = [Text(0, 12, looks.title, size=13, bold=True)] if looks.title else []
     shared = png(bounded(looks.pixels, LONGEST))
-    grey = veil_grey(looks.pixels)
+    gray = veil_gray(looks.pixels)
     high = plan.height + plan.line + GAP
-    panels = [_panel(looks, None, plan, shared, grey)]
-    panels += [_panel(looks, word, plan, shared, grey) for word in range(len(looks.words))]
+    panels = [_panel(looks, None, plan, shared, gray)]
+    panels += [_panel(looks, word, plan, shared, gray) for word in range(len(looks.words))]
     for place, panel in enumerate(panels):
         row, column = divmod(place, plan.across)
         kind, tags = ("look", (("word", str(place - 1)),)) if place else ("seen", ())
@@ -78,12 +78,12 @@ def _plan(looks: PictureLooks) -> _Plan:
     return _Plan(round(width), round(width / looks.aspect), -(-count // rows), line)
 
 
-def _panel(looks: PictureLooks, word: int | None, plan: _Plan, shared: bytes, grey: int) -> list[Mark]:
+def _panel(looks: PictureLooks, word: int | None, plan: _Plan, shared: bytes, gray: int) -> list[Mark]:
     sharp = max(looks.pixels.shape[:2]) < 1.5 * max(plan.width, plan.height)
     marks: list[Mark] = [Image(0, plan.line, plan.width, plan.height, shared, smooth=not sharp)]
     if word is not None:
         marks += _label(looks, word, plan)
-        marks += _veil(looks, word, plan, grey)
+        marks += _veil(looks, word, plan, gray)
         marks += _truth(looks, word, plan)
     frame = Rect(0, plan.line, plan.width, plan.height, stroke="muted", stroke_width=0.75, opacity=0.55)
     return [*marks, frame]
@@ -96,10 +96,10 @@ def _label(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
     if text_width(label, size * BOLDER) + text_width(sure, 11) + 6 > plan.width:
         sure = ""  # the word matters more
     text = _cut(label, plan.width, size)
-    colour = "muted" if is_special(looks.words[word]) else "ink"
-    marks: list[Mark] = [Text(0, LINE - 6, text, size=size, colour=colour, bold=True)]
+    color = "muted" if is_special(looks.words[word]) else "ink"
+    marks: list[Mark] = [Text(0, LINE - 6, text, size=size, color=color, bold=True)]
     if sure:
-        marks.append(Text(plan.width, LINE - 6, sure, size=11, colour="muted", anchor="end"))
+        marks.append(Text(plan.width, LINE - 6, sure, size=11, color="muted", anchor="end"))
     return marks
 
 
@@ -110,19 +110,19 @@ def _cut(text: str, width: float, size: float) -> str:
     return wrap(text, width - size, size * BOLDER, lines=1)[0].rstrip("…") + "…"
 
 
-def _veil(looks: PictureLooks, word: int, plan: _Plan, grey: int) -> list[Mark]:
+def _veil(looks: PictureLooks, word: int, plan: _Plan, gray: int) -> list[Mark]:
     shares = looks.laid(looks.share(word))
     if looks.style == "smooth":
         scale = VEIL_PIXELS / max(plan.width, plan.height)
         size = max(2, round(plan.width * scale)), max(2, round(plan.height * scale))
-        return [Image(0, LINE, plan.width, plan.height, veil(shares, grey, *size), smooth=True)]
+        return [Image(0, LINE, plan.width, plan.height, veil(shares, gray, *size), smooth=True)]
     if looks.weights.size > CELLS_UP_TO:
-        return [Image(0, LINE, plan.width, plan.height, cell_veil(shares, grey), smooth=False)]
-    colour = f"#{grey:02x}{grey:02x}{grey:02x}"
+        return [Image(0, LINE, plan.width, plan.height, cell_veil(shares, gray), smooth=False)]
+    color = f"#{gray:02x}{gray:02x}{gray:02x}"
     rows, columns = looks.grid
     wide, high = plan.width / columns, plan.height / rows
     return [
-        Rect(column * wide, LINE + row * high, wide, high, fill=colour, stroke=colour, stroke_width=0.4,
+        Rect(column * wide, LINE + row * high, wide, high, fill=color, stroke=color, stroke_width=0.4,
              opacity=round(VEIL * (1 - float(shares[row, column])), 3),
              tags=(("row", str(row)), ("column", str(column)),
                    ("value", f"{looks.laid(looks.weights[word])[row, column]:.6g}")))
@@ -184,12 +184,12 @@ def _tip(looks: PictureLooks, word: int) -> str:
 def picture_legend(shown: Sequence[PictureLooks]) -> Block:
     """What the light and the outline mean."""
     size, text = 11.0, "clear where it looked, veiled where it did not"
-    marks: list[Mark] = [Text(0, 9, text, size=size, colour="muted")]
+    marks: list[Mark] = [Text(0, 9, text, size=size, color="muted")]
     x = text_width(text, size)
     outlined = next((looks.outlined for looks in shown if looks.known), None)
     if outlined is not None:
         marks.append(Rect(x + 19, 0, 10, 10, stroke="truth", stroke_width=1.75))
-        marks.append(Text(x + 36, 9, outlined, size=size, colour="muted"))
+        marks.append(Text(x + 36, 9, outlined, size=size, color="muted"))
         x += 36 + text_width(outlined, size)
     return Block(tuple(marks), x, 11.0)
 

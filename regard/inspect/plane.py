@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regard.inspect.layout import Block, colour_scale
-from regard.inspect.palette import Colour, Shade
+from regard.inspect.layout import Block, color_scale
+from regard.inspect.palette import Color, Shade
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text
 from regard.inspect.sights import PlaneLooks
 from regard.inspect.writing import text_width
@@ -33,8 +33,8 @@ def draw_plane(looks: PlaneLooks) -> Block:
     marks: list[Mark] = [Text(0, 12, looks.title, size=13, bold=True)] if looks.title else []
     marks.append(Rect(0.5, top + 0.5, width - 1, height - 1, stroke="faint", radius=4))
     if looks.true_places is not None and not looks.right:
-        marks += _figure(looks.true_places, looks.form, places, colour="truth", dashes=(5.0, 4.0))
-    marks += _figure(looks.places, looks.form, places, colour="accent", fill=True)
+        marks += _figure(looks.true_places, looks.form, places, color="truth", dashes=(5.0, 4.0))
+    marks += _figure(looks.places, looks.form, places, color="accent", fill=True)
     first = looks.places[0] if looks.places and looks.form != "triangles" else None
     for number, (x, y) in enumerate(places):
         share = looks.pointed_at(number)
@@ -83,7 +83,7 @@ def _figure(
     form: str,
     places: Sequence[Place],
     *,
-    colour: Colour,
+    color: Color,
     dashes: tuple[float, ...] = (),
     fill: bool = False,
 ) -> list[Mark]:
@@ -101,22 +101,22 @@ def _figure(
         if closed and len(piece) > 2:
             steps.append(("Z", ()))
             if fill and form != "tour":
-                marks.append(Path(tuple(steps), stroke=None, fill=colour, opacity=0.13))
-        marks.append(Path(tuple(steps), stroke=colour, width=1.75, dashes=dashes))
+                marks.append(Path(tuple(steps), stroke=None, fill=color, opacity=0.13))
+        marks.append(Path(tuple(steps), stroke=color, width=1.75, dashes=dashes))
     return marks
 
 
 def plane_legend(shown: Sequence[PlaneLooks]) -> Block:
     """What shades and lines mean."""
-    scale = colour_scale(name="pointed at", limit=1.0)
+    scale = color_scale(name="pointed at", limit=1.0)
     marks, x = list(scale.marks), scale.width
-    lines: list[tuple[str, Colour, tuple[float, ...]]] = [("answer", "accent", ())]
+    lines: list[tuple[str, Color, tuple[float, ...]]] = [("answer", "accent", ())]
     if any(looks.true_places is not None and not looks.right for looks in shown):
         lines.append(("truth", "truth", (5.0, 4.0)))
-    for name, colour, dashes in lines:
+    for name, color, dashes in lines:
         x += 20
-        marks.append(Path((("M", (x, 5)), ("L", (x + 22, 5))), stroke=colour, width=1.75, dashes=dashes))
-        marks.append(Text(x + 28, 9, name, size=11, colour="muted"))
+        marks.append(Path((("M", (x, 5)), ("L", (x + 22, 5))), stroke=color, width=1.75, dashes=dashes))
+        marks.append(Text(x + 28, 9, name, size=11, color="muted"))
         x += 28 + text_width(name, 11)
     return Block(tuple(marks), x, 11.0)
 

@@ -12,7 +12,7 @@ import numpy as np
 from regard.inspect.axes import FONT, Axes, tick_text, ticks
 from regard.inspect.content import Chart, Lines, Matrix
 from regard.inspect.layout import Block
-from regard.inspect.palette import series_colour
+from regard.inspect.palette import series_color
 from regard.inspect.raster import png, shaded_pixels
 from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Step, Text
 from regard.inspect.writing import text_width, wrap
@@ -77,19 +77,17 @@ def draw_plot(
     for tick in y_ticks:
         y = axes.y(tick)
         marks.append(Path((("M", (left, y)), ("L", (left + axes.width, y))), stroke="faint", width=1))
-        marks.append(Text(left - 8, y + 4, _written(tick, log_y), size=FONT, anchor="end", colour="muted"))
+        marks.append(Text(left - 8, y + 4, _written(tick, log_y), size=FONT, anchor="end", color="muted"))
     bottom = axes.top + axes.height
     marks += [
-        Text(axes.x(tick), bottom + 17, _written(tick, log_x), size=FONT, anchor="middle", colour="muted")
+        Text(axes.x(tick), bottom + 17, _written(tick, log_x), size=FONT, anchor="middle", color="muted")
         for tick in x_ticks
     ]
     for order, (name, curve) in enumerate(curves.items()):
         marks += _curve(name.lstrip("_"), curve, _role(curve, order), axes, (log_x, log_y), dot, digits)
     bottom += 24
     if x_name:
-        marks.append(
-            Text(left + axes.width / 2, bottom + 9, x_name, size=12, anchor="middle", colour="muted")
-        )
+        marks.append(Text(left + axes.width / 2, bottom + 9, x_name, size=12, anchor="middle", color="muted"))
         bottom += 15
     return Block(
         (Group(tuple(marks), kind="chart", content=_content(curves, title, x_name, y_name, digits, log_y)),),
@@ -98,11 +96,11 @@ def draw_plot(
     )
 
 
-def caption(text: str, width: float = WIDTH, *, size: float = 12.5, colour: str = "muted") -> Block:
+def caption(text: str, width: float = WIDTH, *, size: float = 12.5, color: str = "muted") -> Block:
     """A paragraph, broken into lines of this width."""
     lines = wrap(text, width, size, lines=20)
     marks = tuple(
-        Text(0, (i + 0.8) * size * 1.4, written, size=size, colour=colour) for i, written in enumerate(lines)
+        Text(0, (i + 0.8) * size * 1.4, written, size=size, color=color) for i, written in enumerate(lines)
     )
     return Block(marks, width, len(lines) * size * 1.4)
 
@@ -133,7 +131,7 @@ def draw_bars(
     if mark is not None:
         x = room + full * mark / top
         marks.append(Path((("M", (x, begin)), ("L", (x, y))), stroke="truth", width=1.5, dashes=(3, 3)))
-        marks.append(Text(x, y + 12, mark_name, size=11, colour="muted", anchor="middle"))
+        marks.append(Text(x, y + 12, mark_name, size=11, color="muted", anchor="middle"))
         y += 17
     chart = Chart("bars", tuple(values), {"": np.array(list(values.values()))}, (), title, "", "", digits)
     return Block((Group(tuple(marks), kind="chart", content=chart),), width, y)
@@ -152,7 +150,7 @@ def draw_table(
         for c, cell in enumerate(row):
             at, anchor = (x, "start") if c == 0 else (x + room[c], "end")
             marks.append(
-                Text(at, y, cell, size=size, anchor=anchor, colour="muted" if r == 0 else "ink")  # type: ignore[arg-type]
+                Text(at, y, cell, size=size, anchor=anchor, color="muted" if r == 0 else "ink")  # type: ignore[arg-type]
             )
             x += room[c] + gap
     total = sum(room) + gap * (len(room) - 1)
@@ -162,7 +160,7 @@ def draw_table(
 
 
 def _role(curve: Curve, order: int) -> str:
-    return curve.role or series_colour(order)
+    return curve.role or series_color(order)
 
 
 def _finite(values: Array, log: bool) -> Array:
@@ -227,7 +225,7 @@ def _legend(
             y += 18
     x = 0.0
     if y_name:
-        marks.append(Text(0, y + 11, y_name, size=12, colour="muted"))
+        marks.append(Text(0, y + 11, y_name, size=12, color="muted"))
         x = text_width(y_name, 12) + 16
     roles = {name: _role(curve, order) for order, (name, curve) in enumerate(curves.items())}
     entries = names if len(names) > 1 else []
@@ -350,7 +348,7 @@ def draw_raster(
     marks: list[Mark] = [*heading, Group((image,), content=content)]
     for tick in y_ticks:
         marks.append(
-            Text(left - 7, axes.y(tick) + 4, _written(tick, False), size=FONT, anchor="end", colour="muted")
+            Text(left - 7, axes.y(tick) + 4, _written(tick, False), size=FONT, anchor="end", color="muted")
         )
     for tick in x_ticks:
         marks.append(
@@ -360,7 +358,7 @@ def draw_raster(
                 _written(tick, False),
                 size=FONT,
                 anchor="middle",
-                colour="muted",
+                color="muted",
             )
         )
     for order, (label, curve) in enumerate((over or {}).items()):
@@ -368,9 +366,9 @@ def draw_raster(
     bottom = top + high + 18
     if y_name:
         middle = top + high / 2 + text_width(y_name, 12) / 2
-        marks.append(Text(11, middle, y_name, size=12, colour="muted", rotate=-90))
+        marks.append(Text(11, middle, y_name, size=12, color="muted", rotate=-90))
     if x_name:
-        marks.append(Text(left + size / 2, bottom + 13, x_name, size=12, anchor="middle", colour="muted"))
+        marks.append(Text(left + size / 2, bottom + 13, x_name, size=12, anchor="middle", color="muted"))
         bottom += 18
     if values.ndim == 2 and scale:
         legend, bottom = _scale(name, ends, left, bottom + 8, size)
@@ -409,12 +407,12 @@ def _scale(name: str, ends: tuple[str, str], left: float, y: float, width: float
     bar = max(40.0, width - first - last - 12)
     strip = shaded_pixels(np.linspace(0, 1, 64)[None])
     marks: list[Mark] = [
-        Text(left, y + 9, ends[0], size=FONT, colour="muted"),
+        Text(left, y + 9, ends[0], size=FONT, color="muted"),
         Group((Image(left + first + 6, y + 1, bar, 9, png(strip), smooth=False),), content=Lines((), 0)),
-        Text(left + first + bar + 12, y + 9, ends[1], size=FONT, colour="muted"),
+        Text(left + first + bar + 12, y + 9, ends[1], size=FONT, color="muted"),
     ]
     if name:
-        marks.append(Text(left, y + 25, name, size=FONT, colour="muted"))
+        marks.append(Text(left, y + 25, name, size=FONT, color="muted"))
         return marks, y + 29
     return marks, y + 13
 

@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 from regard.errors import MissingExtra
-from regard.inspect.palette import LIGHT, Colour, Theme
+from regard.inspect.palette import LIGHT, Color, Theme
 from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Scene, Text
 from regard.terminal import printable
 
@@ -119,9 +119,7 @@ class _Painter:
                 case Image():
                     self._image(mark, dx, dy)
 
-    def _look(
-        self, fill: Colour | None, stroke: Colour | None, width: float, opacity: float
-    ) -> dict[str, Any]:
+    def _look(self, fill: Color | None, stroke: Color | None, width: float, opacity: float) -> dict[str, Any]:
         return {
             "facecolor": "none" if fill is None else self.theme.hex(fill),
             "edgecolor": "none" if stroke is None else self.theme.hex(stroke),
@@ -181,7 +179,7 @@ class _Painter:
             family="monospace" if mark.mono else self.fonts,
             weight="bold" if mark.bold else "normal",
             style="italic" if mark.italic else "normal",
-            color=self.theme.hex(mark.colour),
+            color=self.theme.hex(mark.color),
             alpha=mark.opacity if mark.opacity < 1 else None,
             ha={"start": "left", "middle": "center", "end": "right"}[mark.anchor],
             va="baseline",

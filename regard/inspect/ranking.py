@@ -52,7 +52,7 @@ def labels(probabilities: Mapping[str, float], *, title: str = "", most: int = 1
 def draw_ranking(ranking: Ranking) -> Block:
     """One line for each text: bar, score, text; the chosen one bold."""
     marks: list[Mark] = [
-        Text(BAR + 58, 10, ranking.score_name, size=11, anchor="end", colour="muted", italic=True)
+        Text(BAR + 58, 10, ranking.score_name, size=11, anchor="end", color="muted", italic=True)
     ]
     widest = 0.0
     for place, text in enumerate(ranking.texts):
@@ -64,12 +64,12 @@ def draw_ranking(ranking: Ranking) -> Block:
             Rect(0, middle - 4, BAR, 8, fill="faint", radius=4),
             Rect(0, middle - 4, max(8.0, BAR * share), 8, fill="accent", radius=4, opacity=1.0 if chosen else 0.6,
                  tip=f"{100 * share:.1f} % of this list"),
-            Text(BAR + 58, middle + 4, signed(ranking.scores[place], 3), size=12, anchor="end", colour="muted"),
+            Text(BAR + 58, middle + 4, signed(ranking.scores[place], 3), size=12, anchor="end", color="muted"),
             Text(BAR + 74, middle + 5, visible(text), size=SIZE, bold=chosen, tags=(("place", str(place)),)),
         ]  # fmt: skip
         widest = max(widest, text_width(visible(text), SIZE * 1.06))
     if not ranking.texts:
-        marks = [Text(0, 14, "nothing to show", size=13, colour="muted", italic=True)]
+        marks = [Text(0, 14, "nothing to show", size=13, color="muted", italic=True)]
     height = 18 + max(1, len(ranking.texts)) * LINE
     return Block((Group(tuple(marks), kind="ranking", content=ranking),), BAR + 74 + widest, height)
 

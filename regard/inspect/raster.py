@@ -1,7 +1,7 @@
 """Pixels: made larger or smaller, written as PNG, and the veil that attention lifts from a picture.
 
-A picture keeps its own colours where a model looked and disappears behind a veil where it did not: colours are often
-what the words are about, so that no colour scale may be laid over them.
+A picture keeps its own colors where a model looked and disappears behind a veil where it did not: colors are often
+what the words are about, so that no color scale may be laid over them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _STEPS = 48
 
 
 def png(pixels: Pixels) -> bytes:
-    """(H, W, 3) or (H, W, 4) as a PNG; with a palette where that holds every colour."""
+    """(H, W, 3) or (H, W, 4) as a PNG; with a palette where that holds every color."""
     picture = Pillow.fromarray(np.ascontiguousarray(pixels))
-    if picture.mode == "RGB" and (colours := picture.getcolors(256)) is not None:
-        picture = picture.quantize(len(colours), dither=Pillow.Dither.NONE)
+    if picture.mode == "RGB" and (colors := picture.getcolors(256)) is not None:
+        picture = picture.quantize(len(colors), dither=Pillow.Dither.NONE)
         if not np.array_equal(np.asarray(picture.convert("RGB")), pixels):
             picture = Pillow.fromarray(np.ascontiguousarray(pixels))
     buffer = io.BytesIO()
@@ -76,8 +76,8 @@ def stepped(cells: NDArray[Any], width: int, height: int) -> NDArray[Any]:
     return np.asarray(cells[np.ix_(rows, columns)])
 
 
-def veil_grey(pixels: Pixels) -> int:
-    """The grey of a veil that shows on this picture: dark over most, light over dark ones, and between the two over
+def veil_gray(pixels: Pixels) -> int:
+    """The gray of a veil that shows on this picture: dark over most, light over dark ones, and between the two over
     paper, so that what is written on it in black can still be read."""
     ground = float(np.median(luminance(pixels))) if pixels.size else 255.0
     return _PAPER_VEIL if ground > 200 else _DARK_VEIL if ground > 80 else _LIGHT_VEIL
@@ -88,20 +88,20 @@ def luminance(pixels: Pixels) -> Array:
     return np.asarray(pixels @ np.array([0.2126, 0.7152, 0.0722]))
 
 
-def veil(shares: Array, grey: int, width: int, height: int) -> bytes:
+def veil(shares: Array, gray: int, width: int, height: int) -> bytes:
     """The smoothed veil by itself, as a PNG with transparency: shares (rows, columns) of the full light."""
-    return _transparent(VEIL * (1 - spread(shares, width, height)), grey)
+    return _transparent(VEIL * (1 - spread(shares, width, height)), gray)
 
 
-def cell_veil(shares: Array, grey: int) -> bytes:
+def cell_veil(shares: Array, gray: int) -> bytes:
     """The veil cell by cell, a pixel each."""
-    return _transparent(VEIL * (1 - shares), grey)
+    return _transparent(VEIL * (1 - shares), gray)
 
 
-def _transparent(covered: Array, grey: int) -> bytes:
-    """(H, W) between 0 and 1 as a PNG of one grey that covers so much of what is behind it."""
+def _transparent(covered: Array, gray: int) -> bytes:
+    """(H, W) between 0 and 1 as a PNG of one gray that covers so much of what is behind it."""
     alpha = np.round(np.round(covered * _STEPS) * 255 / _STEPS).astype(np.uint8)
-    picture = Pillow.fromarray(np.stack([np.full_like(alpha, grey), alpha], -1), "LA")
+    picture = Pillow.fromarray(np.stack([np.full_like(alpha, gray), alpha], -1), "LA")
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
@@ -113,7 +113,7 @@ def veiled(looks: PictureLooks, word: int, width: int, height: int) -> Pixels:
     lit = spread(shares, width, height) if looks.style == "smooth" else stepped(shares, width, height)
     covered = (VEIL * (1 - lit))[..., None]  # (height, width, 1)
     picture = resized(looks.pixels, width, height)
-    return np.round(picture * (1 - covered) + veil_grey(looks.pixels) * covered).astype(np.uint8)
+    return np.round(picture * (1 - covered) + veil_gray(looks.pixels) * covered).astype(np.uint8)
 
 
 def shaded_pixels(values: Array, theme: Theme = DARK) -> Pixels:

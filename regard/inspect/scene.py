@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-from regard.inspect.palette import Colour
+from regard.inspect.palette import Color
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -35,8 +35,8 @@ class Rect:
     y: float
     width: float
     height: float
-    fill: Colour | None = None
-    stroke: Colour | None = None
+    fill: Color | None = None
+    stroke: Color | None = None
     stroke_width: float = 1.0
     radius: float = 0.0
     opacity: float = 1.0
@@ -53,7 +53,7 @@ class Text:
     y: float
     text: str
     size: float = 13.0
-    colour: Colour = "ink"
+    color: Color = "ink"
     anchor: Anchor = "start"
     rotate: float = 0.0
     bold: bool = False
@@ -73,9 +73,9 @@ class Path:
     """Lines and curves, open or closed, stroked and filled as asked."""
 
     steps: tuple[Step, ...]
-    stroke: Colour | None = "ink"
+    stroke: Color | None = "ink"
     width: float = 1.5
-    fill: Colour | None = None
+    fill: Color | None = None
     opacity: float = 1.0
     dashes: tuple[float, ...] = ()
     tip: str = ""
@@ -89,8 +89,8 @@ class Circle:
     x: float
     y: float
     radius: float
-    fill: Colour | None = "ink"
-    stroke: Colour | None = None
+    fill: Color | None = "ink"
+    stroke: Color | None = None
     stroke_width: float = 1.0
     opacity: float = 1.0
     tip: str = ""
@@ -128,25 +128,25 @@ class Group:
 Mark = Rect | Text | Path | Circle | Image | Group
 
 
-def line(x1: float, y1: float, x2: float, y2: float, *, colour: Colour = "faint", width: float = 1.0,
+def line(x1: float, y1: float, x2: float, y2: float, *, color: Color = "faint", width: float = 1.0,
          dashes: tuple[float, ...] = ()) -> Path:  # fmt: skip
     """A straight line."""
-    return Path((("M", (x1, y1)), ("L", (x2, y2))), stroke=colour, width=width, dashes=dashes)
+    return Path((("M", (x1, y1)), ("L", (x2, y2))), stroke=color, width=width, dashes=dashes)
 
 
-def polyline(points: Sequence[tuple[float, float]], *, colour: Colour = "ink", width: float = 1.5) -> Path:
+def polyline(points: Sequence[tuple[float, float]], *, color: Color = "ink", width: float = 1.5) -> Path:
     """Straight lines from point to point."""
     moves: tuple[Step, ...] = tuple(("L" if i else "M", point) for i, point in enumerate(points))
-    return Path(moves, stroke=colour, width=width)
+    return Path(moves, stroke=color, width=width)
 
 
-def arc(x1: float, x2: float, y: float, height: float, *, colour: Colour = "ink", width: float = 1.5,
+def arc(x1: float, x2: float, y: float, height: float, *, color: Color = "ink", width: float = 1.5,
         opacity: float = 1.0, tip: str = "") -> Path:  # fmt: skip
     """A bow from (x1, y) to (x2, y) whose crown is `height` above them (below, if negative)."""
     top = y - height * 4 / 3  # a cubic reaches three quarters of the way to its handles
     return Path(
         (("M", (x1, y)), ("C", (x1, top, x2, top, x2, y))),
-        stroke=colour,
+        stroke=color,
         width=width,
         opacity=opacity,
         tip=tip,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from regard.errors import RegardError
 from regard.inspect.content import SegmentBands
-from regard.inspect.layout import Block, below, colour_scale, frame
+from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import is_special, text_width, visible
@@ -105,7 +105,7 @@ def draw_segments(bands: SegmentBands, *, row_labels: bool = True) -> Block:
         piece = bands.sources[source]
         pieces.append(
             Text((edges[place] + edges[place + 1]) / 2, top - 8, visible(piece), size=sizes.font, anchor="middle",
-                 colour="muted" if is_special(piece) else "ink", tags=(("column", str(source)),))
+                 color="muted" if is_special(piece) else "ink", tags=(("column", str(source)),))
         )  # fmt: skip
     rows = [
         _band(
@@ -117,7 +117,7 @@ def draw_segments(bands: SegmentBands, *, row_labels: bool = True) -> Block:
     width = max(edges[-1], left + text_width(bands.title, 15))
     height = top + max(1, len(names)) * (sizes.band + sizes.gap) - sizes.gap + 8
     if not names or not cells:
-        marks.append(Text(left, top + 16, "nothing to show", size=13, colour="muted", italic=True))
+        marks.append(Text(left, top + 16, "nothing to show", size=13, color="muted", italic=True))
         width, height = max(width, left + 110), top + 26.0
     return Block((Group(tuple(marks), kind="segments", content=bands),), width, height, baseline=top)
 
@@ -130,10 +130,10 @@ def _band(
     # Nothing to see, but the whole row answers to a pointer, gaps included.
     marks: list[Mark] = [Rect(0, y - sizes.gap / 2, edges[-1], whole, fill="paper", opacity=0)]
     if label:
-        colour = "muted" if is_special(target) else "ink"
+        color = "muted" if is_special(target) else "ink"
         marks.append(
             Text(edges[0] - 11, y + sizes.band / 2 + sizes.font * 0.35, label, size=sizes.font, anchor="end",
-                 colour=colour)
+                 color=color)
         )  # fmt: skip
     for place, source in enumerate(bands.order):
         marks += _cell(bands, row, source, edges[place], edges[place + 1], y, sizes)
@@ -166,7 +166,7 @@ def _cell(bands: SegmentBands, row: int, source: int, x: float, end: float, y: f
     if shade.value >= 0.2:  # what was looked at can be read where it was looked at
         marks.append(
             Text((x + end) / 2, y + sizes.band / 2 + sizes.font * 0.31, piece, size=sizes.font * 0.86, anchor="middle",
-                 colour=Over(shade))
+                 color=Over(shade))
         )  # fmt: skip
     return marks
 
@@ -174,7 +174,7 @@ def _cell(bands: SegmentBands, row: int, source: int, x: float, end: float, y: f
 def segment_legend(shown: Sequence[SegmentBands]) -> Block:
     """The scale of the shades, the bar of the best segmentation and the outline of the true one."""
     limit = max((bands.limit for bands in shown), default=1.0)
-    scale = colour_scale(name="inside", limit=limit)
+    scale = color_scale(name="inside", limit=limit)
     marks: list[Mark] = list(scale.marks)
     x = scale.width
     if any(bands.segments.best is not None for bands in shown):
@@ -190,7 +190,7 @@ def segment_legend(shown: Sequence[SegmentBands]) -> Block:
 
 
 def _word(text: str, x: float) -> Text:
-    return Text(x, 9, text, size=11, colour="muted")
+    return Text(x, 9, text, size=11, color="muted")
 
 
 def tell_segments(bands: SegmentBands) -> str:

@@ -29,7 +29,7 @@ def draw_series(looks: SeriesLooks) -> Block:
     if frames:
         marks.append(Image(left, top, width, high, png(spectrogram(looks)), smooth=True))
     else:
-        marks.append(Text(left, top + 16, "nothing to show", size=13, colour="muted", italic=True))
+        marks.append(Text(left, top + 16, "nothing to show", size=13, color="muted", italic=True))
     marks += _seconds(looks, left, width, top + high)
     rows = draw_rows(looks, left, width, top + high + 26)
     marks += rows.marks
@@ -56,9 +56,9 @@ def _seconds(looks: SeriesLooks, left: float, width: float, y: float) -> list[Ma
             x = left + width * tick / whole
             near_end = x > left + width - 24
             last = f"{tick_text(tick)} {unit}" if tick == 0 else tick_text(tick)
-            marks.append(line(x, y, x, y + 4, colour="muted"))
+            marks.append(line(x, y, x, y + 4, color="muted"))
             anchor: Anchor = "end" if near_end else "start" if tick == 0 else "middle"
-            marks.append(Text(x, y + 16, last, size=10.5, colour="muted", anchor=anchor))
+            marks.append(Text(x, y + 16, last, size=10.5, color="muted", anchor=anchor))
     return marks
 
 

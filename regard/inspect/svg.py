@@ -1,6 +1,6 @@
 """Scene → SVG, written by hand: no library, no external resource, one file that any browser opens.
 
-Every colour is written twice: as an attribute for light paper, which every program that reads SVG understands, and,
+Every color is written twice: as an attribute for light paper, which every program that reads SVG understands, and,
 by class, in a style sheet for dark screens, which browsers do.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from html import escape
 
-from regard.inspect.palette import DARK, LIGHT, Colour, Over, Shade
+from regard.inspect.palette import DARK, LIGHT, Color, Over, Shade
 from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Scene, Tags, Text
 from regard.inspect.writing import right_to_left
 from regard.terminal import printable
@@ -58,10 +58,10 @@ def svg(scene: Scene, *, standalone: bool = True) -> str:
 def stylesheet(scenes: Iterable[Scene]) -> str:
     """How scenes change on dark screens, and when a pointer rests on a row or an arc."""
     rules = [f".f-{role}{{fill:{DARK.hex(role)}}}.s-{role}{{stroke:{DARK.hex(role)}}}" for role in DARK.roles]
-    used = {colour for scene in scenes for mark in scene.walk() for colour in _colours(mark)}
-    for colour in sorted((c for c in used if not isinstance(c, str)), key=_class):
+    used = {color for scene in scenes for mark in scene.walk() for color in _colors(mark)}
+    for color in sorted((c for c in used if not isinstance(c, str)), key=_class):
         rules.append(
-            f".f-{_class(colour)}{{fill:{DARK.hex(colour)}}}.s-{_class(colour)}{{stroke:{DARK.hex(colour)}}}"
+            f".f-{_class(color)}{{fill:{DARK.hex(color)}}}.s-{_class(color)}{{stroke:{DARK.hex(color)}}}"
         )
     return (
         ".regard text{white-space:pre}.regard .row,.regard .arc{transition:opacity .12s}"
@@ -71,21 +71,21 @@ def stylesheet(scenes: Iterable[Scene]) -> str:
     )
 
 
-def _colours(mark: Mark) -> list[Colour]:
+def _colors(mark: Mark) -> list[Color]:
     match mark:
         case Text():
-            return [mark.colour]
+            return [mark.color]
         case Rect() | Path() | Circle():
-            return [colour for colour in (mark.fill, mark.stroke) if colour is not None]
+            return [color for color in (mark.fill, mark.stroke) if color is not None]
     return []
 
 
-def _class(colour: Colour) -> str:
-    if isinstance(colour, Shade):
-        return f"v{colour.level}"
-    if isinstance(colour, Over):
-        return f"o{colour.shade.level}"
-    return colour
+def _class(color: Color) -> str:
+    if isinstance(color, Shade):
+        return f"v{color.level}"
+    if isinstance(color, Over):
+        return f"o{color.shade.level}"
+    return color
 
 
 def _several(scene: Scene) -> dict[Image, str]:
@@ -171,7 +171,7 @@ def _text(mark: Text) -> str:
         attributes += f' font-family="{_attribute(MONO)}"'
     tip = f"<title>{_content(mark.tip)}</title>" if mark.tip else ""
     return (
-        f"{attributes}{_paint(mark.colour, None, 0)}{_rest(mark.opacity, mark.tags)}>"
+        f"{attributes}{_paint(mark.color, None, 0)}{_rest(mark.opacity, mark.tags)}>"
         f"{tip}{_content(mark.text)}</text>"
     )
 
@@ -203,7 +203,7 @@ def _group(mark: Group, several: Mapping[Image, str] = NONE) -> str:
     return f"<g{kind}{move}{_rest(1.0, mark.tags)}>{tip}{inside}</g>"
 
 
-def _paint(fill: Colour | None, stroke: Colour | None, width: float) -> str:
+def _paint(fill: Color | None, stroke: Color | None, width: float) -> str:
     classes, attributes = [], ""
     if fill is None:
         attributes += ' fill="none"'

@@ -11,7 +11,7 @@ import numpy as np
 from regard.inspect.content import HeadPanels, HeadPaths, Matrix
 from regard.inspect.head_drawing import draw_heads
 from regard.inspect.head_paths import draw_head_paths
-from regard.inspect.layout import Block, below, colour_scale
+from regard.inspect.layout import Block, below, color_scale
 from regard.trace import Array, Tape, Trace
 
 WIDEST = 1040.0
@@ -28,7 +28,7 @@ def draw_tape(trace: Trace, name: str) -> Block:
     matrices = [matrix for one in panels for matrix in one.matrices]
     tips = sum(matrix.values.size for matrix in matrices) <= CELLS_WITH_TIPS
     blocks = [draw_heads(one, widest=WIDEST, tips=tips) for one in panels]
-    blocks.append(colour_scale(name="weight", zeros=any(matrix.has_zeros for matrix in matrices)))
+    blocks.append(color_scale(name="weight", zeros=any(matrix.has_zeros for matrix in matrices)))
     heads = head_paths_of(tape)
     return below([*blocks, *([] if heads is None else [draw_head_paths(heads)])], gap=22)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.inspect.layout import Block, colour_scale
+from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Shade
 from regard.inspect.scene import Group, Mark, Rect, Text
 from regard.inspect.sights import FilmLooks, SeriesLooks
@@ -62,9 +62,9 @@ def _row(looks: Timed, word: int, left: float, width: float, y: float, shape: Si
     # Nothing to see, but the whole row answers to a pointer, gaps included.
     marks: list[Mark] = [Rect(0, y - shape.gap / 2, left + width, shape.pitch, fill="paper", opacity=0)]
     label = visible(looks.words[word])
-    colour = "muted" if is_special(looks.words[word]) else "ink"
+    color = "muted" if is_special(looks.words[word]) else "ink"
     middle = y + shape.high / 2 + shape.font * 0.35
-    marks.append(Text(left - 10, middle, label, size=shape.font, anchor="end", colour=colour))
+    marks.append(Text(left - 10, middle, label, size=shape.font, anchor="end", color=color))
     marks.append(Rect(left, y, width, shape.high, fill=Shade(0.0), stroke="faint", stroke_width=0.75))
     marks += _cells(looks, word, left, width, y, shape)
     for begin, end in looks.true_spans(word):
@@ -113,14 +113,14 @@ def _sure(value: float, x: float, y: float, shape: Sizes) -> list[Mark]:
     return [
         Rect(x, middle - thick / 2, BAR, thick, fill="faint", radius=thick / 2),
         Rect(x, middle - thick / 2, max(thick, BAR * share), thick, fill="accent", radius=thick / 2),
-        Text(x + BAR + 6, middle + size * 0.36, f"{value:.2f}", size=size, colour="muted"),
+        Text(x + BAR + 6, middle + size * 0.36, f"{value:.2f}", size=size, color="muted"),
     ]
 
 
 def time_legend(shown: Sequence[Timed]) -> Block:
     """The scale of the shades, which each drawing has of its own, and what the outline means."""
     limits = {looks.limit for looks in shown}
-    return colour_scale(
+    return color_scale(
         name="weight",
         end=f"{limits.pop():g}" if len(limits) == 1 else "its largest",
         truth=any(looks.known for looks in shown),

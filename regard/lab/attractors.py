@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from regard.inspect.layout import Block, below, beside
-from regard.inspect.palette import LIGHT, series_colour
+from regard.inspect.palette import LIGHT, series_color
 from regard.inspect.plot import Curve, draw_plot, draw_raster, power_of_ten
 from regard.lab.lab import Lab, LabResult, written
 from regard.parts import register
@@ -171,7 +171,7 @@ def basins(ends: Array) -> tuple[Array, Array]:
 
 def _painted(names: Array) -> Array:
     """A color for each basin."""
-    colors = [LIGHT.hex(series_colour(i)) for i in range(8)]
+    colors = [LIGHT.hex(series_color(i)) for i in range(8)]
     table = np.array([[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in colors], dtype=np.uint8)
     return np.asarray(table[names % 8])
 

@@ -307,7 +307,7 @@ def _panel(match: Match, characters: list[str], memories: Array, lines: int) -> 
                     size=FONT,
                     mono=True,
                     anchor="middle",
-                    colour=Over(shade),
+                    color=Over(shade),
                 )
             )
         x += 1

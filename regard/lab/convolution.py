@@ -196,7 +196,7 @@ def _grid(title: str, values: Array, limit: float, outlined: Array | None = None
         marks.append(Rect(x, y, CELL, CELL, fill=shade, radius=2))
         number = f"{value:.2g}".replace("-", "−")
         marks.append(
-            Text(x + CELL / 2, y + CELL / 2 + 4, number, size=10.5, anchor="middle", colour=Over(shade))
+            Text(x + CELL / 2, y + CELL / 2 + 4, number, size=10.5, anchor="middle", color=Over(shade))
         )
         if outlined is not None and outlined[i, j]:
             outlines.append(

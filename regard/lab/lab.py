@@ -53,7 +53,7 @@ class LabResult:
     def figure(self) -> Scene:
         """The whole figure, with its title above and its sentence under it."""
         width = max([WIDTH, *(block.width for block in self.blocks)])
-        whole = below([*self.blocks, caption(self.see, width, colour="ink")], gap=18)
+        whole = below([*self.blocks, caption(self.see, width, color="ink")], gap=18)
         return frame(whole, title=self.title, description=self.description)
 
     def page(self) -> str:

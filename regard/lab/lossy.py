@@ -18,7 +18,7 @@ from pydantic import Field
 
 from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import colour_scale
+from regard.inspect.layout import color_scale
 from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult
 from regard.parts import register
@@ -95,7 +95,7 @@ class LossyLab(Lab):
             "nothing is lost.",
             blocks=[
                 draw_matrix(matrix),
-                colour_scale(name="accuracy", truth=True, outlined="D ≥ n (V − 1)"),
+                color_scale(name="accuracy", truth=True, outlined="D ≥ n (V − 1)"),
                 draw_plot(curves, title=f"D = {D}", x_name="n", y_range=(0, 1), height=120),
             ],
             table=(("", "n (V − 1)", f"accuracy, D = {D}", "variance kept", "D / n (V − 1)"), rows),

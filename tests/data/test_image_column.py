@@ -27,9 +27,9 @@ def labels(*classes: str) -> LabelColumn:
     return column
 
 
-def draw(path: Path, colour: tuple[int, int, int] = RED, size: tuple[int, int] = (8, 8)) -> Path:
+def draw(path: Path, color: tuple[int, int, int] = RED, size: tuple[int, int] = (8, 8)) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", size, colour).save(path)
+    Image.new("RGB", size, color).save(path)
     return path
 
 
@@ -52,8 +52,8 @@ def test_a_batch_holds_the_pixels_channels_first(tmp_path: Path) -> None:
     assert (batch["image"].pixels[0].permute(1, 2, 0).numpy() == pixels).all()
 
 
-def test_grey_has_one_channel_and_is_seen_in_three() -> None:
-    column = ImageColumn("image", size=(2, 3), colour="grey")
+def test_gray_has_one_channel_and_is_seen_in_three() -> None:
+    column = ImageColumn("image", size=(2, 3), color="gray")
     encoded = column.encode(column.written(np.arange(6, dtype=np.uint8).reshape(2, 3) * 40))
     assert encoded.tolist() == [[[0], [40], [80]], [[120], [160], [200]]]
     seen = column.seen(column.collate([encoded]), 0)
@@ -68,7 +68,7 @@ def test_what_python_programs_have_at_hand(tmp_path: Path) -> None:
     for value in (str(file), file, file.read_bytes(), pixels, picture, pixels / 255.0):
         assert (column.encode(column.written(value)) == pixels).all()
     deep = np.array([[0, 65535], [32768, 257]], dtype=np.uint16)
-    small = ImageColumn("image", size=(2, 2), colour="grey")
+    small = ImageColumn("image", size=(2, 2), color="gray")
     assert small.encode(small.written(deep))[:, :, 0].tolist() == [[0, 255], [128, 1]]
     assert small.encode(small.written(deep > 300))[:, :, 0].tolist() == [[0, 255], [255, 0]]
 
@@ -253,7 +253,7 @@ def test_a_changed_picture_is_checked_again_in_spite_of_the_cache(tmp_path: Path
 
 def test_a_column_comes_back_from_its_state() -> None:
     column = ImageColumn(
-        "image", field="file", size=(4, 6), colour="grey", fit="pad", augment={"flip": True, "crop": 0.1}
+        "image", field="file", size=(4, 6), color="gray", fit="pad", augment={"flip": True, "crop": 0.1}
     )
     again = column_from_state(json.loads(json.dumps(column.state())))
     assert isinstance(again, ImageColumn) and again.state() == column.state()
@@ -282,7 +282,7 @@ def test_cost_is_in_patches_so_that_batches_have_many_pictures() -> None:
     assert ImageColumn("image", size=112).cost(np.zeros(1)) == 14 * 14
 
 
-VARIED = {"flip": True, "crop": 0.3, "colour": 0.4}
+VARIED = {"flip": True, "crop": 0.3, "color": 0.4}
 
 
 def pixels_of(batches: Batches, epoch: int, start: int = 0) -> list[tuple[tuple[int, ...], bytes]]:
@@ -324,10 +324,21 @@ def test_without_vary_pictures_are_as_they_are() -> None:
 
 def test_augmented_canvas_shows_a_part_of_the_picture() -> None:
     """A ramp from left to right stays a ramp, over a narrower range."""
-    column = ImageColumn("image", size=(4, 64), colour="grey", fit="stretch", augment={"crop": 0.5})
+    column = ImageColumn("image", size=(4, 64), color="gray", fit="stretch", augment={"crop": 0.5})
     ramp = column.written(np.tile(np.linspace(0, 255, 256).astype(np.uint8), (16, 1)))
     whole = column.encode(ramp)[0, :, 0].astype(int)
     for seed in range(5):
         part = column.varied(ramp, np.random.default_rng(seed))[0, :, 0].astype(int)
         assert (np.diff(part) >= 0).all()
         assert 120 < part[-1] - part[0] <= whole[-1] - whole[0]
+
+
+def test_the_british_names_of_earlier_models_and_specs_are_read() -> None:
+    made = ImageColumn("image", size=8, color="gray", augment={"flip": True, "color": 0.1})
+    state = json.loads(json.dumps(made.state()))
+    state["options"]["colour"], state["options"]["augment"]["colour"] = "grey", 0.1
+    del state["options"]["color"], state["options"]["augment"]["color"]
+    again = column_from_state(state)
+    assert again.state() == made.state()
+    options = ImageColumn.Options.model_validate({"size": 8, "colour": "grey", "augment": {"colour": 0.1}})
+    assert (options.color, options.augment.color) == ("gray", 0.1)  # type: ignore[union-attr]

@@ -211,7 +211,7 @@ def idx_files(folder: Path, labels: bytes = b"\x07\x03") -> str:
 
 def pixels(row: Row) -> list[list[int]]:
     picture = open_picture(Contents().read(row["image"]), "is a picture")
-    return on_canvas(picture, (2, 3), colour="grey")[:, :, 0].tolist()
+    return on_canvas(picture, (2, 3), color="gray")[:, :, 0].tolist()
 
 
 def test_idx_files_give_pictures_and_classes(tmp_path: Path) -> None:

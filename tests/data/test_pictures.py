@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from regard.data.augmentation import Augmentation, recoloured
+from regard.data.augmentation import Augmentation, recolored
 from regard.data.contents import Contents, Unreadable, data_uri
 from regard.data.pictures import on_canvas, open_picture
 
@@ -36,7 +36,7 @@ def chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def png(width: int, height: int, depth: int, kind: int, lines: bytes) -> bytes:
-    """A PNG written by hand: kind 0 grey, 2 RGB, 4 grey + alpha; lines without their filter bytes."""
+    """A PNG written by hand: kind 0 gray, 2 RGB, 4 gray + alpha; lines without their filter bytes."""
     stride = len(lines) // height
     filtered = b"".join(b"\0" + lines[row * stride : (row + 1) * stride] for row in range(height))
     header = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
@@ -53,19 +53,19 @@ def test_sixteen_bits_are_scaled_not_clipped() -> None:
     values = [0, 256, 257, 32768, 65279, 65535]
     content = png(6, 1, 16, 0, struct.pack(">6H", *values))
     expected = [round(value * 255 / 65535) for value in values]
-    assert decoded(content, (1, 6), colour="grey")[0, :, 0].tolist() == expected == [0, 1, 1, 128, 254, 255]
+    assert decoded(content, (1, 6), color="gray")[0, :, 0].tolist() == expected == [0, 1, 1, 128, 254, 255]
 
 
-def test_sixteen_bits_of_colour_are_scaled_too() -> None:
+def test_sixteen_bits_of_color_are_scaled_too() -> None:
     content = png(1, 1, 16, 2, struct.pack(">3H", 65535, 32768, 0))
     assert decoded(content, (1, 1))[0, 0].tolist() == [255, 128, 0]
 
 
-def test_grey_becomes_three_equal_channels_and_colour_its_luminance() -> None:
-    grey = saved(Image.new("L", (2, 2), 77))
-    assert decoded(grey, (2, 2)).tolist() == [[[77] * 3] * 2] * 2
+def test_gray_becomes_three_equal_channels_and_color_its_luminance() -> None:
+    gray = saved(Image.new("L", (2, 2), 77))
+    assert decoded(gray, (2, 2)).tolist() == [[[77] * 3] * 2] * 2
     # ITU-R 601: 0.299 · 255 = 76.2
-    assert decoded(saved(Image.new("RGB", (1, 1), RED)), (1, 1), colour="grey").tolist() == [[[76]]]
+    assert decoded(saved(Image.new("RGB", (1, 1), RED)), (1, 1), color="gray").tolist() == [[[76]]]
 
 
 def test_transparency_is_laid_over_white() -> None:
@@ -76,9 +76,9 @@ def test_transparency_is_laid_over_white() -> None:
     assert decoded(saved(picture), (1, 3)).tolist() == [[[255, 0, 0], [255, 255, 255], [204, 204, 204]]]
 
 
-def test_grey_with_alpha_and_a_palette_with_a_clear_colour() -> None:
+def test_gray_with_alpha_and_a_palette_with_a_clear_color() -> None:
     content = png(2, 1, 8, 4, bytes([0, 255, 0, 0]))
-    assert decoded(content, (1, 2), colour="grey").tolist() == [[[0], [255]]]
+    assert decoded(content, (1, 2), color="gray").tolist() == [[[0], [255]]]
     picture = Image.new("P", (2, 1))
     picture.putpalette([*RED, *GREEN])
     picture.putpixel((1, 0), 1)
@@ -86,10 +86,10 @@ def test_grey_with_alpha_and_a_palette_with_a_clear_colour() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "colour", "expected"), [("1", 1, WHITE), ("CMYK", (0, 255, 255, 0), RED), ("P", 0, BLACK)]
+    ("mode", "color", "expected"), [("1", 1, WHITE), ("CMYK", (0, 255, 255, 0), RED), ("P", 0, BLACK)]
 )
-def test_other_modes_become_the_colours_they_stand_for(mode: str, colour: Any, expected: Any) -> None:
-    picture = Image.new(mode, (8, 8), colour)
+def test_other_modes_become_the_colors_they_stand_for(mode: str, color: Any, expected: Any) -> None:
+    picture = Image.new(mode, (8, 8), color)
     found = decoded(saved(picture, "TIFF" if mode == "CMYK" else "PNG"), (8, 8))
     assert found[4, 4].tolist() == list(expected)
 
@@ -122,7 +122,7 @@ def test_fit() -> None:
     assert decoded(content, (4, 4), fit="pad").tolist() == padded
     kept = [[red, red, blue, blue] + [white] * 2] * 2
     assert decoded(content, (2, 6), fit="keep").tolist() == kept
-    smaller = decoded(content, (1, 6), fit="keep").tolist()[0]  # half as large, its colours mixed a little
+    smaller = decoded(content, (1, 6), fit="keep").tolist()[0]  # half as large, its colors mixed a little
     assert smaller[2:] == [white] * 4 and smaller[0][0] > 200 and smaller[1][2] > 200
     middle = decoded(content, (2, 2), fit="crop").tolist()
     assert middle == [[red, blue]] * 2
@@ -130,7 +130,7 @@ def test_fit() -> None:
 
 def test_shrinking_takes_the_mean_of_what_it_covers() -> None:
     checks = np.indices((64, 64)).sum(0) % 2 * 255
-    found = decoded(saved(Image.fromarray(checks.astype(np.uint8))), (8, 8), colour="grey")
+    found = decoded(saved(Image.fromarray(checks.astype(np.uint8))), (8, 8), color="gray")
     assert np.abs(found.astype(int) - 127).max() <= 2
 
 
@@ -278,12 +278,12 @@ def test_flipping_mirrors_left_and_right_every_other_time() -> None:
     assert found.count(mirrored) + found.count(pixels.tolist()) == 1000
 
 
-def test_recolouring_by_hand() -> None:
+def test_recoloring_by_hand() -> None:
     pixels = np.array([[[100, 50, 200], [10, 10, 10]]], dtype=np.uint8)
-    assert (recoloured(pixels, 1.0, 1.0, 1.0) == pixels).all()
-    assert recoloured(pixels, 2.0, 1.0, 1.0).tolist() == [[[200, 100, 255], [20, 20, 20]]]
+    assert (recolored(pixels, 1.0, 1.0, 1.0) == pixels).all()
+    assert recolored(pixels, 2.0, 1.0, 1.0).tolist() == [[[200, 100, 255], [20, 20, 20]]]
     # luminance 0.299 · 100 + 0.587 · 50 + 0.114 · 200 = 82.05
-    assert recoloured(pixels, 1.0, 1.0, 0.0).tolist() == [[[82, 82, 82], [10, 10, 10]]]
-    # no contrast leaves the mean grey: (82.05 + 10) / 2 = 46.03
-    assert recoloured(pixels, 1.0, 0.0, 1.0).tolist() == [[[46, 46, 46], [46, 46, 46]]]
-    assert recoloured(np.array([[[100], [50]]], dtype=np.uint8), 1.0, 0.5, 1.0).tolist() == [[[88], [63]]]
+    assert recolored(pixels, 1.0, 1.0, 0.0).tolist() == [[[82, 82, 82], [10, 10, 10]]]
+    # no contrast leaves the mean gray: (82.05 + 10) / 2 = 46.03
+    assert recolored(pixels, 1.0, 0.0, 1.0).tolist() == [[[46, 46, 46], [46, 46, 46]]]
+    assert recolored(np.array([[[100], [50]]], dtype=np.uint8), 1.0, 0.5, 1.0).tolist() == [[[88], [63]]]

@@ -15,13 +15,13 @@ from regard.data.columns import VideoColumn, column_from_state
 from regard.data.contents import Unreadable
 
 
-def grey(level: int, *, height: int = 16, width: int = 16) -> np.ndarray:
+def gray(level: int, *, height: int = 16, width: int = 16) -> np.ndarray:
     return np.full((height, width, 3), level, dtype=np.uint8)
 
 
 def film(*levels: int) -> np.ndarray:
-    """(T, 16, 16, 3), each frame of one grey, so that its mean tells which it is."""
-    return np.stack([grey(level) for level in levels])
+    """(T, 16, 16, 3), each frame of one gray, so that its mean tells which it is."""
+    return np.stack([gray(level) for level in levels])
 
 
 def folder_of(path: Path, pictures: dict[str, np.ndarray]) -> str:
@@ -49,7 +49,7 @@ def levels(encoded: np.ndarray) -> list[int]:
 
 
 def test_a_folder_in_the_order_of_its_numbers(tmp_path: Path) -> None:
-    pictures = {f"{number}.png": grey(10 * number) for number in (1, 2, 10, 3)}
+    pictures = {f"{number}.png": gray(10 * number) for number in (1, 2, 10, 3)}
     value = folder_of(tmp_path / "film", pictures)
     (tmp_path / "film" / "notes.txt").write_text("not a frame")
     column = VideoColumn("film", size=8)
@@ -65,7 +65,7 @@ def test_evenly_chosen_frames_of_a_long_film() -> None:
 
 
 def test_frames_of_different_sizes_come_onto_one_canvas(tmp_path: Path) -> None:
-    pictures = {"a.png": grey(50, height=10, width=30), "b.jpg": grey(100), "c.png": grey(150, height=40)}
+    pictures = {"a.png": gray(50, height=10, width=30), "b.jpg": gray(100), "c.png": gray(150, height=40)}
     encoded = VideoColumn("film", size=(8, 12)).encode(folder_of(tmp_path / "film", pictures))
     assert encoded.shape == (3, 8, 12, 3) and levels(encoded) == [50, 100, 150]
 
@@ -77,17 +77,17 @@ def test_arrays_in_files(tmp_path: Path, name: str) -> None:
     assert levels(VideoColumn("film", size=16).encode(str(tmp_path / name))) == [20, 40]
 
 
-def test_grey_arrays_and_grey_columns() -> None:
+def test_gray_arrays_and_gray_columns() -> None:
     flat = film(20, 40)[..., 0]
     assert VideoColumn("film", size=16).encode(array_uri(flat)).shape == (2, 16, 16, 3)
-    colours = film(0)
-    colours[..., 0] = 255
-    encoded = VideoColumn("film", size=16, colour="grey").encode(array_uri(colours))
+    colors = film(0)
+    colors[..., 0] = 255
+    encoded = VideoColumn("film", size=16, color="gray").encode(array_uri(colors))
     assert encoded.shape == (1, 16, 16, 1) and levels(encoded) == [76]  # 0.299 of red
 
 
 def test_a_film_file(tmp_path: Path) -> None:
-    value = film_file(tmp_path / "film.avi", np.stack([grey(25 * step) for step in range(1, 9)]))
+    value = film_file(tmp_path / "film.avi", np.stack([gray(25 * step) for step in range(1, 9)]))
     column = VideoColumn("film", size=16)
     assert np.allclose(levels(column.encode(value)), [25 * step for step in range(1, 9)], atol=4)
     some = VideoColumn("film", size=16, frames=2).encode(value)
@@ -100,7 +100,7 @@ def test_a_film_file(tmp_path: Path) -> None:
     [
         (lambda folder: array_uri(film(1)[:0]), "a film without frames"),
         (lambda folder: array_uri(film(1) / 255.0), "array of float64"),
-        (lambda folder: array_uri(grey(1)[0]), "expected bytes"),
+        (lambda folder: array_uri(gray(1)[0]), "expected bytes"),
         (lambda folder: str(folder / "missing"), "missing', but there is no such file"),
         (
             lambda folder: folder_of(folder / "empty", {}),
@@ -132,7 +132,7 @@ def _written(path: Path, content: bytes) -> str:
 
 def test_a_film_file_cut_short_is_named(tmp_path: Path) -> None:
     whole = Path(
-        film_file(tmp_path / "film.mp4", np.stack([grey(9 * step) for step in range(20)]))
+        film_file(tmp_path / "film.mp4", np.stack([gray(9 * step) for step in range(20)]))
     ).read_bytes()
     cut = _written(tmp_path / "cut.mp4", whole[: len(whole) // 2])
     with pytest.raises(Unreadable, match=r"cut\.mp4"):
@@ -148,7 +148,7 @@ def test_a_film_with_sound_alone(tmp_path: Path) -> None:
 
 
 def test_a_broken_frame_is_named(tmp_path: Path) -> None:
-    value = folder_of(tmp_path / "film", {"1.png": grey(1), "2.png": grey(2)})
+    value = folder_of(tmp_path / "film", {"1.png": gray(1), "2.png": gray(2)})
     (tmp_path / "film" / "2.png").write_bytes(b"not a picture")
     with pytest.raises(Unreadable, match=r"2\.png"):
         VideoColumn("film").encode(value)
@@ -170,7 +170,7 @@ def test_batches_and_what_a_figure_sees() -> None:
 def test_all_frames_are_varied_in_the_same_way() -> None:
     frames = np.zeros((3, 16, 16, 3), dtype=np.uint8)
     frames[:, :, :8] = 200
-    column = VideoColumn("film", size=16, augment={"flip": True, "crop": 0.0, "colour": 0.0})
+    column = VideoColumn("film", size=16, augment={"flip": True, "crop": 0.0, "color": 0.0})
     mirrored = [
         column.varied(array_uri(frames), np.random.default_rng(seed))[:, 0, 0, 0].tolist()
         for seed in range(20)
@@ -185,7 +185,7 @@ def test_values_of_a_program_and_state(tmp_path: Path) -> None:
     assert column.written(tmp_path) == str(tmp_path)
     assert np.array_equal(array_from_uri(column.written(film(1, 2))), film(1, 2))
     assert levels(column.encode(column.written([Image.fromarray(frame) for frame in film(7, 8)]))) == [7, 8]
-    folder_of(tmp_path / "film", {"1.png": grey(1)})
+    folder_of(tmp_path / "film", {"1.png": gray(1)})
     assert column.located("film", str(tmp_path / "rows.tsv")) == str(tmp_path / "film")
     again = column_from_state(column.state())
     assert again.state() == column.state()

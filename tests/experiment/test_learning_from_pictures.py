@@ -22,27 +22,27 @@ from regard.model import Model, load
 from regard.training.signals import Interrupted
 
 SPEC = """
-inputs: {image: {type: image, size: 16, augment: {flip: true, crop: 0.2, colour: 0.2}}}
+inputs: {image: {type: image, size: 16, augment: {flip: true, crop: 0.2, color: 0.2}}}
 outputs: {label: {type: label}}
 encoder: {type: image, network: lenet}
 decoder: {type: label}
 data: {train: pictures, dev: pictures, format: folder}
 training: {batch_rows: 4, steps: 12, epochs: 9, evaluate_every: 12}
 """
-COLOURS = {"red": (220, 40, 40), "blue": (40, 40, 220)}
+COLORS = {"red": (220, 40, 40), "blue": (40, 40, 220)}
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with pictures of two colours and a spec, and a cache of its own."""
+    """A folder with pictures of two colors and a spec, and a cache of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     generator = np.random.default_rng(0)
-    for name, colour in COLOURS.items():
+    for name, color in COLORS.items():
         for number in range(12):
             path = tmp_path / "pictures" / name / f"{number}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            pixels = np.clip(np.array(colour) + generator.integers(-40, 41, (20, 24, 3)), 0, 255)
+            pixels = np.clip(np.array(color) + generator.integers(-40, 41, (20, 24, 3)), 0, 255)
             Image.fromarray(pixels.astype(np.uint8)).save(path)
     (tmp_path / "spec.yaml").write_text(SPEC)
     return tmp_path
@@ -116,7 +116,7 @@ def test_bad_pictures_are_skipped_where_that_is_asked_for(here: Path) -> None:
     experiment("skip", "data.bad_rows=skip").train()
     rejected = (here / "skip" / "rejected.tsv").read_text().splitlines()
     assert len(rejected) == 2 and "bad.png" in rejected[1] and "no picture that can be read" in rejected[1]
-    assert load("skip").predict(here / "pictures" / "red" / "0.png").text in COLOURS
+    assert load("skip").predict(here / "pictures" / "red" / "0.png").text in COLORS
 
 
 def ahead_threads() -> list[str]:

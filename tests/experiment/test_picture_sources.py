@@ -23,9 +23,9 @@ def captions(folder: Path) -> str:
     lines = [f"{name}.png#{k}\tA {name} picture {k} .\n" for name in ("red", "blue", "lost") for k in (0, 1)]
     (folder / "tokens.txt").write_text("".join(lines))
     (folder / "available_images.tsv").write_text("red.png\ttrain\nblue.png\tdev\n")
-    for part, colour in (("one", "red"), ("two", "blue")):
+    for part, color in (("one", "red"), ("two", "blue")):
         (folder / part).mkdir()
-        Image.new("RGB", (8, 8), colour).save(folder / part / f"{colour}.png")
+        Image.new("RGB", (8, 8), color).save(folder / part / f"{color}.png")
     return str(folder / "tokens.txt")
 
 
@@ -37,10 +37,10 @@ def test_a_folder_for_each_split_and_the_rows_of_it(tmp_path: Path) -> None:
     spec = Spec.parse({**PARTS, "data": data})
     splits, columns = open_splits(spec), make_columns(spec)
     fit_columns(columns, spec, lambda: splits["train"])
-    for split, colour, pixel in (("train", "red", [255, 0, 0]), ("dev", "blue", [0, 0, 255])):
+    for split, color, pixel in (("train", "red", [255, 0, 0]), ("dev", "blue", [0, 0, 255])):
         dataset = Dataset.build(splits[split], columns.values())
         assert [dataset.raw(row)["caption"] for row in range(len(dataset))] == [
-            f"A {colour} picture {k} ." for k in (0, 1)
+            f"A {color} picture {k} ." for k in (0, 1)
         ]
         assert dataset[0]["image"][0, 0].tolist() == pixel
 

@@ -40,7 +40,7 @@ def answered() -> Trace:
     """A label found by looking at a picture with a question in mind."""
     looked = caption()
     return Trace(
-        {**looked.input, "question": ["which", "colour", "?"]},
+        {**looked.input, "question": ["which", "color", "?"]},
         ["red"],
         {"image": looked.attention["image"][:1]},
         truth={"image": looked.truth["image"][:1]},

@@ -39,8 +39,8 @@ def made(sentences: int = 3, *, key: int = 1, text: str = "fine", weights: bool 
     )
 
 
-def printed(trace: Trace, width: int = 80, *, colour: bool = False) -> str:
-    console = Console(width=width, force_terminal=colour, color_system="truecolor" if colour else None)
+def printed(trace: Trace, width: int = 80, *, color: bool = False) -> str:
+    console = Console(width=width, force_terminal=color, color_system="truecolor" if color else None)
     with console.capture() as capture:
         console.print(trace.plot())
     return capture.get()
@@ -57,9 +57,9 @@ def test_words_are_shaded_by_the_product_of_both_levels() -> None:
 
 
 @pytest.mark.parametrize("width", [16, 40, 80])
-@pytest.mark.parametrize("colour", [False, True])
-def test_no_line_is_wider_than_the_terminal(width: int, colour: bool) -> None:
-    text = printed(made(40, text="a-rather-long-word-that-must-be-cut"), width, colour=colour)
+@pytest.mark.parametrize("color", [False, True])
+def test_no_line_is_wider_than_the_terminal(width: int, color: bool) -> None:
+    text = printed(made(40, text="a-rather-long-word-that-must-be-cut"), width, color=color)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     assert max(map(len, plain.splitlines())) <= width
 

@@ -51,9 +51,9 @@ def weights_of(panel):
     }
 
 
-def printed(trace, width=80, *, colour=False, **how):
+def printed(trace, width=80, *, color=False, **how):
     console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, color_system="truecolor" if colour else None,
+        file=io.StringIO(), width=width, force_terminal=color, color_system="truecolor" if color else None,
         legacy_windows=False, _environ={},
     )  # fmt: skip
     trace.print(console, heads=True, **how)
@@ -169,13 +169,13 @@ def test_a_layer_named_by_a_right_to_left_input_keeps_its_order():
     st.integers(10, 90),
     st.booleans(),
 )
-def test_any_piece_and_name_gives_well_formed_xml_and_lines_that_fit(source, output, name, width, colour):
+def test_any_piece_and_name_gives_well_formed_xml_and_lines_that_fit(source, output, name, width, color):
     trace = random_heads(source, output, layers=1)
     trace = Trace(trace.input, trace.output, heads={name: trace.heads[OVER]})
     scene = trace.plot(heads=True)
     ElementTree.fromstring(scene.svg())
     console = Console(
-        file=io.StringIO(), width=500, force_terminal=colour, color_system="truecolor" if colour else None
+        file=io.StringIO(), width=500, force_terminal=color, color_system="truecolor" if color else None
     )
     lines = list(render(scene, console, console.options.update_width(width)))
     for line in lines[1:]:  # a title is wrapped by the console itself
@@ -237,8 +237,8 @@ def test_a_narrow_terminal_gets_fewer_panels_to_a_line_and_at_last_bands():
     assert "  a b c d e" in found and any(line.startswith("  p q r s t") for line in found)
 
 
-def test_colour_in_the_terminal_leaves_true_zeros_without_a_ground():
-    rows = printed(tiny_heads(), colour=True, layers=ENCODER).splitlines()[6:9]
+def test_color_in_the_terminal_leaves_true_zeros_without_a_ground():
+    rows = printed(tiny_heads(), color=True, layers=ENCODER).splitlines()[6:9]
     assert [row.count("48;2") for row in rows] == [4, 4, 4]  # one of the first head, three of the second
 
 

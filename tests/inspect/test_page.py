@@ -142,16 +142,16 @@ def test_a_picture_has_two_pixels_for_each_unit(tmp_path):
         assert picture.size == (2 * scene.width, 2 * scene.height)
 
 
-def test_the_picture_has_the_colours_of_the_cells():
+def test_the_picture_has_the_colors_of_the_cells():
     pytest.importorskip("matplotlib")
     pillow = pytest.importorskip("PIL.Image")
     from regard.inspect.palette import LIGHT, Shade
 
     picture = pillow.open(io.BytesIO(png(heatmap(tiny())))).convert("RGB")
-    colours = {colour for _, colour in picture.getcolors(1 << 24)}
+    colors = {color for _, color in picture.getcolors(1 << 24)}
     for weight in (0.9, 0.35, 0.65):
         shade = LIGHT.hex(Shade(weight))
-        assert tuple(int(shade[i : i + 2], 16) for i in (1, 3, 5)) in colours
+        assert tuple(int(shade[i : i + 2], 16) for i in (1, 3, 5)) in colors
 
 
 def test_the_picture_tells_a_true_zero_from_a_tiny_weight():

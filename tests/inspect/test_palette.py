@@ -1,25 +1,25 @@
-"""Colours against published definitions: WCAG's contrast, and CIE lightness for the evenness of the scale."""
+"""Colors against published definitions: WCAG's contrast, and CIE lightness for the evenness of the scale."""
 
 import math
 
 import numpy as np
 import pytest
 
-from regard.inspect.palette import DARK, LEVELS, LIGHT, SERIES, Over, Shade, contrast, series_colour
+from regard.inspect.palette import DARK, LEVELS, LIGHT, SERIES, Over, Shade, contrast, series_color
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 
 
-def luminance(colour):
+def luminance(color):
     """Relative luminance by the definition of sRGB."""
-    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    channels = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
-def lightness(colour):
+def lightness(color):
     """CIE L*, 0 to 100."""
-    y = luminance(colour)
+    y = luminance(color)
     return 116 * y ** (1 / 3) - 16 if y > 0.008856 else 903.3 * y
 
 
@@ -53,7 +53,7 @@ def test_words_and_series_stand_out_from_the_paper(theme):
     assert contrast(theme.hex("ink"), paper) >= 12
     assert contrast(theme.hex("muted"), paper) >= 4.5
     for index in range(SERIES):
-        assert contrast(theme.hex(series_colour(index)), paper) >= 3
+        assert contrast(theme.hex(series_color(index)), paper) >= 3
 
 
 def test_contrast_of_black_on_white_is_21():
@@ -65,5 +65,5 @@ def test_shades_stay_on_the_scale(value, level):
     assert Shade(value).level == level
 
 
-def test_a_colour_of_its_own_is_the_same_in_every_theme():
+def test_a_color_of_its_own_is_the_same_in_every_theme():
     assert LIGHT.hex("#123456") == DARK.hex("#123456") == "#123456"

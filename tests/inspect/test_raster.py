@@ -21,7 +21,7 @@ from regard.inspect.raster import (
     stepped,
     unpacked,
     veil,
-    veil_grey,
+    veil_gray,
 )
 
 
@@ -33,7 +33,7 @@ def test_pixels_come_back_from_a_png(pixels):
     assert np.array_equal(unpacked(png(pixels)), pixels)
 
 
-def test_few_colours_are_written_with_a_palette():
+def test_few_colors_are_written_with_a_palette():
     with Pillow.open(io.BytesIO(png(canvas()))) as opened:
         assert opened.mode == "P"
     many = np.arange(40 * 40 * 3, dtype=np.uint32).reshape(40, 40, 3).astype(np.uint8)
@@ -72,12 +72,12 @@ def test_spreading_keeps_the_peak_in_its_cell_and_stays_between_0_and_1():
 @pytest.mark.parametrize("light", range(0, 256, 5))
 def test_a_veil_shows_on_any_ground(light):
     pixels = np.full((4, 4, 3), light, dtype=np.uint8)
-    assert abs(VEIL * (veil_grey(pixels) - light)) > 45
+    assert abs(VEIL * (veil_gray(pixels) - light)) > 45
 
 
 def test_black_writing_can_be_read_through_the_veil_of_paper():
-    grey = veil_grey(canvas())
-    ink, ground = VEIL * grey, VEIL * grey + (1 - VEIL) * 238
+    gray = veil_gray(canvas())
+    ink, ground = VEIL * gray, VEIL * gray + (1 - VEIL) * 238
     assert (ground + 12) / (ink + 12) > 1.5
 
 
@@ -85,8 +85,8 @@ def test_a_veil_is_lifted_where_the_share_is_one():
     shares = np.zeros((3, 3))
     shares[0, 0] = 1.0
     with Pillow.open(io.BytesIO(veil(shares, 16, 30, 30))) as opened:
-        grey, alpha = np.moveaxis(np.asarray(opened.convert("LA")), -1, 0)
-    assert (grey == 16).all()
+        gray, alpha = np.moveaxis(np.asarray(opened.convert("LA")), -1, 0)
+    assert (gray == 16).all()
     assert alpha[3, 3] < 20
     assert alpha[25, 25] == pytest.approx(255 * VEIL, abs=4)
 

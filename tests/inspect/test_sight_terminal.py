@@ -1,4 +1,4 @@
-"""What was seen, in a terminal: exact signs without colour, pixels with it, never a line too wide."""
+"""What was seen, in a terminal: exact signs without color, pixels with it, never a line too wide."""
 
 import os
 import re
@@ -21,11 +21,11 @@ def pixel(red, green, blue):
 
 
 def truth_pixel():
-    colour = DARK.hex("truth")
-    return pixel(*(int(colour[i : i + 2], 16) for i in (1, 3, 5)))
+    color = DARK.hex("truth")
+    return pixel(*(int(color[i : i + 2], 16) for i in (1, 3, 5)))
 
 
-def test_without_colour_each_word_has_its_grid_in_tenths_and_the_truth_in_brackets():
+def test_without_color_each_word_has_its_grid_in_tenths_and_the_truth_in_brackets():
     lines = printed(figure(caption()), width=40).splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("red ✓"))
     assert lines[0] == "red blue square"
@@ -38,10 +38,10 @@ def test_without_colour_each_word_has_its_grid_in_tenths_and_the_truth_in_bracke
     assert "[ ] true place" in "\n".join(lines) and "✓ looked there most" in "\n".join(lines)
 
 
-def test_without_colour_each_glimpse_has_its_grid():
+def test_without_color_each_glimpse_has_its_grid():
     lines = printed(figure(glimpsed()), width=40).splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("glim"))
-    assert lines[0] == "which colour ? → red  (0.90)"
+    assert lines[0] == "which color ? → red  (0.90)"
     assert [line.split() for line in lines[start + 1 : start + 4]] == [
         ["·[9]·", "9", "·", "·"],
         ["·", "2", "·", "·", "·", "·"],
@@ -49,7 +49,7 @@ def test_without_colour_each_glimpse_has_its_grid():
     ]
 
 
-def test_the_ground_of_a_picture_stays_blank_without_colour():
+def test_the_ground_of_a_picture_stays_blank_without_color():
     lines = printed(figure(caption()), width=40).splitlines()
     top, *picture, bottom = lines[2:18]
     assert top == f"┌{'─' * 28}┐" and bottom == f"└{'─' * 28}┘"
@@ -57,14 +57,14 @@ def test_the_ground_of_a_picture_stays_blank_without_colour():
     assert picture[6] == f"│{' ' * 28}│"
 
 
-def test_in_colour_pictures_are_half_blocks_and_the_truth_is_framed():
-    text = printed(figure(caption()), colour=True)
+def test_in_color_pictures_are_half_blocks_and_the_truth_is_framed():
+    text = printed(figure(caption()), color=True)
     assert pixel(213, 60, 40) in text and "▀" in text
     assert truth_pixel() in text
-    assert truth_pixel() not in printed(figure(caption(truth=False)), colour=True)
+    assert truth_pixel() not in printed(figure(caption(truth=False)), color=True)
 
 
-def test_two_hundred_and_fifty_six_colours_do():
+def test_two_hundred_and_fifty_six_colors_do():
     # In a process of its own: rich keeps the codes of a style it has written once.
     program = (
         "from drawn_sights import caption; from regard.inspect import figure; from rich.console import Console\n"
@@ -82,7 +82,7 @@ def test_two_hundred_and_fifty_six_colours_do():
     assert "38;5;" in done.stdout and "38;2;" not in done.stdout and "▀" in done.stdout
 
 
-def test_films_without_colour_have_tenths_under_the_frames_and_strokes_under_the_truth():
+def test_films_without_color_have_tenths_under_the_frames_and_strokes_under_the_truth():
     lines = printed(figure(film(frames=3)), width=40).splitlines()
     assert [line.split() for line in lines if line.startswith((" ball", "jumps"))] == [
         ["ball", "3", "3", "3", "0.50"],
@@ -101,7 +101,7 @@ def test_a_sound_has_its_length_under_it_and_a_row_for_each_piece():
 
 
 @pytest.mark.parametrize("width", [8, 40, 80])
-@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize(
     "trace",
     [
@@ -115,8 +115,8 @@ def test_a_sound_has_its_length_under_it_and_a_row_for_each_piece():
         spoken("long, spelled", 700, 120),
     ],
 )
-def test_no_line_is_wider_than_the_console(trace, width, colour):
-    text = printed(figure(trace), width=width, colour=colour)
+def test_no_line_is_wider_than_the_console(trace, width, color):
+    text = printed(figure(trace), width=width, color=color)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     assert max(cell_len(line) for line in plain.splitlines()) <= width
     shown = [word for word in trace.output if word != "</s>"]
@@ -124,7 +124,7 @@ def test_no_line_is_wider_than_the_console(trace, width, colour):
         assert all(word in plain for word in shown if word != " ")
 
 
-def test_a_gallery_in_the_terminal_tells_right_from_wrong_without_colour():
+def test_a_gallery_in_the_terminal_tells_right_from_wrong_without_color():
     text = printed(
         gallery(
             [Example(caption(), "red blue square", ("red blue square",)), Example(film(), "ball", ("jumps",))]

@@ -118,13 +118,13 @@ def test_the_border_of_cells_is_as_long_as_counted():
 
 def test_a_label_is_one_overlay_titled_by_the_question():
     scene = figure(answered())
-    assert scene.title == "which colour ? → red  (0.90)"
+    assert scene.title == "which color ? → red  (0.90)"
     assert len(groups(scene, "look")) == 1
 
 
 def test_each_glimpse_of_a_label_is_a_picture_of_its_own_with_its_own_truth():
     scene = figure(glimpsed(), style="grid")
-    assert scene.title == "which colour ? → red  (0.90)"
+    assert scene.title == "which color ? → red  (0.90)"
     looks = groups(scene, "look")
     assert [next(mark.text for mark in look.marks if isinstance(mark, Text)) for look in looks] == [
         "glimpse 1",
@@ -243,11 +243,11 @@ def _placed(marks, dx=0.0, dy=0.0):
             yield mark.x + dx, mark.y + dy, mark
 
 
-def test_a_png_of_the_figure_shows_the_pictures_colours():
+def test_a_png_of_the_figure_shows_the_pictures_colors():
     pytest.importorskip("matplotlib")
     with Pillow.open(io.BytesIO(png(figure(caption())))) as opened:
-        colours = {colour for _, colour in opened.convert("RGB").getcolors(1 << 24)}
-    assert {(213, 60, 40), (40, 90, 200), (238, 236, 228)} <= colours
+        colors = {color for _, color in opened.convert("RGB").getcolors(1 << 24)}
+    assert {(213, 60, 40), (40, 90, 200), (238, 236, 228)} <= colors
 
 
 def test_a_page_shows_the_cells_too_and_no_links():

@@ -52,7 +52,7 @@ def test_strength_is_width_and_opacity():
     assert strong.opacity == 1 and 1 > weak.opacity > faint.opacity > 0
 
 
-def test_roles_differ_in_form_and_not_only_in_colour():
+def test_roles_differ_in_form_and_not_only_in_color():
     drawn = bows(arcs(tree()))
     forms = {role: path.dashes for (_, _, role), path in drawn.items()}
     assert forms["best"] == forms["wrong"] == () != forms["missed"] != forms["other"] != ()

@@ -17,9 +17,9 @@ from regard.inspect.terminal.hops import fold
 from regard.trace import Arcs, Hops, Segments, Trace
 
 
-def printed(scene, width=80, *, colour=False):
+def printed(scene, width=80, *, color=False):
     console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, color_system="truecolor" if colour else None,
+        file=io.StringIO(), width=width, force_terminal=color, color_system="truecolor" if color else None,
         legacy_windows=False, _environ={},
     )  # fmt: skip
     console.print(scene)
@@ -59,7 +59,7 @@ def test_a_sentence_that_does_not_fit_is_listed():
     ]
 
 
-def test_without_colour_segments_are_tenths_with_marks():
+def test_without_color_segments_are_tenths_with_marks():
     assert lines(spelled()) == [
         "hundbellt → dog barks",
         "",
@@ -75,7 +75,7 @@ def test_without_colour_segments_are_tenths_with_marks():
 
 
 def test_letters_stand_on_their_shades():
-    text = printed(figure(spelled()), colour=True)
+    text = printed(figure(spelled()), color=True)
     red, green, blue = (int(DARK.hex(Shade(0.92))[i : i + 2], 16) for i in (1, 3, 5))
     assert f"48;2;{red};{green};{blue}" in text
 
@@ -117,11 +117,11 @@ def test_four_panels_print_one_after_another():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=9), min_size=1, max_size=12), st.integers(10, 100), st.booleans(), st.data())
-def test_no_line_is_wider_than_asked(words, width, colour, data):
+def test_no_line_is_wider_than_asked(words, width, color, data):
     count = len(words)
     heads, true = (data.draw(any_heads(count)) for _ in range(2))
     console = Console(
-        file=io.StringIO(), width=500, force_terminal=colour, color_system="truecolor" if colour else None
+        file=io.StringIO(), width=500, force_terminal=color, color_system="truecolor" if color else None
     )
     options = console.options.update_width(width)
     structures = (

@@ -149,7 +149,7 @@ def test_every_kind_of_mark_is_written():
     assert root[6].get("transform") == "translate(2 3)"
 
 
-def test_dark_screens_get_colours_of_their_own():
+def test_dark_screens_get_colors_of_their_own():
     text = heatmap(tiny()).svg()
     assert "@media screen and (prefers-color-scheme:dark)" in text
     assert ".f-v90{fill:" in text and ".f-ink{fill:#eceef4}" in text

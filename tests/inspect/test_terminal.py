@@ -17,21 +17,21 @@ from regard.inspect.terminal import render
 from regard.trace import Trace
 
 
-def printed(scene, width=80, *, colour=False):
+def printed(scene, width=80, *, color=False):
     console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, color_system="truecolor" if colour else None,
+        file=io.StringIO(), width=width, force_terminal=color, color_system="truecolor" if color else None,
         legacy_windows=False, _environ={},
     )  # fmt: skip
     console.print(scene)
     return console.file.getvalue()
 
 
-def background(colour):
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+def background(color):
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"48;2;{red};{green};{blue}"
 
 
-def test_without_colour_weights_are_numbers():
+def test_without_color_weights_are_numbers():
     assert printed(heatmap(tiny())).splitlines() == [
         "cat → K",
         "",
@@ -83,26 +83,26 @@ def test_long_words_are_written_downwards_and_stand_on_their_cells():
     assert lines[2].startswith("  e c c")
 
 
-def test_colour_is_the_shade_of_the_weight():
-    text = printed(heatmap(tiny()), colour=True)
+def test_color_is_the_shade_of_the_weight():
+    text = printed(heatmap(tiny()), color=True)
     first = next(line for line in text.splitlines() if "K" in line and "48;2" in line)
     expected = [background(DARK.hex(Shade(weight))) for weight in (0.9, 0.06, 0.04)]
     assert [first.index(shade) for shade in expected] == sorted(first.index(shade) for shade in expected)
 
 
 def test_a_true_zero_has_no_ground_where_a_small_weight_has_one_and_a_dot():
-    row = next(line for line in printed(heatmap(tiny()), colour=True).splitlines() if "</s>" in line)
-    small = next(line for line in printed(heatmap(tiny()), colour=True).splitlines() if ".90" in line)
+    row = next(line for line in printed(heatmap(tiny()), color=True).splitlines() if "</s>" in line)
+    small = next(line for line in printed(heatmap(tiny()), color=True).splitlines() if ".90" in line)
     assert background(DARK.hex(Shade(0))) not in row and row.count("48;2") == 2
     assert small.count("48;2") == 3 and small.count("·") == 2
     dense = Trace({"s": ["a", "b"]}, ["x"], {"s": [[0.95, 0.05]]})
-    text = printed(heatmap(dense), colour=True)
+    text = printed(heatmap(dense), color=True)
     assert "·" not in text and "exactly 0" not in text
 
 
 def test_light_terminals_get_the_light_scale(monkeypatch):
     monkeypatch.setenv("COLORFGBG", "0;15")
-    assert background(LIGHT.hex(Shade(0.9))) in printed(heatmap(tiny()), colour=True)
+    assert background(LIGHT.hex(Shade(0.9))) in printed(heatmap(tiny()), color=True)
 
 
 def test_no_color_is_honoured():
@@ -122,10 +122,10 @@ def test_no_color_is_honoured():
     st.booleans(),
     st.booleans(),
 )
-def test_no_line_is_wider_than_asked(source, output, width, truth, colour):
+def test_no_line_is_wider_than_asked(source, output, width, truth, color):
     trace = random_trace(source, output, truth=truth)
     console = Console(
-        file=io.StringIO(), width=500, force_terminal=colour, color_system="truecolor" if colour else None
+        file=io.StringIO(), width=500, force_terminal=color, color_system="truecolor" if color else None
     )
     options = console.options.update_width(width)
     scenes = (
@@ -197,7 +197,7 @@ def test_pictures_become_half_blocks():
     picture = pillow.new("RGB", (2, 2), (255, 0, 0))
     picture.putpixel((0, 0), (0, 255, 0))
     picture.save(buffer, "PNG")
-    text = printed(Scene(2, 2, (Image(0, 0, 2, 2, buffer.getvalue()),)), width=2, colour=True)
+    text = printed(Scene(2, 2, (Image(0, 0, 2, 2, buffer.getvalue()),)), width=2, color=True)
     assert text.count("▀") == 2
     assert "38;2;0;255;0" in text and "48;2;255;0;0" in text
     assert printed(Scene(2, 2, (Image(0, 0, 2, 2, buffer.getvalue()),)), width=2).strip()

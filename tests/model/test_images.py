@@ -201,7 +201,7 @@ def test_a_classifier_is_saved_and_loaded(tmp_path, network):
     data = rows("shape", most=1, pixels=32)
     model = built(
         {
-            "inputs": {"image": {"type": "image", "size": 32, "colour": "grey"}},
+            "inputs": {"image": {"type": "image", "size": 32, "color": "gray"}},
             "outputs": {"shape": {"type": "label"}},
             "encoder": {"type": "image", "network": network},
         },

@@ -21,9 +21,9 @@ from regard.nn.encoders.image import (
 from regard.nn.encoders.image.lenet import SEEN
 
 
-def pictures(count: int = 2, size: tuple[int, int] = (32, 32), colours: int = 3, seed: int = 0) -> Pictures:
+def pictures(count: int = 2, size: tuple[int, int] = (32, 32), colors: int = 3, seed: int = 0) -> Pictures:
     generator = torch.Generator().manual_seed(seed)
-    return Pictures(torch.randint(0, 256, (count, colours, *size), dtype=torch.uint8, generator=generator))
+    return Pictures(torch.randint(0, 256, (count, colors, *size), dtype=torch.uint8, generator=generator))
 
 
 def parameters(module: torch.nn.Module) -> int:

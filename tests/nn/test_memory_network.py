@@ -283,9 +283,9 @@ def looked_at(
 
 
 def test_hops_begin_by_following_words_in_common() -> None:
-    """Greg is a swan; Lily is a swan; Lily is grey: asked about Greg, the third hop is at Lily, her colour too."""
-    greg, lily, anna, swan, lion, grey, white, bert = range(4, 12)
-    lines = [[anna, lion], [lily, swan], [bert, lion], [greg, swan], [anna, white], [lily, grey]]
+    """Greg is a swan; Lily is a swan; Lily is gray: asked about Greg, the third hop is at Lily, her color too."""
+    greg, lily, anna, swan, lion, gray, white, bert = range(4, 12)
+    lines = [[anna, lion], [lily, swan], [bert, lion], [greg, swan], [anna, white], [lily, gray]]
     weights = looked_at(beginning(words=True, times="random"), lines, greg)
     assert weights[0].argmax() == 3
     assert set(weights[1].topk(2).indices.tolist()) == {1, 3}

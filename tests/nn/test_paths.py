@@ -19,7 +19,7 @@ def test_every_combination_is_in_the_table() -> None:
     assert {"softmax", "sigmoid", "segments", "hard"} <= set(paths.suiting("selection"))
     kernels = {"additive", "dot", "scaled-dot", "general", "linear", "location"}
     assert set(paths.suiting("score")) == kernels | {"history", "perceptron"}
-    assert paths.paths_of("gru", "history", "softmax") == ("plain", "plain")
+    assert paths.paths_of("gru", "history", "softmax") == ("plain", "recorded")
     for cell in ("rnn", "gru", "lstm"):
         for score in sorted(kernels):
             for selection in ("softmax", "sigmoid", "segments", "hard"):

@@ -10,16 +10,16 @@ from regard.nn.encoders.image import VGG
 from regard.nn.encoders.video import VideoEncoder, neighbours
 
 
-def films(lengths: list[int], *, colours: int = 3, side: int = 16, seed: int = 1) -> Films:
+def films(lengths: list[int], *, colors: int = 3, side: int = 16, seed: int = 1) -> Films:
     generator = torch.Generator().manual_seed(seed)
-    frames = torch.randint(0, 256, (len(lengths), max(lengths), colours, side, side), generator=generator)
+    frames = torch.randint(0, 256, (len(lengths), max(lengths), colors, side, side), generator=generator)
     for row, length in enumerate(lengths):
         frames[row, length:] = 0
     return Films(frames.to(torch.uint8), torch.tensor(lengths))
 
 
-def network(colours: int, size: int = 12) -> VGG:
-    return VGG((colours, 16, 16), channels=(4, 8), stride=4, connected=size)
+def network(colors: int, size: int = 12) -> VGG:
+    return VGG((colors, 16, 16), channels=(4, 8), stride=4, connected=size)
 
 
 def encoder(**options) -> VideoEncoder:

@@ -153,7 +153,7 @@ def test_the_board_shows_who_asks():
 def test_places_that_guide_attention_must_not_move():
     guided = {
         **CAPTION,
-        "inputs": {"image": {"type": "image", "size": 48, "augment": {"colour": 0.2}}},
+        "inputs": {"image": {"type": "image", "size": 48, "augment": {"color": 0.2}}},
         "attention": {"score": "additive", "guide": 0.5},
         "truth": {"places": {"type": "places"}},
     }

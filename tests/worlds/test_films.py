@@ -8,7 +8,7 @@ import pytest
 from regard.data.arrays import array_from_uri
 from regard.errors import RegardError
 from regard.worlds import world
-from regard.worlds.films.drawing import COLOURS
+from regard.worlds.films.drawing import COLORS
 
 ACTIONS = {
     *("moves left", "moves right", "moves up", "moves down", "grows", "shrinks"),
@@ -32,7 +32,7 @@ def spans(places: str, length: int) -> dict[int, tuple[int, int]]:
 
 
 def clauses(caption: str) -> list[tuple[str, str, str, int]]:
-    """(colour, shape, action, place of its first word) of each event, from the words."""
+    """(color, shape, action, place of its first word) of each event, from the words."""
     found, token = [], 0
     for clause in caption.split(" then "):
         words = clause.split()
@@ -41,9 +41,9 @@ def clauses(caption: str) -> list[tuple[str, str, str, int]]:
     return found
 
 
-def covered(frames: np.ndarray, colour: str) -> np.ndarray:
-    """(T, H, W) where the pixels have just this colour."""
-    return (np.abs(frames.astype(int) - np.array(COLOURS[colour])) <= 1).all(-1)
+def covered(frames: np.ndarray, color: str) -> np.ndarray:
+    """(T, H, W) where the pixels have just this color."""
+    return (np.abs(frames.astype(int) - np.array(COLORS[color])) <= 1).all(-1)
 
 
 def centres(shown: np.ndarray) -> np.ndarray:
@@ -71,10 +71,10 @@ def test_actions_are_what_the_pixels_do(splits) -> None:
     seen = set()
     for row in splits["test"]:
         frames = array_from_uri(row["film"])
-        colour, _, action, _ = clauses(row["caption"])[0]
+        color, _, action, _ = clauses(row["caption"])[0]
         assert row["action"] == action
         ((first, last),) = spans(row["moment"], len(frames)).values()
-        shown = covered(frames[max(first - 1, 0) : last], colour)
+        shown = covered(frames[max(first - 1, 0) : last], color)
         size = shown.sum((1, 2))
         seen.add(action)
         if action == "blinks":
@@ -116,9 +116,7 @@ def test_those_who_stand_by_are_there_and_not_told_of() -> None:
         for others in (0, 2)
     )
     for row, known in ((alone, 1), (together, 3)):
-        shown = [
-            sum(covered(array_from_uri(film["film"]), colour).any() for colour in COLOURS) for film in row
-        ]
+        shown = [sum(covered(array_from_uri(film["film"]), color).any() for color in COLORS) for film in row]
         assert np.mean(shown) > known - 0.5 and max(shown) == known
     assert len(together[0]["caption"].split()) <= 5
 

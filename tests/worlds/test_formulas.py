@@ -93,7 +93,7 @@ def test_a_token_stands_at_its_place_and_nothing_else_is_drawn(splits: dict[str,
         assert (pixels(row)[~left] == 255).all()
 
 
-def test_pictures_are_grey_and_of_the_size_asked_for(splits: dict[str, list[Row]]) -> None:
+def test_pictures_are_gray_and_of_the_size_asked_for(splits: dict[str, list[Row]]) -> None:
     assert pixels(splits["test"][0]).shape == (32, 128)
     row = world("formulas", train=1, dev=1, test=1, height=40, width=160).splits()["train"][0]
     assert pixels(row).shape == (40, 160)

@@ -15,7 +15,7 @@ from regard.errors import RegardError
 from regard.worlds import world
 from regard.worlds.scenes.drawing import PAPER, stencil
 from regard.worlds.scenes.questions import ask
-from regard.worlds.scenes.things import COLOURS, SHAPES, SIZES, Thing
+from regard.worlds.scenes.things import COLORS, SHAPES, SIZES, Thing
 
 SMALL = {"train": 300, "dev": 50, "test": 100, "crowded": 60}
 
@@ -45,7 +45,7 @@ def captions():
 
 
 def test_there_is_enough_to_tell_apart():
-    assert len(SHAPES) >= 6 and len(COLOURS) >= 8 and len(SIZES) == 3
+    assert len(SHAPES) >= 6 and len(COLORS) >= 8 and len(SIZES) == 3
     for side in (8, 14):
         drawn = [stencil(shape, side) for shape in SHAPES]
         for i, one in enumerate(drawn):
@@ -78,9 +78,9 @@ def test_a_noun_names_what_is_drawn_at_its_place(captions):
         for step, box in places(row):
             seen = patch(row, box).astype(float)
             expected = stencil(words[step], len(seen))
-            paint = np.array(COLOURS[words[step - 1]])
+            paint = np.array(COLORS[words[step - 1]])
             wanted = PAPER + expected * (paint - PAPER)
-            assert abs(seen - wanted).max() <= 12  # a shade of the colour
+            assert abs(seen - wanted).max() <= 12  # a shade of the color
 
 
 def test_nothing_is_drawn_elsewhere(captions):
@@ -192,7 +192,7 @@ def test_shapes_as_labels():
         ({"task": "poem"}, "task is 'poem', expected 'caption', 'question' or 'shape'"),
         ({"most": 6}, "most is 6, expected 1 to 5"),
         ({"pixels": 8}, "pixels is 8, expected 24 to 512"),
-        ({"colours": 3}, "no option 'colours'"),
+        ({"colors": 3}, "no option 'colors'"),
     ],
 )
 def test_options_that_cannot_be(options, message):

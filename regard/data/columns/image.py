@@ -23,7 +23,7 @@ class ImageColumn(PixelsColumn):
     """A picture as its pixels, (H, W, C) uint8; the value is a path, or the bytes as a data URI.
 
     size      (H, W) of the canvas, one number for a square
-    colour    rgb: C = 3; grey: C = 1
+    color    rgb: C = 3; gray: C = 1
     fit       how a picture of another shape comes onto the canvas (`on_canvas`)
     augment   how it is varied in training (`Augmentation`), by name
 
@@ -46,7 +46,7 @@ class ImageColumn(PixelsColumn):
     def describe(cls, options: Any, name: str) -> str:
         height, width = options.sides
         return (
-            f"{name}: images of {height} × {width} pixels in {'color' if options.colour == 'rgb' else 'grey'}"
+            f"{name}: images of {height} × {width} pixels in {'color' if options.color == 'rgb' else 'gray'}"
         )
 
     called = "picture"
@@ -57,7 +57,7 @@ class ImageColumn(PixelsColumn):
     def _laid(self, value: str, box: Box | None) -> Array:
         try:
             picture = open_picture(self._contents.read(value), shown(value), at_least=self.canvas)
-            return on_canvas(picture, self.canvas, fit=self.fit, colour=self.colour, box=box)
+            return on_canvas(picture, self.canvas, fit=self.fit, color=self.color, box=box)
         except Unreadable as error:
             raise Unreadable(error.reason, where=self.name) from error
 

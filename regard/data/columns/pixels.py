@@ -8,18 +8,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from regard.data.augmentation import Augmentation
 from regard.data.columns.column import Column
 from regard.data.contents import Contents
-from regard.data.pictures import Box, Colour, Fit
+from regard.data.pictures import Box, Color, Fit
 from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.parts import Plan, Settings, Share
 
 PATCH = 8
 Pixels = Annotated[int, Field(ge=4, le=4096)]
+
+
+def respelled(options: Any) -> Any:
+    """Options under the names they have now: models and specs of before say `colour` and `grey`."""
+    if not isinstance(options, Mapping) or "colour" not in options or "color" in options:
+        return options
+    chosen = options["colour"]
+    kept = {name: value for name, value in options.items() if name != "colour"}
+    return {**kept, "color": "gray" if chosen == "grey" else chosen}
 
 
 class ImageAugmentOptions(Settings):
@@ -29,15 +38,20 @@ class ImageAugmentOptions(Settings):
     """Mirrored left to right, every other time."""
     crop: Share = 0.0
     """The largest share of the height and of the width that is cut away."""
-    colour: Share = 0.0
+    color: Share = 0.0
     """The largest change of brightness, contrast and saturation, as a share."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _respelled(cls, value: Any) -> Any:
+        return respelled(value)
 
 
 class PixelsColumn(Column):
     """Pixels as they are read from what a value names, on a canvas of a fixed size.
 
     size      (H, W) of the canvas, one number for a square
-    colour    rgb: C = 3; grey: C = 1
+    color    rgb: C = 3; gray: C = 1
     fit       how what has another shape comes onto the canvas (`on_canvas`)
     augment   how it is varied in training (`Augmentation`), by name
     """
@@ -47,10 +61,15 @@ class PixelsColumn(Column):
 
         size: Pixels | tuple[Pixels, Pixels] = 64
         """Height and width of the canvas it is brought to; one number for a square."""
-        colour: Colour = "rgb"
-        """rgb, or shades of grey."""
+        color: Color = "rgb"
+        """rgb, or shades of gray."""
         augment: ImageAugmentOptions | None = None
         """How it is varied in training."""
+
+        @model_validator(mode="before")
+        @classmethod
+        def _respelled(cls, value: Any) -> Any:
+            return respelled(value)
 
         @property
         def sides(self) -> tuple[int, int]:
@@ -76,20 +95,20 @@ class PixelsColumn(Column):
         *,
         field: str | None = None,
         size: int | Sequence[int] = 64,
-        colour: Colour = "rgb",
+        color: Color = "rgb",
         fit: Fit = "crop",
         augment: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name, field=field)
         height, width = (size, size) if isinstance(size, int) else size
-        self.canvas, self.colour, self.fit = (int(height), int(width)), colour, fit
+        self.canvas, self.color, self.fit = (int(height), int(width)), color, fit
         self.augmentation = None if augment is None else Augmentation(**augment)
         self._augment = None if augment is None else dict(augment)
         self._contents = Contents()
 
     @property
     def channels(self) -> int:
-        return 3 if self.colour == "rgb" else 1
+        return 3 if self.color == "rgb" else 1
 
     @property
     def patches(self) -> int:
@@ -113,7 +132,7 @@ class PixelsColumn(Column):
         return self.augmentation is not None
 
     def varied(self, value: str, generator: np.random.Generator) -> Array:
-        """(…, H, W, C) uint8: another part, mirrored, in other colours, as the augmentation says."""
+        """(…, H, W, C) uint8: another part, mirrored, in other colors, as the augmentation says."""
         if self.augmentation is None:
             return self.encode(value)
         return self.augmentation.applied(self._laid(value, self.augmentation.box(generator)), generator)
@@ -129,11 +148,17 @@ class PixelsColumn(Column):
         """One piece: its name."""
         return [os.path.basename(value) if isinstance(value, str) and len(value) < 1000 else self.called]
 
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Column:
+        options = respelled(state["options"])
+        options = {**options, "augment": respelled(options.get("augment"))}
+        return super().from_state({**state, "options": options})
+
     def options(self) -> dict[str, Any]:
         return {
             "field": self.field,
             "size": list(self.canvas),
-            "colour": self.colour,
+            "color": self.color,
             "fit": self.fit,
             "augment": self._augment,
         }

@@ -15,7 +15,7 @@ from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, data_uri
 from regard.data.films import Frame, frames_of
 from regard.data.perceived import Films
-from regard.data.pictures import Box, Colour, Fit, on_canvas
+from regard.data.pictures import Box, Color, Fit, on_canvas
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Count, register
@@ -27,7 +27,7 @@ class VideoColumn(PixelsColumn):
     """A film as its pixels, (T, H, W, C) uint8; the value is a folder, a file, or a data URI (`regard.data.films`).
 
     size      (H, W) of the canvas, one number for a square; frames of different sizes come onto the same one
-    colour    rgb: C = 3; grey: C = 1
+    color    rgb: C = 3; gray: C = 1
     fit       how a frame of another shape comes onto the canvas (`on_canvas`)
     frames    the most that are taken, evenly, of a film that has more
     augment   how it is varied in training (`Augmentation`), all its frames in the same way
@@ -49,7 +49,7 @@ class VideoColumn(PixelsColumn):
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
         height, width = options.sides
-        color = "color" if options.colour == "rgb" else "grey"
+        color = "color" if options.color == "rgb" else "gray"
         return f"{name}: videos of up to {options.frames} frames of {height} × {width} pixels in {color}"
 
     called = "film"
@@ -60,12 +60,12 @@ class VideoColumn(PixelsColumn):
         *,
         field: str | None = None,
         size: int | Sequence[int] = 64,
-        colour: Colour = "rgb",
+        color: Color = "rgb",
         fit: Fit = "crop",
         frames: int = 32,
         augment: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(name, field=field, size=size, colour=colour, fit=fit, augment=augment)
+        super().__init__(name, field=field, size=size, color=color, fit=fit, augment=augment)
         self.frames = frames
 
     def written(self, value: Any) -> str:
@@ -93,10 +93,10 @@ class VideoColumn(PixelsColumn):
     def _on_canvas(self, frame: Frame, box: Box | None) -> Array:
         """(H, W, C)"""
         if isinstance(frame, np.ndarray):
-            if box is None and frame.shape == (*self.canvas, 3) and self.colour == "rgb":
+            if box is None and frame.shape == (*self.canvas, 3) and self.color == "rgb":
                 return frame
             frame = Image.fromarray(frame)
-        return on_canvas(frame, self.canvas, fit=self.fit, colour=self.colour, box=box)
+        return on_canvas(frame, self.canvas, fit=self.fit, color=self.color, box=box)
 
     def readable(self, collated: Any) -> list[list[str]]:
         return [[f"frame {place}" for place in range(1, count + 1)] for count in collated.lengths.tolist()]

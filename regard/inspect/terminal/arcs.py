@@ -4,7 +4,7 @@
     ▼     │ ▼     │▼
       the  dog    runs
 
-Arcs that are not true are doubled, true ones that were missed hang below in dashes: without colour they still differ.
+Arcs that are not true are doubled, true ones that were missed hang below in dashes: without color they still differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len
 from rich.text import Text
 
-from regard.inspect.arc_drawing import COLOURS, MEANINGS, ROOT
+from regard.inspect.arc_drawing import COLORS, MEANINGS, ROOT
 from regard.inspect.arc_layout import Arc, Role, Side, arcs_above, arcs_below, arcs_outside
 from regard.inspect.content import ArcDiagram
 from regard.inspect.terminal.ink import Ink, fit
@@ -143,7 +143,7 @@ class _Sheet:
         line = Text(no_wrap=True, overflow="crop")
         for column in range(self.width):
             sign, role = self.cells.get((row, column), (" ", "best"))
-            line.append(sign, style=ink.style(COLOURS[role]))
+            line.append(sign, style=ink.style(COLORS[role]))
         line.rstrip()
         return line
 
@@ -184,7 +184,7 @@ def _entry(diagram: ArcDiagram, arc: Arc, ink: Ink) -> Text:
     sign = {"best": "←", "wrong": "✗", "missed": "true:"}.get(arc.role, "")
     number = f"{arc.strength:.2f}" if arc.known else ""
     relation = "" if not arc.head and arc.label == ROOT else arc.label
-    entry = Text(f" {sign} {_head(diagram, arc.head)}", style=ink.style(COLOURS[arc.role]))
+    entry = Text(f" {sign} {_head(diagram, arc.head)}", style=ink.style(COLORS[arc.role]))
     return entry.append("".join(f" {part}" for part in (relation, number) if part), style=ink.style("muted"))
 
 

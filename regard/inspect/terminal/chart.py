@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from regard.inspect.content import Chart
-from regard.inspect.palette import series_colour
+from regard.inspect.palette import series_color
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import shorten
 from regard.trace import Array
@@ -46,11 +46,11 @@ def _bars(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
         for order, (name, values) in enumerate(chart.series.items()):
             value = float(values[i])
             line = Text(fit(place if order == 0 else "", place_width), no_wrap=True, overflow="crop")
-            line.append("  " + fit(name, name_width) + " ", style=ink.style(series_colour(order)))
+            line.append("  " + fit(name, name_width) + " ", style=ink.style(series_color(order)))
             number = chart.digits.format(value) if math.isfinite(value) else "–"
             line.append(number.rjust(number_width) + " ", style=ink.style("ink"))
             share = value / top if math.isfinite(value) else 0.0
-            line.append(ink.bar(share, bar, series_colour(order)))
+            line.append(ink.bar(share, bar, series_color(order)))
             line.rstrip()
             line.truncate(width)
             yield line
@@ -62,7 +62,7 @@ def _curves(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
     for order, (name, values) in enumerate(chart.series.items()):
         finite = values[np.isfinite(values)]
         line = Text(
-            fit(name, name_width) + " ", style=ink.style(series_colour(order)), no_wrap=True, overflow="crop"
+            fit(name, name_width) + " ", style=ink.style(series_color(order)), no_wrap=True, overflow="crop"
         )
         if len(finite):
             ends = f" {chart.digits.format(finite[0])} → {chart.digits.format(finite[-1])}"

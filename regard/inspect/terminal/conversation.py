@@ -68,7 +68,7 @@ def _turn(
                 line.append(" ")
                 share = min(1.0, max(0.0, float(content.weights[look, place])))
                 line.append(fit(shown, CELL - 1, "centre"), style=ink.on(share))
-        if not ink.colour:
+        if not ink.color:
             line.rstrip()
         line.truncate(width)
         yield line

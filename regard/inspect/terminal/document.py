@@ -20,7 +20,7 @@ MOST_LINES = 12
 
 
 def draw_document(shown: DocumentWords, width: int, ink: Ink) -> Iterator[Text]:
-    """The document in lines of at most `width` cells; without colour a weight in tenths stands behind its word."""
+    """The document in lines of at most `width` cells; without color a weight in tenths stands behind its word."""
     if shown.title:
         yield Text(shorten(shown.title, width), style=ink.style("ink", bold=True))
     digits = len(str(len(shown.words.counts)))
@@ -41,7 +41,7 @@ def _sentence(shown: DocumentWords, sentence: int, rooms: tuple[int, int, int], 
     count = 1
     for place in range(low, high):
         label, share = visible(shown.word(place)), shown.share(place)
-        if not ink.colour and (share >= FAINT or shown.decides(place)):
+        if not ink.color and (share >= FAINT or shown.decides(place)):
             label += f"[{min(9, int(10 * share))}{'!' if shown.decides(place) else ''}]"
         label = shorten(label, max(1, width - left))
         apart = "" if shown.joined(place) or line.cell_len <= left else " "
@@ -52,9 +52,7 @@ def _sentence(shown: DocumentWords, sentence: int, rooms: tuple[int, int, int], 
                 return
             line, apart, count = Text(" " * left, no_wrap=True, overflow="crop"), "", count + 1
         line.append(apart)
-        style = (
-            ink.on(share, bold=shown.decides(place)) if share >= FAINT and ink.colour else ink.style("ink")
-        )
+        style = ink.on(share, bold=shown.decides(place)) if share >= FAINT and ink.color else ink.style("ink")
         line.append(label, style=style)
     yield line
 
@@ -76,8 +74,8 @@ def _margin(shown: DocumentWords, sentence: int, digits: int, ink: Ink) -> Text:
 def document_notes(shown: list[DocumentWords], width: int, ink: Ink) -> Iterator[Text]:
     """What the signs mean."""
     told = []
-    if not ink.colour and any(one.words.weights is not None for one in shown):
+    if not ink.color and any(one.words.weights is not None for one in shown):
         told += ["[1] … [9] tenths"]
     if any(one.words.truth is not None for one in shown):
-        told += ["▸ holds what decides", *([] if ink.colour else ["[9!] decides"])]
+        told += ["▸ holds what decides", *([] if ink.color else ["[9!] decides"])]
     yield from in_lines([Text(one, style=ink.style("muted")) for one in told], width)

@@ -8,7 +8,7 @@ import numpy as np
 from rich.text import Text
 
 from regard.inspect.content import HeadPaths
-from regard.inspect.palette import series_colour
+from regard.inspect.palette import series_color
 from regard.inspect.terminal.ink import Ink
 from regard.inspect.writing import shorten
 
@@ -42,7 +42,7 @@ def draw_head_paths(heads: HeadPaths, width: int, ink: Ink) -> Iterator[Text]:
                 line.append(SEVERAL, style=ink.style("ink"))
             else:
                 (order,) = here
-                line.append(letters[order], style=ink.style(series_colour(order)))
+                line.append(letters[order], style=ink.style(series_color(order)))
         line.rstrip()
         yield line
     high = low + span

@@ -94,7 +94,7 @@ def _line(matrices: Sequence[Matrix], label: int, cell: int, ink: Ink) -> Iterat
             for column in matrix.order:
                 line.append(*_cell(matrix, row, column, cell, ink))
             line.append(" " * (wide - cell * len(matrix.columns)))
-        if not ink.colour:
+        if not ink.color:
             line.rstrip()
         yield line
 
@@ -122,6 +122,6 @@ def _cell(matrix: Matrix, row: int, column: int, cell: int, ink: Ink) -> tuple[s
     if share < FAINT:
         sign = small_sign(matrix, row, column, ink)
     else:
-        sign = "" if ink.colour else str(min(9, int(10 * share)))
+        sign = "" if ink.color else str(min(9, int(10 * share)))
     ground = ink.style("ink") if matrix.is_zero(row, column) else ink.on(share)
     return fit(sign, cell), ground

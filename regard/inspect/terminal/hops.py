@@ -58,7 +58,7 @@ def _row(table: HopTable, place: int, order: str, rooms: tuple[int, int], shown:
             for hop in shown:
                 line.append(" ")
                 line.append(_cell(table, place, hop, ink))
-        if not ink.colour:
+        if not ink.color:
             line.rstrip()
         yield line
 

@@ -1,4 +1,4 @@
-"""What a terminal can show: colours or not, on a dark ground or a light one."""
+"""What a terminal can show: colors or not, on a dark ground or a light one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from regard.inspect.palette import DARK, LIGHT, Colour, Over, Shade, Theme
+from regard.inspect.palette import DARK, LIGHT, Color, Over, Shade, Theme
 from regard.inspect.writing import right_to_left, shorten
 
 LEFT_TO_RIGHT_MARK = "\u200e"
@@ -19,36 +19,36 @@ LEFT_TO_RIGHT_MARK = "\u200e"
 
 @dataclass(frozen=True)
 class Ink:
-    """How to write: with or without colour, and in which theme."""
+    """How to write: with or without color, and in which theme."""
 
-    colour: bool
+    color: bool
     theme: Theme = DARK
 
     @classmethod
     def of(cls, console: Console) -> Ink:
-        """Colour where the console has it (it has none in a pipe or under NO_COLOR); the theme from COLORFGBG,
+        """Color where the console has it (it has none in a pipe or under NO_COLOR); the theme from COLORFGBG,
         which light terminals set to "0;15" or the like, and dark otherwise."""
-        colour = console.color_system is not None and not console.no_color
+        color = console.color_system is not None and not console.no_color
         ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
-        return cls(colour, LIGHT if ground in ("7", "15") else DARK)
+        return cls(color, LIGHT if ground in ("7", "15") else DARK)
 
     def on(self, share: float, *, bold: bool = False) -> Style:
         """Text on a cell shaded by a share of the scale."""
-        if not self.colour:
+        if not self.color:
             return Style.null()
         shade = Shade(share)
         return Style(bgcolor=self.theme.hex(shade), color=self.theme.hex(Over(shade)), bold=bold)
 
-    def style(self, colour: Colour, *, bold: bool = False) -> Style:
+    def style(self, color: Color, *, bold: bool = False) -> Style:
         """Text on the terminal's own ground is in its own foreground: nobody knows which theme it has."""
-        if colour in ("ink", "muted") or not self.colour:
-            return Style(bold=bold, dim=self.colour and colour == "muted")
-        return Style(color=self.theme.hex(colour), bold=bold)
+        if color in ("ink", "muted") or not self.color:
+            return Style(bold=bold, dim=self.color and color == "muted")
+        return Style(color=self.theme.hex(color), bold=bold)
 
-    def bar(self, share: float, width: int, colour: Colour = "accent") -> Text:
+    def bar(self, share: float, width: int, color: Color = "accent") -> Text:
         """A bar of at most `width` cells, drawn to half a cell."""
         full, half = divmod(round(2 * width * min(1.0, max(0.0, share))), 2)
-        return Text(("━" * full + "╸" * half).ljust(width), style=self.style(colour))
+        return Text(("━" * full + "╸" * half).ljust(width), style=self.style(color))
 
 
 def fit(text: str, width: int, align: str = "left") -> str:

@@ -1,4 +1,4 @@
-"""A matrix in character cells: a coloured field per cell, or a digit where there is no colour."""
+"""A matrix in character cells: a colored field per cell, or a digit where there is no color."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def legend(matrices: Sequence[Matrix], width: int, ink: Ink) -> Iterator[Text]:
 def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bool) -> Iterator[Text]:
     """The scale of a matrix.
 
-    tenths   whether its weights are single digits where there is no colour
+    tenths   whether its weights are single digits where there is no color
     zeros    whether cells of exactly 0 look different from small weights
     """
     parts = []
-    if ink.colour:
+    if ink.color:
         scale = Text("0 ", style=ink.style("muted"))
         for step in range(12):
             scale.append(" ", style=ink.on((step + 0.5) / 12))
         parts.append(scale.append(f" {matrix.limit:g}"))
-    if zeros or not ink.colour:
+    if zeros or not ink.color:
         parts.append(Text(f"· under {FAINT * matrix.limit:.3g}", style=ink.style("muted")))
-    if tenths and not ink.colour:
+    if tenths and not ink.color:
         parts += [Text(f"1 from {0.1 * matrix.limit:.3g}"), Text(f"… 9 from {0.9 * matrix.limit:.3g}")]
     if zeros:
         parts.append(Text(f"blank: {EMPTY}", style=ink.style("muted")))
@@ -90,8 +90,8 @@ def _plan(matrix: Matrix, width: int, ink: Ink) -> _Plan:
     number = max(
         len(_number(matrix, row, c)) for row in range(len(matrix.rows)) for c in range(len(matrix.columns))
     )
-    # From the roomiest to the tightest: labels written across, then numbers in the cells, then colour or digits.
-    tightest = 2 if ink.colour else 2 + brackets // 2
+    # From the roomiest to the tightest: labels written across, then numbers in the cells, then color or digits.
+    tightest = 2 if ink.color else 2 + brackets // 2
     choices = [(max(widest, number + brackets) + 1, True), (number + brackets + 1, True), (tightest, False)]
     fitting = [
         (cell, numbers) for cell, numbers in choices if cell * len(matrix.columns) <= room and cell <= 11
@@ -153,7 +153,7 @@ def _row(matrix: Matrix, row: int, band: Sequence[int], plan: _Plan, ink: Ink, l
         value = float(matrix.margin[row])
         line.append(f"  {value:.2f} ", style=ink.style("muted"))
         line.append(ink.bar(value, MARGIN - 7))
-    if not ink.colour:
+    if not ink.color:
         line.rstrip()
     return line
 
@@ -166,12 +166,12 @@ def _cell_text(matrix: Matrix, row: int, column: int, plan: _Plan, ink: Ink) -> 
         return small_sign(matrix, row, column, ink)
     if plan.numbers:
         return _number(matrix, row, column)
-    return "" if ink.colour else str(min(9, int(10 * share)))
+    return "" if ink.color else str(min(9, int(10 * share)))
 
 
 def small_sign(matrix: Matrix, row: int, column: int, ink: Ink) -> str:
     """A blank for a true zero and a dot for what is nearly one; a shade says the same where there are no zeros."""
-    if matrix.is_zero(row, column) or (ink.colour and not matrix.has_zeros):
+    if matrix.is_zero(row, column) or (ink.color and not matrix.has_zeros):
         return ""
     return "·"
 

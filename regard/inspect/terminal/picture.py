@@ -15,11 +15,11 @@ from regard.inspect.sights import Pixels
 from regard.inspect.terminal.ink import Ink
 
 WIDEST = 60
-_GREYS = " .:-=+*#%@"
+_GRAYS = " .:-=+*#%@"
 
 
 def draw_picture(image: Image, width: int, ink: Ink) -> Iterator[Text]:
-    """The picture at the scene's proportions, at most WIDEST cells wide; in ten signs where there is no colour."""
+    """The picture at the scene's proportions, at most WIDEST cells wide; in ten signs where there is no color."""
     columns = max(1, min(width, WIDEST))
     rows = lines_for(columns, image.width / max(image.height, 1e-9))
     yield from half_blocks(resized(unpacked(image.png), columns, 2 * rows), ink)
@@ -32,7 +32,7 @@ def lines_for(columns: int, aspect: float) -> int:
 
 def half_blocks(pixels: Pixels, ink: Ink) -> Iterator[Text]:
     """(2 R, C, 3) as R lines of C cells."""
-    if not ink.colour:
+    if not ink.color:
         yield from _signs(pixels)
         return
     for y in range(0, len(pixels) - 1, 2):
@@ -48,8 +48,8 @@ def _signs(pixels: Pixels) -> Iterator[Text]:
     light = (light[::2] + light[1::2]) / 2  # (R, C): two pixels a cell
     far = np.abs(light - np.median(light))
     share = far / max(float(far.max(initial=0.0)), 1.0)
-    for line in np.minimum(share * len(_GREYS), len(_GREYS) - 1).astype(int):
-        yield Text("".join(_GREYS[level] for level in line), no_wrap=True, overflow="crop")
+    for line in np.minimum(share * len(_GRAYS), len(_GRAYS) - 1).astype(int):
+        yield Text("".join(_GRAYS[level] for level in line), no_wrap=True, overflow="crop")
 
 
 def _hex(pixel: NDArray[np.uint8]) -> str:
@@ -58,7 +58,7 @@ def _hex(pixel: NDArray[np.uint8]) -> str:
 
 
 def boxed(lines: Iterable[Text]) -> Iterator[Text]:
-    """Lines of one width in a frame: without colour, the ground of a picture is blank and has no edge of its own."""
+    """Lines of one width in a frame: without color, the ground of a picture is blank and has no edge of its own."""
     shown = list(lines)
     wide = shown[0].cell_len if shown else 0
     yield Text(f"┌{'─' * wide}┐", no_wrap=True, overflow="crop")

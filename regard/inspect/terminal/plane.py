@@ -33,7 +33,7 @@ def draw_plane(looks: PlaneLooks, width: int, ink: Ink) -> Iterator[Text]:
         drawn, at = Text(no_wrap=True, overflow="crop"), 0
         for column, number in sorted(rows.get(line, {}).items()):
             name = str(number + 1)
-            if number in chosen and not ink.colour:
+            if number in chosen and not ink.color:
                 name = f"({name})"
             drawn.append(" " * max(0, column - at))
             at = max(at, column) + len(name)

@@ -2,7 +2,7 @@
 
 Marks have no pixels in a terminal, so what a group says it shows (`Group.content`) is drawn anew in character cells;
 pictures become half blocks. Other marks are left out: they label or decorate what is drawn here with labels of its
-own. Without colour, weights become digits, so that a log file or a screen reader gets the same figure.
+own. Without color, weights become digits, so that a log file or a screen reader gets the same figure.
 """
 
 from __future__ import annotations

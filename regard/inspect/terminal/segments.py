@@ -17,7 +17,7 @@ from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import is_special, shorten, visible
 
 FAINT = 0.1
-"""Shares below this are a dot where there is no colour."""
+"""Shares below this are a dot where there is no color."""
 _MARKS = {(False, False): " ", (True, False): "━", (False, True): "┄", (True, True): "═"}
 _MEANINGS = {"━": "best segments", "┄": "true segments", "═": "both"}
 
@@ -43,7 +43,7 @@ def draw_segments(bands: SegmentBands, width: int, ink: Ink) -> Iterator[Text]:
     for number, band in enumerate(plan.bands):
         if number:
             yield Text()
-        if not ink.colour:
+        if not ink.color:
             yield _line(bands, None, band, plan, ink)
         for row in range(len(bands.targets)):
             yield _line(bands, row, band, plan, ink)
@@ -58,7 +58,7 @@ def segment_notes(shown: Sequence[SegmentBands], width: int, ink: Ink) -> Iterat
     truth = any(bands.segments.truth is not None for bands in shown)
     signs = "━" * best + "┄" * truth + "═" * (best and truth)
     parts = [f"{sign} {_MEANINGS[sign]}" for sign in signs]
-    if shown and not ink.colour:
+    if shown and not ink.color:
         parts.append(f"· under {FAINT:g}, 1 from 0.1 … 9 from 0.9")
     line = ""
     for part in parts:
@@ -93,22 +93,22 @@ def _line(bands: SegmentBands, row: int | None, band: Sequence[int], plan: _Plan
     """The source on its shades for an output piece, or its weights in tenths; without a row, the source alone."""
     target = "" if row is None else bands.targets[row]
     line = Text(no_wrap=True, overflow="crop")
-    colour = "muted" if is_special(target) else "ink"
+    color = "muted" if is_special(target) else "ink"
     label = fit(visible(target), plan.label, "right") + " " if target else " " * (plan.label + 1)
-    line.append(label, style=ink.style(colour, bold=True))
+    line.append(label, style=ink.style(color, bold=True))
     for place, source in enumerate(band):
         piece = fit(visible(bands.sources[source]), plan.cells[source], "centre")
         if place:
             line.append(" " * plan.blank)
         if row is None:
             line.append(piece, style=ink.style("ink", bold=True))
-        elif ink.colour:
+        elif ink.color:
             line.append(piece, style=ink.on(bands.share(row, source)))
         else:
             share = bands.share(row, source)
             digit = "·" if share < FAINT else str(min(9, int(10 * share)))
             line.append(fit(digit, plan.cells[source], "centre"))
-    if not ink.colour:
+    if not ink.color:
         line.rstrip()
     return line
 

@@ -1,6 +1,6 @@
 """Where each word looked at a picture, in character cells: the picture once more for every word, side by side.
 
-With colour the pictures are half blocks under a veil, the true place framed. Without it each is the grid of the
+With color the pictures are half blocks under a veil, the true place framed. Without it each is the grid of the
 attention in tenths of the word's largest weight, the true cells in brackets:
 
     red ✓
@@ -30,11 +30,11 @@ def draw_looks(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
     """The picture and its looks in lines of at most `width` cells."""
     if looks.title:
         yield Text(shorten(looks.title, width), style=ink.style("ink", bold=True))
-    if ink.colour and looks.words:
+    if ink.color and looks.words:
         yield from _veils(looks, width, ink)
         return
     alone = SMALL if looks.small else WHOLE
-    if ink.colour:
+    if ink.color:
         yield from half_blocks(_plain(looks, min(width, alone)), ink)
     else:
         yield from boxed(half_blocks(_plain(looks, max(1, min(width - 2, alone))), ink))
@@ -48,9 +48,9 @@ def look_notes(shown: Sequence[PictureLooks], width: int, ink: Ink) -> Iterator[
     drawn = [looks for looks in shown if looks.words]
     if not drawn:
         return
-    parts = ["light: where it looked"] if ink.colour else ["9: its largest weight", "· under a tenth of it"]
+    parts = ["light: where it looked"] if ink.color else ["9: its largest weight", "· under a tenth of it"]
     if any(looks.known for looks in drawn):
-        parts.append(f"{'framed:' if ink.colour else '[ ]'} {drawn[0].outlined}")
+        parts.append(f"{'framed:' if ink.color else '[ ]'} {drawn[0].outlined}")
         parts.append("✓ looked there most, ✗ did not")
     line = ""
     for part in parts:
@@ -78,7 +78,7 @@ def _veils(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def _framed(pixels: Pixels, true: NDArray[np.bool_], ink: Ink) -> Pixels:
-    """The pixels just outside the true cells in the colour of truth (just inside, at the edge of the picture)."""
+    """The pixels just outside the true cells in the color of truth (just inside, at the edge of the picture)."""
     if not true.any():
         return pixels
     inside = stepped(true, pixels.shape[1], pixels.shape[0])
@@ -90,9 +90,9 @@ def _framed(pixels: Pixels, true: NDArray[np.bool_], ink: Ink) -> Pixels:
     ring = near & ~inside
     if not ring.any():
         return pixels
-    colour = ink.theme.hex("truth")
+    color = ink.theme.hex("truth")
     painted = pixels.copy()
-    painted[ring] = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    painted[ring] = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
     return painted
 
 

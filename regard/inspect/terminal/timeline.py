@@ -1,6 +1,6 @@
 """Films and sounds in character cells: frames or a spectrogram, and under them a line of cells for each word.
 
-With colour the cells are shaded and true times underlined; without it they are tenths of the full shade, and strokes
+With color the cells are shaded and true times underlined; without it they are tenths of the full shade, and strokes
 below them mark what is true:
 
     jumps  ·  ·  2  8  9
@@ -79,7 +79,7 @@ def time_notes(shown: Sequence[Timed], width: int, ink: Ink) -> Iterator[Text]:
     line = Text(no_wrap=True, overflow="crop")
     limits = {looks.limit for looks in drawn}
     most = f"{limits.pop():g}" if len(limits) == 1 else "its largest weight"
-    if ink.colour:
+    if ink.color:
         line.append("0 ", style=ink.style("muted"))
         for step in range(12):
             line.append(" ", style=ink.on((step + 0.5) / 12))
@@ -87,7 +87,7 @@ def time_notes(shown: Sequence[Timed], width: int, ink: Ink) -> Iterator[Text]:
     else:
         line.append(f"9: near {most}   · under a tenth of it")
     if any(looks.known for looks in drawn):
-        line.append(f"   {'▁' if ink.colour else '┄'} {drawn[0].outlined}", style=ink.style("truth"))
+        line.append(f"   {'▁' if ink.color else '┄'} {drawn[0].outlined}", style=ink.style("truth"))
     line.truncate(width, overflow="ellipsis")
     yield line
 
@@ -110,13 +110,13 @@ def _title(looks: Timed, width: int, ink: Ink) -> Iterator[Text]:
 def _rows(looks: Timed, label: int, room: int, ink: Ink) -> Iterator[Text]:
     columns = _columns(looks, room)
     for word in range(len(looks.words)):
-        colour = "muted" if is_special(looks.words[word]) else "ink"
+        color = "muted" if is_special(looks.words[word]) else "ink"
         line = Text(no_wrap=True, overflow="crop")
         line.append(
-            fit(visible(looks.words[word]), label - 1, "right") + " ", style=ink.style(colour, bold=True)
+            fit(visible(looks.words[word]), label - 1, "right") + " ", style=ink.style(color, bold=True)
         )
         true = np.array([looks.true(word)[places].any() for places in columns], dtype=bool)
-        if ink.colour:
+        if ink.color:
             for places, inside in zip(columns, true, strict=True):
                 share = max(looks.shade(word, place) for place in places)
                 line.append("▁" if inside else " ", style=_ground(share, ink))
@@ -125,7 +125,7 @@ def _rows(looks: Timed, label: int, room: int, ink: Ink) -> Iterator[Text]:
         if looks.probabilities is not None:
             line.append(f" {looks.probabilities[word]:.2f}", style=ink.style("muted"))
         yield line
-        if not ink.colour and true.any():
+        if not ink.color and true.any():
             yield Text((" " * label + "".join("┄" if inside else " " for inside in true)).rstrip())
 
 

@@ -17,7 +17,7 @@ FAINT = 0.1
 
 
 def draw_words(words: WeightedWords, width: int, ink: Ink) -> Iterator[Text]:
-    """Running text, each word on a ground as strong as its weight; without colour, with its weight in tenths behind it.
+    """Running text, each word on a ground as strong as its weight; without color, with its weight in tenths behind it.
 
     Notes stand under their words.
     """
@@ -27,10 +27,10 @@ def draw_words(words: WeightedWords, width: int, ink: Ink) -> Iterator[Text]:
     for place, word in enumerate(words.words):
         share = words.share(place)
         label = visible(word)
-        if not (ink.colour or words.bars) and share >= FAINT:
+        if not (ink.color or words.bars) and share >= FAINT:
             label += f"[{min(9, int(10 * share))}]"
         note = words.notes[place] if words.notes else ""
-        size = min(width, max(cell_len(label), cell_len(note)) + (2 if ink.colour and not words.bars else 0))
+        size = min(width, max(cell_len(label), cell_len(note)) + (2 if ink.color and not words.bars else 0))
         if line and line.cell_len + 1 + size > width:
             yield from _pair(line, under, bool(words.notes))
             if words.notes:
@@ -39,7 +39,7 @@ def draw_words(words: WeightedWords, width: int, ink: Ink) -> Iterator[Text]:
         if line:
             line.append(" ")
             under.append(" ")
-        align = "centre" if ink.colour else "left"
+        align = "centre" if ink.color else "left"
         ground = ink.style("ink", bold=True) if words.bars else ink.on(share)
         line.append(fit(label, size, align), style=ground)
         under.append(fit(note, size, align), style=ink.style("muted"))
@@ -90,6 +90,6 @@ def draw_ranking(ranking: Ranking, width: int, ink: Ink) -> Iterator[Text]:
 
 def draw_lines(content: Lines, width: int, ink: Ink) -> Iterator[Text]:
     """The lines as they are, folded where they are too long."""
-    for number, (text, colour) in enumerate(content.lines):
-        style = ink.style(colour, bold=number < content.bold)
+    for number, (text, color) in enumerate(content.lines):
+        style = ink.style(color, bold=number < content.bold)
         yield Text(printable(text), style=style, overflow="fold")

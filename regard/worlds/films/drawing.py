@@ -33,7 +33,7 @@ def _cross(u: Array, v: Array) -> Array:
 SHAPES: dict[str, Distance] = {"ring": _ring, "square": _square, "triangle": _triangle, "cross": _cross}
 """Those that can be told from each other in a few pixels: a full circle and a square cannot."""
 ROUND = ("ring",)
-COLOURS: dict[str, tuple[int, int, int]] = {
+COLORS: dict[str, tuple[int, int, int]] = {
     "red": (225, 45, 40),
     "green": (40, 180, 70),
     "blue": (50, 90, 235),
@@ -58,9 +58,9 @@ def coverage(shape: str, poses: Array, size: int) -> Array:
     return np.asarray(covered[np.cumsum(fresh) - 1])
 
 
-def paint(frames: Array, covered: Array, colour: str) -> None:
-    """Lay a colour over `frames` (T, size, size, 3) float32, in place, where it is `covered` (T, size, size)."""
-    frames += covered[..., None] * (np.array(COLOURS[colour], dtype=np.float32) - frames)
+def paint(frames: Array, covered: Array, color: str) -> None:
+    """Lay a color over `frames` (T, size, size, 3) float32, in place, where it is `covered` (T, size, size)."""
+    frames += covered[..., None] * (np.array(COLORS[color], dtype=np.float32) - frames)
 
 
 def blank(frames: int, size: int) -> Array:

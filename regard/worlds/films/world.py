@@ -15,7 +15,7 @@ from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.films.actions import ACTIONS, POSE, Action, perform
-from regard.worlds.films.drawing import COLOURS, ROUND, SHAPES, blank, coverage, paint
+from regard.worlds.films.drawing import COLORS, ROUND, SHAPES, blank, coverage, paint
 from regard.worlds.world import SplitWorld
 
 RADIUS = 5.0
@@ -30,11 +30,11 @@ class Shot:
 
     start, stop    its frames among those of the film, the one after the last
     first, last    … in which the shape acts
-    others         shapes that stand by, with their colours
+    others         shapes that stand by, with their colors
     """
 
     shape: str
-    colour: str
+    color: str
     action: Action
     start: int
     first: int
@@ -45,7 +45,7 @@ class Shot:
     @property
     def words(self) -> list[str]:
         """What is told of it."""
-        return ["the", self.colour, self.shape, *self.action.name.split()]
+        return ["the", self.color, self.shape, *self.action.name.split()]
 
 
 @register("world", "films")
@@ -107,13 +107,13 @@ class FilmsWorld(SplitWorld):
         start = 0
         for _ in range(events):
             shape, *shapes = generator.permutation(list(SHAPES)).tolist()
-            colour, *colours = generator.permutation(list(COLOURS)).tolist()
+            color, *colors = generator.permutation(list(COLORS)).tolist()
             possible = [action for action in ACTIONS.values() if not (action.corners and shape in ROUND)]
             action = possible[int(generator.integers(len(possible)))]
             before, after = generator.integers(self.pause + 1, size=2).tolist()
             first, last = start + before, start + before + FRAMES
-            others = tuple(zip(shapes, colours, strict=False))[: self.others]
-            shots.append(Shot(shape, colour, action, start, first, last, last + after, others))
+            others = tuple(zip(shapes, colors, strict=False))[: self.others]
+            shots.append(Shot(shape, color, action, start, first, last, last + after, others))
             start = last + after
         return shots
 
@@ -121,12 +121,12 @@ class FilmsWorld(SplitWorld):
         """(T, size, size, 3) uint8 of a shot; who acts is in front of who stands by."""
         length = shot.stop - shot.start
         frames = blank(length, self.size)
-        for shape, colour in shot.others:
+        for shape, color in shot.others:
             still = self._poses(generator, (0.0, 0.0, 0.0, 0.0), length)
-            paint(frames, coverage(shape, still, self.size), colour)
+            paint(frames, coverage(shape, still, self.size), color)
         poses = self._poses(generator, shot.action.reach, length)
         perform(shot.action, poses, shot.first - shot.start, shot.last - shot.start)
-        paint(frames, coverage(shot.shape, poses, self.size), shot.colour)
+        paint(frames, coverage(shot.shape, poses, self.size), shot.color)
         return np.rint(frames).astype(np.uint8)
 
     def _poses(

@@ -1,4 +1,4 @@
-"""Drawn scenes of coloured shapes, with captions and questions whose words refer to known places."""
+"""Drawn scenes of colored shapes, with captions and questions whose words refer to known places."""
 
 from regard.worlds.scenes.world import ScenesWorld
 

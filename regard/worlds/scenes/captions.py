@@ -25,6 +25,6 @@ def caption(scene: Scene, pixels: int, *, relations: bool = False) -> tuple[str,
     for number, thing in enumerate(scene):
         if number:
             words.append(relation(scene[number - 1], thing, pixels) if relations else "and")
-        words += ["a", thing.size, thing.colour, thing.shape]
+        words += ["a", thing.size, thing.color, thing.shape]
         places.append(f"{len(words) - 1}:{thing.place(pixels)}")
     return " ".join(words), " ".join(places)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from regard.worlds.scenes.things import COLOURS, Scene
+from regard.worlds.scenes.things import COLORS, Scene
 
 PAPER = np.array((244, 242, 236), dtype=np.float32)
 FINER = 8
@@ -58,10 +58,10 @@ def _star(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def drawn(scene: Scene, pixels: int, generator: np.random.Generator) -> NDArray[np.uint8]:
-    """(pixels, pixels, 3); each thing in a shade of its colour."""
+    """(pixels, pixels, 3); each thing in a shade of its color."""
     canvas = paper(pixels).copy()
     shades = generator.integers(-10, 11, size=(len(scene), 3))
-    paints = np.array([COLOURS[thing.colour] for thing in scene]) + shades
+    paints = np.array([COLORS[thing.color] for thing in scene]) + shades
     paints = np.minimum(np.maximum(paints, 0), 255).astype(np.float32)
     for thing, paint in zip(scene, paints, strict=True):
         patch = canvas[thing.top : thing.top + thing.side, thing.left : thing.left + thing.side]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.worlds.scenes.things import COLOURS, SHAPES, SIZES, Scene, Thing
+from regard.worlds.scenes.things import COLORS, SHAPES, SIZES, Scene, Thing
 
 LEVEL, APART = 0.06, 0.14
 """Shares of the picture: neighbours differ in height by less than the first, or by more than the second."""
@@ -33,7 +33,7 @@ def placed(
 
 def _pool(generator: np.random.Generator, count: int, pixels: int, most: int) -> Iterator[Scene]:
     known = np.array(sides(pixels, most))
-    shapes, colours = len(SHAPES), list(COLOURS)
+    shapes, colors = len(SHAPES), list(COLORS)
     while True:
         sizes = generator.integers(len(SIZES), size=(CHUNK, count))
         side = known[sizes]
@@ -45,9 +45,9 @@ def _pool(generator: np.random.Generator, count: int, pixels: int, most: int) ->
         )
         for row in np.flatnonzero(_clear(left, top, side, pixels)):
             kinds = generator.integers(shapes, size=count)
-            paints = generator.integers(len(colours), size=count)
+            paints = generator.integers(len(colors), size=count)
             yield tuple(
-                Thing(SHAPES[kind], colours[paint], SIZES[size], int(x), int(y), int(width))
+                Thing(SHAPES[kind], colors[paint], SIZES[size], int(x), int(y), int(width))
                 for kind, paint, size, x, y, width in zip(
                     kinds, paints, sizes[row], left[row], top[row], side[row], strict=True
                 )

@@ -8,10 +8,11 @@ from itertools import combinations
 from random import Random
 
 from regard.worlds.scenes.placing import ORDERED
-from regard.worlds.scenes.things import COLOURS, SHAPES, Scene, Thing
+from regard.worlds.scenes.things import COLORS, SHAPES, Scene, Thing
 
-ATTRIBUTES = ("size", "colour", "shape")
-ASKED = {"size": "how large is the {}", "colour": "what colour is the {}", "shape": "what shape is the {}"}
+ATTRIBUTES = ("size", "color", "shape")
+ASKED = {"size": "how large is the {}", "color": "what colour is the {}", "shape": "what shape is the {}"}
+"""The words of the data, which trained models know: they keep their spelling."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +86,19 @@ def _count(scene: Scene, pixels: int, generator: Random) -> SceneQuestion:
 
 
 def _existence(scene: Scene, pixels: int, generator: Random) -> SceneQuestion | None:
-    """Of what is not there, its colour or its shape is, where that can be: each alone gives nothing away."""
+    """Of what is not there, its color or its shape is, where that can be: each alone gives nothing away."""
     thing = generator.choice(scene)
     if generator.random() < 0.5:
-        about = tuple(_named(scene, ("colour", "shape"), thing))
-        return SceneQuestion(f"is there a {thing.colour} {thing.shape}", "yes", about)
-    colour, shape = thing.colour, thing.shape
+        about = tuple(_named(scene, ("color", "shape"), thing))
+        return SceneQuestion(f"is there a {thing.color} {thing.shape}", "yes", about)
+    color, shape = thing.color, thing.shape
     if generator.random() < 0.5:
-        colour = generator.choice(list(COLOURS))
+        color = generator.choice(list(COLORS))
     else:
         shape = generator.choice(SHAPES)
-    if any(other.colour == colour and other.shape == shape for other in scene):
+    if any(other.color == color and other.shape == shape for other in scene):
         return None
-    return SceneQuestion(f"is there a {colour} {shape}", "no", ())
+    return SceneQuestion(f"is there a {color} {shape}", "no", ())
 
 
 def _relation(scene: Scene, pixels: int, generator: Random) -> SceneQuestion | None:

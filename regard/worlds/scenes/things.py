@@ -1,11 +1,11 @@
-"""What a scene is made of: coloured shapes of three sizes, each in its place."""
+"""What a scene is made of: colored shapes of three sizes, each in its place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 SHAPES = ("circle", "square", "triangle", "star", "ring", "cross")
-COLOURS = {
+COLORS = {
     "red": (214, 39, 40),
     "green": (44, 150, 60),
     "blue": (40, 85, 210),
@@ -23,7 +23,7 @@ class Thing:
     """left, top and side in pixels: the box it just fits into."""
 
     shape: str
-    colour: str
+    color: str
     size: str
     left: int
     top: int

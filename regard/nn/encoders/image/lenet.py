@@ -65,7 +65,7 @@ class Partial(nn.Module):
 class LeNet(PictureNetwork):
     """C1 6 maps of 5 × 5, S2, C3 16 maps of 5 × 5, S4, C5 120 units, F6 84 units.
 
-    At 32 × 32 pixels in grey, S4 is a grid of 5 × 5 places with 16 features, and C5 sees all of it. The summary is
+    At 32 × 32 pixels in gray, S4 is a grid of 5 × 5 places with 16 features, and C5 sees all of it. The summary is
     F6. White comes as −0.1 and black as 1.175. Where we differ: the output, Euclidean distances to drawn digits, is
     left to the decoder, as a softmax; weights start as wide as keeps the variance of their units (Glorot 2010).
     """
