@@ -86,10 +86,8 @@ def run_matrix(
     try:
         matrix.run()
     except (KeyboardInterrupt, SystemExit):
-        count = len(matrix.table.waiting)
-        matrix.console.print(
-            f"{count} rows are not finished: the same command goes on with them.", highlight=False
-        )
+        left = ", ".join(matrix.table.waiting)
+        matrix.console.print(f"Not finished: {left}. The same command goes on with them.", highlight=False)
         raise
     finally:
         if matrix.rows:

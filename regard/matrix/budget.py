@@ -58,15 +58,17 @@ def pace_of(spec: Spec, splits: Splits, folder: Path, device: str | None) -> Pac
     """Measured by a few updates and an evaluation on some rows, in a folder that goes when they are made."""
     tried = spec.changed(f"training.steps={TRIED}", f"training.evaluate_every={FIRST}")
     dev = list(splits["dev"])
-    splits = {**splits, "dev": dev[:SOME]}
+    some = dev[:SOME]
     with tempfile.TemporaryDirectory(prefix=".pace-", dir=folder) as temporary:
-        experiment = Experiment(tried, Path(temporary) / "run", device=device, quiet=True, splits=splits)
+        experiment = Experiment(
+            tried, Path(temporary) / "run", device=device, quiet=True, splits={**splits, "dev": some}
+        )
         experiment.measured, clock = (), _Clock()
         experiment.callbacks = [clock]
         experiment.train()
     update = (clock.stepped[TRIED] - clock.measured[FIRST]) / (TRIED - FIRST)
     evaluation = clock.measured[TRIED] - clock.stepped[TRIED]
-    return Pace(update, evaluation * len(dev) / len(splits["dev"]))
+    return Pace(update, evaluation * len(dev) / len(some))
 
 
 def shared_updates(paces: Mapping[str, Pace], seconds: float, *, shares: float) -> int:

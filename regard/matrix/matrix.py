@@ -142,9 +142,9 @@ class Matrix:
         return replace(plan, updates=updates, costs=costs)
 
     def _row(self, mechanism: Mechanism, spec: Spec, splits: Splits, watch: Watch) -> None:
-        experiment = self._experiment(mechanism.name, spec, splits)
-        experiment.measured, experiment.callbacks = (TEST,), [watch]
         try:
+            experiment = self._experiment(mechanism.name, spec, splits)
+            experiment.measured, experiment.callbacks = (TEST,), [watch]
             model = experiment.train()
         except RegardError as error:
             self.failed[mechanism.name] = str(error)

@@ -70,8 +70,8 @@ TASKS = (
         length=_parts("caption", " and "),
         unit="things",
         edges=(1, 2, 3, 4),
-        # as wide as the decoder, for the dot product: 126 features and two coordinates
-        settings=("data.world.crowded=0", "encoder.network.channels=[24, 48, 126]"),
+        # as wide as each other, for the dot product: 94 features and two coordinates
+        settings=("data.world.crowded=0", "encoder.network.channels=[16, 32, 94]", "decoder.size=96"),
         attention={"state": "current"},
         units=64,
         without=("encoder.position=none",),
@@ -144,8 +144,6 @@ TASKS = (
         length=_parts("dialog", "|"),
         unit="turns",
         edges=(3, 5, 7, 9),
-        # as wide as the memory, for the dot product
-        settings=("decoder.size=48",),
         window=3,
         without=('encoder.sentences={"size": 32}',),
         unaligned="the world says which turn names the film, not where each word of the response comes from.",

@@ -60,9 +60,12 @@ def heads(table: MatrixTable) -> list[str]:
 
 
 def missing(table: MatrixTable) -> dict[str, str]:
-    """The mechanisms without a row, and why."""
+    """The mechanisms without a row, and why; those with one reason together."""
     waiting = dict.fromkeys(table.waiting, "not finished.")
-    return {**table.refused, **table.failed, **waiting}
+    names: dict[str, list[str]] = {}
+    for name, why in {**table.refused, **table.failed, **waiting}.items():
+        names.setdefault(why, []).append(name)
+    return {", ".join(together): why for why, together in names.items()}
 
 
 def to_html(table: MatrixTable) -> str:

@@ -161,6 +161,13 @@ def test_rows_differ_in_what_is_between_encoder_and_decoder_alone(task: Any) -> 
     assert len({json.dumps(spec.written(), sort_keys=True) for spec in specs.values()}) == len(specs)
 
 
+def test_a_row_that_cannot_be_trained_leaves_the_others(tmp_path: Path) -> None:
+    wrong = (*TINY, "training.start_from=nowhere", "training.steps=1")
+    table = tiny(tmp_path, only=("start",), settings=wrong).run()
+    assert not table.rows and "nowhere" in table.failed["start"] and not table.waiting
+    assert "nowhere" in to_markdown(table)
+
+
 def test_names_that_are_nearly_right() -> None:
     with pytest.raises(RegardError, match="Did you mean captions"):
         find_task("caption")

@@ -154,7 +154,7 @@ class PointerDecoder(StepwiseDecoder):
         source = cls._source(name, plan)
         if score.part.one_size and source in plan.encoder:
             encoder = owner_of(plan, source)
-            width = encoder.part.width(encoder)
+            width = encoder.part.key_width(encoder)
             if width is not None and width != options.size:
                 here.add(
                     f"a {score.type} score compares vectors of one width; the memory of {source} has {width}, the "

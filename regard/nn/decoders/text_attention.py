@@ -134,7 +134,7 @@ def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -
     if not attention.score.part.one_size or source not in plan.encoder:
         return
     encoder = owner_of(plan, source)
-    width = encoder.part.width(encoder)
+    width = encoder.part.key_width(encoder)
     if attention.level != "positions":
         width = None  # that of the words is known when they are
     if width is not None and getattr(encoder, "parents", None) is not None:

@@ -87,6 +87,11 @@ class Encoder(nn.Module):
         return None
 
     @classmethod
+    def key_width(cls, options: Any) -> int | None:
+        """Features by which a position is looked for, where they are others than those that are read there."""
+        return cls.width(options)
+
+    @classmethod
     def last_states(cls, options: Any) -> LastStates:
         """What it can hand on to a decoder that begins with it."""
         return LastStates()

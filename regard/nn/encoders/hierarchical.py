@@ -177,6 +177,10 @@ class HierarchicalEncoder(Encoder):
         return level_width(words)
 
     @classmethod
+    def key_width(cls, options: Any) -> int | None:
+        return cls.width(options) if options.sentences.cell is None else level_width(options.sentences)
+
+    @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
         keys = options.sentences.cell is not None and options.sentences.values == "inputs"
         values, own = "x_jm", ""
