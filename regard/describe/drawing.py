@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from regard.describe.graph import Arrow, Graph, Inside, Part, Unit, graph
 from regard.describe.unrolling import unrolled
+from regard.inspect.content import Lines
 from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
 from regard.inspect.palette import SERIES, Colour, series_colour
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Scene, Step, Text
@@ -143,8 +144,21 @@ def _rolled(made: Graph) -> Block:
         )
         for place, line in enumerate(titles[part.key]):
             marks.append(Text(left, top + 32 + 14 * place, line, size=11, colour="muted"))
-    whole = Group((*marks, *block.marks), kind="rolled")
+    whole = Group((*marks, *block.marks), kind="rolled", content=_listed(made))
     return Block((whole,), block.width, block.height + 6)
+
+
+def _listed(made: Graph) -> Lines:
+    """The same in lines, for a terminal."""
+    said = [(f"{formula(made.total, _slopes(made), made.vocabularies)} parameters", "ink")]
+    for part in made.parts:
+        said += [("", "muted"), (f"{part.title}: {part.options}", "accent")]
+        for unit in part.units:
+            count = formula(unit.count, unit.slopes, made.vocabularies) if unit.count else ""
+            shapes = [shape for shape in unit.shapes.values() if shape]
+            notes = [unit.name, shapes[0] if shapes else "", count, "shared" if unit.shared else ""]
+            said.append((f"  {unit.symbol}   {', '.join(filter(None, notes))}".rstrip(), "ink"))
+    return Lines(tuple(said))
 
 
 def _label(unit: Unit, arrows: Sequence[Arrow]) -> str:
