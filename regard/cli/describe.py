@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -21,14 +22,36 @@ def describe(
             help="In the letters of a lecture (003, 004), with the parameter and rows that hold each weight.",
         ),
     ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Draw the network here, rolled and unrolled, down to the gates (.svg .png .pdf .html).",
+        ),
+    ] = None,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
 ) -> None:
-    """A model as six answers: data, encoder, decoder, parameters, loss, algorithm, with the equations."""
+    """A model as six answers: data, encoder, decoder, parameters, loss, algorithm, with the equations.
+
+    regard describe translation · regard describe translation -o net.svg
+    """
     from regard import zoo
     from regard.console import safe_console
     from regard.describe import board
 
+    if output is not None:
+        from regard.inspect.saving import check_target
+
+        check_target(output)
     spec = zoo.find(what, search_overrides(None, seed, overrides))
     safe_console().print(board(spec, what, letters=letters))
+    if output is not None:
+        from regard.describe import draw
+        from regard.inspect.saving import save
+
+        save(draw(spec, what), output)
+        safe_console(stderr=True).print(f"wrote {output}", highlight=False, markup=False)

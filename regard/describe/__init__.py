@@ -1,9 +1,23 @@
-"""Any model as the six answers a lecturer would write on the board.
+"""Any model as the six answers a lecturer would write on the board, and as a drawing.
 
-Data, encoder, decoder, parameters, loss, algorithm, each in the form that is computed. The lines come from the parts.
+Data, encoder, decoder, parameters, loss, algorithm, each in the form that is computed. The lines come from the parts;
+the drawing (`draw`) is read off the lines and the network.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from regard.describe.board import answers, board
 from regard.describe.lettering import Lettered, Weight, has_letters, lettered
 
-__all__ = ["Lettered", "Weight", "answers", "board", "has_letters", "lettered"]
+if TYPE_CHECKING:
+    from regard.describe.drawing import draw
+
+__all__ = ["Lettered", "Weight", "answers", "board", "draw", "has_letters", "lettered"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "draw":
+        from regard.describe.drawing import draw
+
+        return draw
+    raise AttributeError(f"module 'regard.describe' has no attribute {name!r}")

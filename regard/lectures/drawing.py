@@ -39,6 +39,11 @@ def drawn(name: str) -> Scene:
         from regard.lab import run
 
         return run(what.lab, **what.set).figure
+    if what.network:
+        from regard import zoo
+        from regard.describe import draw
+
+        return draw(zoo.find(what.network, what.changes), what.network)
     with plainly():
         found: Any = evaluated(what.python)
     figure = found.plot() if hasattr(found, "plot") else found

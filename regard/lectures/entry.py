@@ -27,7 +27,7 @@ class Erratum(Settings):
 
 
 class EntryFigure(Settings):
-    """A figure of an entry: that of a lab, or of Python whose last line is a figure."""
+    """A figure of an entry: that of a lab, of Python whose last line is a figure, or the network of a system."""
 
     lab: str = ""
     """The name of the lab."""
@@ -35,11 +35,15 @@ class EntryFigure(Settings):
     """Settings of the lab."""
     python: str = ""
     """The lines; the last is a figure, or has a `plot`."""
+    network: str = ""
+    """A system of the zoo whose network is drawn."""
+    changes: tuple[str, ...] = ()
+    """What is set otherwise in it, as after --set."""
 
     @model_validator(mode="after")
     def _one_source(self) -> EntryFigure:
-        if bool(self.lab) == bool(self.python):
-            raise ValueError("expected either lab or python")
+        if sum(map(bool, (self.lab, self.python, self.network))) != 1:
+            raise ValueError("expected one of lab, python and network")
         return self
 
 
@@ -63,7 +67,7 @@ class Entry(Settings):
     errata: tuple[Erratum, ...] = ()
     """Where the slide is wrong."""
     figure: EntryFigure | None = None
-    """What --open draws; default: the lab of its first check."""
+    """What --open draws; default: the lab of its first check, or the network of the system its command describes."""
     awaits: tuple[str, ...] = ()
     """Systems of the zoo that it needs and that are being built: until they are there it is for later."""
     nothing: str = ""

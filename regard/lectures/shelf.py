@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from regard import zoo
 from regard.errors import RegardError
 from regard.lectures.checks import LabCheck, PythonCheck, lab_command
 from regard.lectures.entry import Deck, Entry, EntryFigure
@@ -84,7 +87,8 @@ def command(name: str) -> str:
 
 
 def drawing(name: str) -> EntryFigure | None:
-    """What --open draws for an entry: what it names, or the lab of its first check that has one."""
+    """What --open draws for an entry: what it names, the lab of its first check that has one, or the network it is
+    about."""
     own, source = entry(name), answered_by(name)
     found = own.figure or source.figure
     if found is not None:
@@ -92,4 +96,17 @@ def drawing(name: str) -> EntryFigure | None:
     for check in source.checks:
         if isinstance(check, LabCheck):
             return EntryFigure(lab=check.lab, set=check.set)
-    return None
+    return _network(command(name), own.kind)
+
+
+def _network(line: str, kind: str) -> EntryFigure | None:
+    """The network of the system that a command describes, or trains to show a system; None for other commands."""
+    words = shlex.split(line)
+    described = words[:2] == ["regard", "describe"]
+    trained = words[:2] == ["regard", "train"] and kind in ("figure", "mechanism", "system")
+    if not (described or trained) or len(words) < 3 or words[2] not in zoo.names() or "FILE" in line:
+        return None
+    changes = [
+        value for option, value in pairwise(words) if option == "--set" and not value.startswith("data.")
+    ]
+    return EntryFigure(network=words[2], changes=tuple(changes))

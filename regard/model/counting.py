@@ -37,6 +37,28 @@ def parameter_counts(spec: Spec, columns_file: Path | None) -> tuple[dict[str, s
     return formulas, {}
 
 
+def parameter_slopes(spec: Spec) -> dict[str, tuple[dict[str, int], int]]:
+    """{column: ({parameter: numbers more for each unit of its vocabulary}, its units in `fitted_to_nothing`)}.
+
+    Only columns and parameters that grow are there.
+    """
+
+    def sizes(columns: dict[str, Column]) -> dict[str, int]:
+        with torch.device("meta"):
+            network = build_network(spec, columns, read_files=False)
+        return {name: one.numel() for name, one in network.named_parameters(remove_duplicate=False)}
+
+    base, found = sizes(_fitted(spec, {})), {}
+    for name in make_columns(spec):
+        if name in spec.truth or name in shared_with(spec):
+            continue
+        more = sizes(_fitted(spec, {name: 1}))
+        grown = {place: more[place] - count for place, count in base.items() if more[place] != count}
+        if grown:
+            found[name] = (grown, _size(spec, name))
+    return found
+
+
 def _counts(spec: Spec, columns: dict[str, Column]) -> dict[str, int]:
     with torch.device("meta"):
         network = build_network(spec, columns, read_files=False)

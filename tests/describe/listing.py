@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from tests.describe.tokens import NotationError
+from regard.describe.notation.tokens import NotationError
 
 MOST = 20_000
 """Structures in one sum."""

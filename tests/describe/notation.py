@@ -43,9 +43,8 @@ from collections.abc import Iterable, Mapping
 
 import torch
 
-from tests.describe.grammar import Parser
-from tests.describe.listing import Chosen, sequences, trees
-from tests.describe.nodes import (
+from regard.describe.notation.grammar import Parser
+from regard.describe.notation.nodes import (
     Call,
     Concatenation,
     Condition,
@@ -61,8 +60,9 @@ from tests.describe.nodes import (
     differences,
     symbols,
 )
+from regard.describe.notation.tokens import NotationError
+from tests.describe.listing import Chosen, sequences, trees
 from tests.describe.symbols import Known, Symbols, named, whole
-from tests.describe.tokens import NotationError
 from tests.describe.values import (
     COMPARED,
     FUNCTIONS,

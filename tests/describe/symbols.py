@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from tests.describe.grammar import Parser
+from regard.describe.notation.grammar import Parser
+from regard.describe.notation.nodes import Call, Condition, Node, Symbol, symbols
+from regard.describe.notation.reading import Lines
+from regard.describe.notation.tokens import NotationError
 from tests.describe.listing import Chosen
-from tests.describe.nodes import Call, Condition, Node, Symbol, symbols
-from tests.describe.reading import Lines
-from tests.describe.tokens import NotationError
 from tests.describe.values import FUNCTIONS, Family, Value, entry
 
 Known = dict[str, Value]

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.describe.notation.tokens import NotationError
 from tests.describe.listing import Chosen
-from tests.describe.tokens import NotationError
 
 Value = Any
 """A number, a Tensor, a Family, a Chosen structure, a label (str), or a tuple of them."""

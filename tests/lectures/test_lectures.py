@@ -25,7 +25,7 @@ from regard.lectures import Entry, examine
 from regard.lectures.checks import TrainedCheck
 from regard.lectures.drawing import drawn, has_figure
 from regard.lectures.reference import pages
-from regard.lectures.shelf import command, read
+from regard.lectures.shelf import command, drawing, read
 from regard.parts import names
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -197,6 +197,17 @@ def test_figures_are_drawn(regard: Command, tmp_path: Path) -> None:
     )
 
 
+def test_an_entry_about_a_network_shows_its_drawing(regard: Command, tmp_path: Path) -> None:
+    about = {name: found for name in ALL if (found := drawing(name)) is not None and found.network}
+    assert len(about) >= 100 and about["004.36"].network == "translation"
+    assert about["003.30"].changes == ("encoder.layers=3",)
+    for found in about.values():
+        zoo.find(found.network, found.changes)
+    code, out, _ = regard("lecture", "--open", "003.16", "-o", str(tmp_path / "net.svg"))
+    drawn_ = (tmp_path / "net.svg").read_text(encoding="utf-8")
+    assert code == 0 and "h_j = rnn_x(h_{j−1}, x_j)" in drawn_ and "encoder of words" in out
+
+
 def test_the_command_lists_walks_and_checks(regard: Command, tmp_path: Path) -> None:
     code, out, _ = regard("lecture")
     assert code == 0 and all(deck.title in out for deck in lectures.decks())
@@ -230,7 +241,7 @@ def test_a_failure_exits_with_1(regard: Command, monkeypatch: pytest.MonkeyPatch
     [
         (["005"], "Known: 000, 001, 002, 003, 004"),
         (["004.50"], "004.1 to 004.49"),
-        (["--open", "004.2"], "figures nearby: 004.29"),
+        (["--open", "004.4"], "figures nearby: 004.3"),
         (["004", "--browser"], "--browser belongs to --open"),
         (["--open", "004.29", "--check"], "does nothing else"),
         (["--open", "004.29", "-o", "figure.gif"], "cannot be written as .gif"),

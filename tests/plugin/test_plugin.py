@@ -113,6 +113,22 @@ assert again.value == answer.value and abs(again.trace.attention["sentence"].sum
 """
 
 
+def check_drawing(run: Path) -> None:
+    """Its network is drawn with its names, its options and as many parameters as the file has."""
+    from safetensors import safe_open
+
+    with safe_open(run / "model.safetensors", "pt") as file:
+        count = sum(file.get_tensor(name).numel() for name in file.keys())  # noqa: SIM118
+    root = ElementTree.fromstring((run.parent / "net.svg").read_text(encoding="utf-8"))
+    texts = [
+        str(one.text or "".join(one.itertext())) for one in root.iter("{http://www.w3.org/2000/svg}text")
+    ]
+    told = "\n".join(texts)
+    assert f"{count:,} parameters" in texts
+    for said in ("encoder of sentence", "minimal-gated", "backward", "cosine", "temperature 0.5", "size 32"):
+        assert said in told, (said, told)
+
+
 def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: Path) -> None:
     ran = regard(
         ["evaluate", str(run), "--json", "scores.json"],
@@ -127,11 +143,13 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         ["-c", PYTHON],
         ["predict", "both", SENTENCE],
         ["show", "both", "--of", "reading", SENTENCE],
+        ["describe", str(run), "-o", "net.svg"],
         path=[installed],
         folder=run.parent,
     )
     assert [one.err for one in ran if one.code] == []
-    measured, described, predicted, as_json, shown, of_row, _, told, scored, python, text, read = ran
+    measured, described, predicted, as_json, shown, of_row, _, told, scored, python, text, read, _ = ran
+    check_drawing(run)
     assert "amount_error: mean absolute error|refs:1" in measured.out
     found = json.loads((run.parent / "scores.json").read_text(encoding="utf-8"))
     assert next(iter(found["models"].values()))["scores"]["amount_error"]["value"] < 1.0

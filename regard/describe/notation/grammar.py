@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.describe.nodes import (
+from regard.describe.notation.nodes import (
     Call,
     Concatenation,
     Condition,
@@ -19,7 +19,7 @@ from tests.describe.nodes import (
     Single,
     Symbol,
 )
-from tests.describe.tokens import LETTER, Token, refuse, tokens
+from regard.describe.notation.tokens import LETTER, Token, refuse, tokens
 
 COMPARISONS = ("=", "≠", "<", "≤", ">", "≥")
 OVER = ("softmax", "sparsemax", "entmax", "max", "min", "argmax", "argmin", "mean")
@@ -114,7 +114,7 @@ class Parser:
 
     def conditions(self) -> list[Condition]:
         """`j > 1, k ≠ j`; `t = 2 … T` is 2 ≤ t ≤ T."""
-        found = []
+        found: list[Condition] = []
         while not found or self.at(","):
             if found:
                 self.take(",")

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from tests.describe.grammar import Parser
-from tests.describe.nodes import Call, Equation, Node, Over, Range, Symbol
-from tests.describe.tokens import NotationError, tokens
+from regard.describe.notation.grammar import Parser
+from regard.describe.notation.nodes import Call, Equation, Node, Over, Range, Symbol
+from regard.describe.notation.tokens import NotationError, tokens
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class Several:
 class Equation:
     """targets = body, where the conditions hold; a target is a Symbol or a Call."""
 
-    targets: tuple[Symbol | Call, ...]
+    targets: tuple[Node, ...]
     body: Node
     conditions: tuple[Condition, ...]
     text: str

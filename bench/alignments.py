@@ -1,0 +1,338 @@
+"""Where attention looks against where people say a word comes from: alignment error rates on hand-made word alignments.
+
+    python bench/alignments.py DATA                        Hansards en-fr and KFTT ja-en: the diagonal, IBM-1 and an HMM
+    python bench/alignments.py DATA --only enfr --pairs 20000
+    python bench/alignments.py DATA --only enfr --run runs/multi30k-fr     also the attention of a model of ours
+    python bench/alignments.py DATA --only enfr --write pairs.tsv          the pairs that the aligners learn from
+    python bench/alignments.py DATA --json alignments.json
+
+DATA is a folder with `gold_alignments/examples`, `tatoeba`, `multi30k` and `small_parallel_enja`. AER is Och and Ney's
+(2003), with sure and possible links; lower is better. The aligners see no alignment: they learn by EM from other pairs
+and from the gold sentences themselves, as is usual.
+
+**Domain shift.** Nothing here is learned from the gold's own domain: no Canadian parliament for en-fr (Tatoeba's
+sentences and Multi30k's image descriptions instead), no Wikipedia on Kyoto for ja-en (the Tanaka corpus). Published
+figures are of aligners that learned from 1.1 million Hansard pairs or 330,000 of KFTT, and are far lower.
+
+Exit status 1 where a bar is missed: the HMM beats IBM-1, and IBM-1 the diagonal, symmetrized, on each gold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import sys
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aligners import HMM, IBM1, Corpus, Links, Pair, diagonal, symmetrized
+from rich.console import Console
+from rich.table import Table
+
+import regard
+from regard import RegardError
+from regard.files import write_text
+from regard.metrics.alignment import alignment_error_rate, hard_links
+
+ELISIONS = {
+    "l": "le",
+    "d": "de",
+    "j": "je",
+    "n": "ne",
+    "s": "se",
+    "c": "ce",
+    "m": "me",
+    "t": "te",
+    "qu": "que",
+}
+"""As the Hansards' gold writes them: de épine for d'épine."""
+SEED = 0
+
+
+@dataclass
+class Gold:
+    """Sentence pairs with links people made, from 0.
+
+    sure, possible   the sure links, and those besides that are not wrong
+    """
+
+    pairs: list[Pair]
+    sure: list[Links]
+    possible: list[Links]
+
+
+def read_gold(texts: Path, links: Path) -> Gold:
+    """The gold of two files: `source ||| target`, and `1-2 3p4` (from 1; - sure, p possible)."""
+    said, linked = _lines(texts), _lines(links)
+    if len(said) != len(linked):
+        raise RegardError(
+            f"{len(said)} pairs and {len(linked)} lines of links.",
+            where=str(links),
+            fix=f"Each line of links belongs to the line of {texts.name} with the same number.",
+        )
+    gold = Gold([], [], [])
+    for number, (text, line) in enumerate(zip(said, linked, strict=True), 1):
+        parts = text.split("|||")
+        if len(parts) != 2 or not all(part.split() for part in parts):
+            raise RegardError(
+                f"expected two texts with ||| between them, received {text[:60]!r}.",
+                where=f"{texts}:{number}",
+                fix="Write `source words ||| target words`.",
+            )
+        # blanks alone separate: an ideographic space is a word of the gold
+        source, target = ([word for word in part.split(" ") if word] for part in parts)
+        sure, possible = _links(line, f"{links}:{number}", len(source), len(target))
+        gold.pairs.append((source, target))
+        gold.sure.append(sure)
+        gold.possible.append(possible)
+    if not gold.pairs:
+        raise RegardError("the file is empty.", where=str(texts), fix="Name the gold's `.src-tgt` file.")
+    return gold
+
+
+def _links(line: str, where: str, source: int, target: int) -> tuple[Links, Links]:
+    found: dict[str, Links] = {"-": set(), "p": set()}
+    for piece in line.split():
+        match = re.fullmatch(r"(\d+)([-p])(\d+)", piece)
+        if match is None:
+            raise RegardError(
+                f"expected links such as 1-2 or 3p4, received {piece!r}.",
+                where=where,
+                fix="Write a source position, - or p, and a target position, from 1.",
+            )
+        s, t = int(match[1]), int(match[3])
+        if not (1 <= s <= source and 1 <= t <= target):
+            raise RegardError(
+                f"the link {piece} leaves the sentences, of {source} and {target} words.",
+                where=where,
+                fix="Positions are from 1; check that links and texts are of one release.",
+            )
+        found[match[2]].add((s - 1, t - 1))
+    return found["-"], found["p"] | found["-"]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+        return text.removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise RegardError("the file is no UTF-8.", where=str(path), fix="Convert it with iconv.") from error
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise RegardError(
+            f"{reason}.", where=str(path), fix="Name the folder of the data as the first argument."
+        ) from error
+
+
+def words(text: str, language: str) -> list[str]:
+    """Words and punctuation, lowercased; French elisions written out."""
+    if language == "ja":
+        return text.lower().split()
+    found = re.findall(r"\w+['’]|\w+|[^\w\s]", text.lower())
+    if language == "fr":
+        return [ELISIONS.get(one[:-1], one) if one[-1] in "'’" and len(one) > 1 else one for one in found]
+    return [
+        piece for one in found for piece in ([one[:-1], "'"] if one[-1] in "'’" and len(one) > 1 else [one])
+    ]
+
+
+def tatoeba(data: Path) -> Iterator[Pair]:
+    path = data / "tatoeba" / "fra-eng.zip"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            text = archive.read("fra.txt").decode("utf-8")
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise RegardError(
+            f"cannot be read: {error}.", where=str(path), fix="Name the folder of the data."
+        ) from error
+    for line in text.splitlines():
+        english, french = line.split("\t")[:2]
+        yield words(english, "en"), words(french, "fr")
+
+
+def multi30k(data: Path) -> Iterator[Pair]:
+    folder = data / "multi30k"
+    for english, french in zip(_lines(folder / "train.en.gz"), _lines(folder / "train.fr.gz"), strict=True):
+        yield words(english, "en"), words(french, "fr")
+
+
+def tanaka(data: Path) -> Iterator[Pair]:
+    folder = data / "small_parallel_enja"
+    for japanese, english in zip(_lines(folder / "train.ja.gz"), _lines(folder / "train.en.gz"), strict=True):
+        yield words(japanese, "ja"), words(english, "en")
+
+
+GOLDS = {
+    "enfr": ("Hansards en-fr", (tatoeba, multi30k), "Tatoeba and Multi30k"),
+    "jaen": ("KFTT ja-en", (tanaka,), "Tanaka corpus"),
+}
+"""{gold: (what it is, what there is to learn from, that in words)}"""
+
+
+def sampled(pairs: Iterable[Pair], count: int, longest: int) -> list[Pair]:
+    """So many pairs of all, evenly taken, none with a side longer than `longest`."""
+    kept = [pair for pair in pairs if all(0 < len(side) <= longest for side in pair)]
+    step = max(1.0, len(kept) / count)
+    return [kept[int(place * step)] for place in range(min(count, len(kept)))]
+
+
+def to_learn(name: str, data: Path, count: int) -> list[Pair]:
+    """The pairs there are to learn from, without the gold's."""
+    _, sources, _ = GOLDS[name]
+    return [pair for source in sources for pair in sampled(source(data), count // len(sources), 25)]
+
+
+def flipped(links: Iterable[Links]) -> list[Links]:
+    return [{(t, s) for s, t in one} for one in links]
+
+
+def measured(
+    name: str, data: Path, count: int, passes: int, run: Path | None, reverse: bool
+) -> list[dict[str, object]]:
+    """A row for each aligner: AER from source to target, from target to source, and symmetrized."""
+    title, _, learned_from = GOLDS[name]
+    folder = data / "gold_alignments" / "examples"
+    gold = read_gold(folder / f"{name}.src-tgt", folder / f"{name}.gold")
+    lowered = [([w.lower() for w in source], [w.lower() for w in target]) for source, target in gold.pairs]
+    others = to_learn(name, data, count)
+    pairs = lowered + others
+
+    def row(
+        aligner: str, forth: list[Links], back: list[Links] | None, seconds: float, note: str = ""
+    ) -> dict[str, object]:
+        rates: dict[str, object] = {
+            "gold": title,
+            "aligner": aligner,
+            "seconds": round(seconds, 1),
+            "note": note,
+        }
+        ways = {"forth": forth}
+        if back is not None:
+            ways |= {"back": back, "both": [symmetrized(a, b) for a, b in zip(forth, back, strict=True)]}
+        for way, links in ways.items():
+            rates[way] = round(alignment_error_rate(links, gold.sure, gold.possible).value, 4)
+        return rates
+
+    straight = [diagonal(len(source), len(target)) for source, target in lowered]
+    other = flipped(diagonal(len(target), len(source)) for source, target in lowered)
+    found = [row("diagonal", straight, other, 0.0)]
+    directions: dict[str, list[list[Links]]] = {"IBM-1": [], "HMM": []}
+    spent = {"IBM-1": 0.0, "HMM": 0.0}
+    for turned in (False, True):
+        corpus = Corpus.of([(b, a) if turned else (a, b) for a, b in pairs])
+        began = time.process_time()
+        first = IBM1(corpus, passes)
+        spent["IBM-1"] += time.process_time() - began
+        second = HMM(first, passes)
+        spent["HMM"] += time.process_time() - began
+        for aligner, model in (("IBM-1", first), ("HMM", second)):
+            every = model.links()
+            links = [every[place] for place in range(len(lowered))]
+            directions[aligner].append(flipped(links) if turned else links)
+    note = f"EM on {len(others):,} pairs of {learned_from} and the {len(lowered)} of the gold"
+    for aligner, (forth, back) in directions.items():
+        found.append(row(aligner, forth, back, spent[aligner], note))
+    if run is not None:
+        began = time.process_time()
+        links = attended(run, gold, reverse)
+        found.append(
+            row(f"attention of {run}", links, None, time.process_time() - began, "a model of another domain")
+        )
+    return found
+
+
+def attended(run: Path, gold: Gold, reverse: bool) -> list[Links]:
+    """The most attended source word of each target word, while a trained model writes the gold's targets."""
+    model = regard.load(run)
+    pairs = [(target, source) if reverse else (source, target) for source, target in gold.pairs]
+    found: list[Links] = []
+    for source, target in pairs:
+        answer = model.score(" ".join(source).lower(), " ".join(target).lower())
+        looks = None if answer.trace is None else next(iter(answer.trace.attention.values()), None)
+        if looks is None:
+            raise RegardError(
+                "this model has no attention to show.", where=str(run), fix="Name a run with attention."
+            )
+        table = looks[: len(target), : len(source)]
+        if table.shape != (len(target), len(source)):
+            raise RegardError(
+                f"the model reads {looks.shape[1]} and writes {looks.shape[0]} pieces where the gold has "
+                f"{len(source)} and {len(target)} words.",
+                where=str(run),
+                fix="Train with `unit: word` on both sides, so that its positions are the words of the gold.",
+            )
+        found.append(hard_links(table))
+    return flipped(found) if reverse else found
+
+
+def missed(rows: Sequence[dict[str, object]]) -> list[str]:
+    """The bars that are missed."""
+    found = []
+    for gold in dict.fromkeys(str(row["gold"]) for row in rows):
+        rates = {
+            str(row["aligner"]): float(str(row["both"]))
+            for row in rows
+            if row["gold"] == gold and "both" in row
+        }
+        for better, worse in (("HMM", "IBM-1"), ("IBM-1", "diagonal")):
+            if rates[better] >= rates[worse]:
+                found.append(f"{gold}: {better} {rates[better]:.3f} is not below {worse} {rates[worse]:.3f}")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="the folder of the data")
+    parser.add_argument("--only", choices=list(GOLDS), help="one gold")
+    parser.add_argument(
+        "--pairs", type=int, default=40000, help="pairs to learn from beside the gold's (default 40000)"
+    )
+    parser.add_argument("--passes", type=int, default=5, help="of EM, for each aligner (default 5)")
+    parser.add_argument(
+        "--run", type=Path, help="a trained model whose attention is measured too; with --only"
+    )
+    parser.add_argument(
+        "--reverse", action="store_true", help="the run reads the gold's target and writes its source"
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE.tsv", help="write the pairs to learn from and stop; with --only"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here too")
+    given = parser.parse_args()
+    if (given.run is not None or given.write is not None) and given.only is None:
+        parser.error("--run and --write need --only: a model has one pair of languages")
+    rows: list[dict[str, object]] = []
+    try:
+        if given.write is not None:
+            pairs = to_learn(given.only, given.data, given.pairs)
+            lines = ["source\ttarget"] + ["\t".join(" ".join(side) for side in pair) for pair in pairs]
+            write_text(given.write, "\n".join(lines) + "\n")
+            return 0
+        for name in [given.only] if given.only else GOLDS:
+            rows += measured(name, given.data, given.pairs, given.passes, given.run, given.reverse)
+        if given.json is not None:
+            write_text(given.json, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    except RegardError as error:
+        print(error, file=sys.stderr)
+        return 2
+    table = Table("gold", "aligner", "AER forth", "back", "symmetrized", "CPU s", "learned from")
+    for row in rows:
+        rates = [f"{row[way]:.3f}" if way in row else "" for way in ("forth", "back", "both")]
+        table.add_row(str(row["gold"]), str(row["aligner"]), *rates, str(row["seconds"]), str(row["note"]))
+    Console().print(table)
+    failed = missed(rows)
+    for line in failed:
+        print("missed:", line, file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,259 @@
+"""A model as a figure: rolled, unrolled over its steps, and inside its cells. `regard describe NAME -o net.svg`"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from regard.describe.graph import Arrow, Graph, Inside, Part, Unit, graph
+from regard.describe.unrolling import unrolled
+from regard.inspect.content import Lines
+from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
+from regard.inspect.palette import SERIES, Colour, series_colour
+from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Scene, Step, Text
+from regard.inspect.wiring import Box, Wire, wired
+from regard.inspect.writing import shorten, text_width, wrap
+from regard.spec import Spec
+
+WIDE, SMALL, TEXT = 400.0, 300.0, 12.0
+LINE = 15.0
+WIDER = 1.3
+"""How much wider bold letters and signs can be than `text_width` takes them to be."""
+DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (2.0, 2.0), (8.0, 2.0, 2.0, 2.0))
+"""How boxes are outlined whose colors have come around."""
+
+
+def draw(spec: Spec, what: str = "", *, widest: float = WIDEST) -> Scene:
+    """The figure of a model; of a run's folder, with the vocabularies it has learned.
+
+    widest   how wide the drawings may be side by side; where they are wider, they stand below each other
+    """
+    made = graph(spec, what)
+    steps = unrolled(made)
+    beside = [] if steps is None else [_captioned("unrolled", steps)]
+    insides = [one for part in made.parts if part.count for one in part.insides]
+    beside += [_captioned(f"inside {one.name}", _inside(one)) for one in insides]
+    blocks = [_captioned("rolled", _rolled(made)), *([below(beside, gap=30)] if beside else [])]
+    block = below([flowing(blocks, widest=widest), _legend(made, widest)])
+    total = formula(made.total, _slopes(made), made.vocabularies)
+    parts = "; ".join(f"{part.title}, {_part_count(made, part)} parameters" for part in made.parts)
+    return frame(
+        block,
+        title=made.title or "model",
+        subtitle=f"{total} parameters",
+        description=f"The network of {made.title or 'the model'}: {parts}. Rolled, inside its cells, and unrolled.",
+    )
+
+
+def formula(count: int, slopes: Mapping[str, int], vocabularies: Mapping[str, int]) -> str:
+    """`1,234 + 257 V(target)`: a count that is linear in what is not known yet."""
+    constant = count - sum(slope * vocabularies[name] for name, slope in slopes.items())
+    shown = [f"{constant:,}"] if constant or not slopes else []
+    return " + ".join(shown + [f"{slope:,} V({name})" for name, slope in slopes.items() if slope])
+
+
+def _slopes(made: Graph) -> dict[str, int]:
+    return _together(made.units())
+
+
+def _together(units: Iterable[Unit]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for unit in units:
+        for name, slope in unit.slopes.items():
+            found[name] = found.get(name, 0) + slope
+    return found
+
+
+def _part_count(made: Graph, part: Part) -> str:
+    return formula(part.count, _together(part.units), made.vocabularies)
+
+
+def _captioned(caption: str, block: Block) -> Block:
+    text = Text(0, 12, caption, size=13, bold=True, colour="muted")
+    return below([Block((text,), text_width(caption, 13 * BOLDER), 14), block], gap=8)
+
+
+def _legend(made: Graph, widest: float) -> Block:
+    said = [
+        "One color, one set of weights: boxes that share weights share their color, and the weights are counted once.",
+        "At the right of a box: how many parameters it has. Below a box: what leaves it, and its size.",
+        "Dashed: taken from another step. Solid from above: from the same step.",
+    ]
+    if any(unit.latent for unit in made.units()):
+        said.append("Round: a latent variable, where the model looks; the weights are its distribution.")
+    if made.vocabularies:
+        said.append("V(name): the units of a vocabulary, which the data will tell.")
+    marks: list[Mark] = []
+    width, y = 0.0, 0.0
+    for sentence in said:
+        for line in wrap(sentence, min(widest, 620.0), 11.5 * 1.12):
+            marks.append(Text(0, y + 10, line, size=11.5, colour="muted"))
+            width = max(width, text_width(line, 11.5))
+            y += LINE
+    return Block(tuple(marks), width, y)
+
+
+# Rolled
+
+
+def _rolled(made: Graph) -> Block:
+    boxes: list[Box] = []
+    heads: dict[int, float] = {}
+    rows: dict[str, tuple[int, int]] = {}
+    titles: dict[str, list[str]] = {}
+    row = 0
+    for part in made.parts:
+        titles[part.key] = wrap(part.options, WIDE - 10, 11 * 1.12, lines=2)
+        heads[row] = 36.0 + 14 * len(titles[part.key])
+        rows[part.key] = (row, row + len(part.units) - 1)
+        for unit in part.units:
+            boxes.append(_box(unit, row, WIDE, _label(unit, made.arrows), made.vocabularies))
+            row += 1
+    owner = {unit.key: part.key for part in made.parts for unit in part.units}
+    wires = [
+        Wire(arrow.source, arrow.target, "left" if arrow.delayed else "right", arrow.delayed)
+        for arrow in made.arrows
+        if arrow.source in owner and arrow.target in owner
+    ]
+    row_of = {box.key: box.row for box in boxes}
+    # what would have to go up without being of another step is a ring inside one step
+    wires = [
+        Wire(one.source, one.target, "left", one.dashed) if row_of[one.target] <= row_of[one.source] else one
+        for one in wires
+    ]
+    block, extents = wired(
+        boxes, wires, heads=heads, straight=lambda a, b: owner[a.key] == owner[b.key], least=16.0
+    )
+    marks: list[Mark] = []
+    left = boxes[0].x
+    for part in made.parts:
+        first, last = rows[part.key]
+        top, bottom = extents[first][0] + 8, extents[last][1] + 3
+        marks.append(Rect(1, top, block.width - 2, bottom - top, stroke="faint", stroke_width=1.2, radius=8))
+        marks.append(Text(left, top + 17, part.title, size=13, bold=True, tags=(("part", part.key),)))
+        count = _part_count(made, part)
+        marks.append(
+            Text(
+                left + WIDE,
+                top + 17,
+                count,
+                size=12,
+                anchor="end",
+                colour="muted",
+                tags=(("count", part.key),),
+            )
+        )
+        for place, line in enumerate(titles[part.key]):
+            marks.append(Text(left, top + 32 + 14 * place, line, size=11, colour="muted"))
+    whole = Group((*marks, *block.marks), kind="rolled", content=_listed(made))
+    return Block((whole,), block.width, block.height + 6)
+
+
+def _listed(made: Graph) -> Lines:
+    """The same in lines, for a terminal."""
+    said = [(f"{formula(made.total, _slopes(made), made.vocabularies)} parameters", "ink")]
+    for part in made.parts:
+        said += [("", "muted"), (f"{part.title}: {part.options}", "accent")]
+        for unit in part.units:
+            count = formula(unit.count, unit.slopes, made.vocabularies) if unit.count else ""
+            shapes = [shape for shape in unit.shapes.values() if shape]
+            notes = [unit.name, shapes[0] if shapes else "", count, "shared" if unit.shared else ""]
+            said.append((f"  {unit.symbol}   {', '.join(filter(None, notes))}".rstrip(), "ink"))
+    return Lines(tuple(said))
+
+
+def _label(unit: Unit, arrows: Sequence[Arrow]) -> str:
+    """What leaves a unit, with its size."""
+    used = [arrow.symbol.partition("_")[0] for arrow in arrows if arrow.source == unit.key]
+    room, said = WIDE / 2 - 34, ""
+    for symbol, shape in unit.shapes.items():
+        base = symbol.partition("_")[0]
+        if base in used or symbol in {arrow.symbol for arrow in arrows if arrow.source == unit.key}:
+            more = f"{symbol}  {shape}" if shape else symbol
+            longer = f"{said},  {more}" if said else more
+            if text_width(longer, 11 * 1.12) > room:
+                break
+            said = longer
+    return said
+
+
+def colour_of(group: int | None) -> tuple[Colour, tuple[float, ...]]:
+    """The color of some weights, and the dashes of their outline once all colors have been used."""
+    if group is None:
+        return "muted", ()
+    return series_colour(group), DASHES[(group // SERIES) % len(DASHES)]
+
+
+def outline(
+    width: float, height: float, colour: Colour, dashes: tuple[float, ...], radius: float = 5.0
+) -> Path:
+    r, w, h = min(radius, height / 2), width, height
+    steps: tuple[Step, ...] = (
+        ("M", (r, 0)), ("L", (w - r, 0)), ("Q", (w, 0, w, r)), ("L", (w, h - r)), ("Q", (w, h, w - r, h)),
+        ("L", (r, h)), ("Q", (0, h, 0, h - r)), ("L", (0, r)), ("Q", (0, 0, r, 0)), ("Z", ()),
+    )  # fmt: skip
+    return Path(steps, stroke=colour, width=1.3, dashes=dashes)
+
+
+def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[str, int]) -> Box:
+    indent = 44.0 if unit.kind == "latent" else 10.0
+    count = formula(unit.count, unit.slopes, vocabularies) if unit.count else ""
+    if unit.shared:
+        count = f"{count} + shared" if count else "shared"
+    name = {"input": "", "output": "", "box": "a part of its own"}.get(unit.kind, unit.name)
+    if unit.kind == "latent":
+        name = ", ".join(filter(None, (unit.name, f"{unit.latent}: where to look")))
+    room = width - indent - 12 - text_width(count, TEXT)
+    symbol = unit.symbol
+    while text_width(symbol, 13 * WIDER) > room and len(symbol) > 2:
+        symbol = symbol.rstrip("…")[:-1] + "…"
+    taken = text_width(symbol, 13 * WIDER) + 12
+    beside = bool(name) and taken + text_width(name, TEXT) < room
+    lines = [] if beside or not name else wrap(name, width - indent - 10, TEXT * 1.12, lines=1)
+    said = [piece for line in unit.lines for piece in wrap(line, width - indent - 10, TEXT * 1.12, lines=4)]
+    height = 26.0 + LINE * (len(lines) + len(said)) + (4 if lines or said else 0)
+    colour, dashes = colour_of(unit.group)
+    if unit.kind == "latent":
+        height = max(height, 42.0)
+
+    def marks(wide: float, high: float) -> list[Mark]:
+        tags = (("weights", str(unit.group)),) if unit.group is not None else ()
+        found: list[Mark] = [Rect(0, 0, wide, high, fill="paper", radius=5)]
+        round_ = high / 2 if unit.kind == "latent" else 5.0
+        if unit.group is not None:
+            found.append(Rect(0, 0, wide, high, fill=colour, opacity=0.15, radius=min(round_, 21), tags=tags))
+        edge = "ink" if unit.kind == "latent" and unit.group is None else colour
+        found.append(outline(wide, high, edge, dashes, min(round_, 21)))
+        if unit.kind == "latent":
+            found.append(Circle(22, high / 2, 16, fill="paper", stroke="ink", stroke_width=1.2))
+            size = 12.0 if text_width(unit.latent, 12) < 28 else 9.0
+            found.append(
+                Text(22, high / 2 + 4, shorten(unit.latent, 6), size=size, anchor="middle", italic=True)
+            )
+        found.append(Text(indent, 17, symbol, size=13, bold=True, tip=unit.symbol))
+        if beside:
+            found.append(Text(indent + taken, 17, name, size=TEXT, colour="muted"))
+        if count:
+            found.append(
+                Text(wide - 10, 17, count, size=TEXT, anchor="end", tags=(("parameters", unit.key),))
+            )
+        for place, line in enumerate(lines):
+            found.append(Text(indent, 33 + LINE * place, line, size=TEXT, colour="muted"))
+        for place, line in enumerate(said, len(lines)):
+            found.append(Text(indent, 34 + LINE * place, line, size=TEXT))
+        return found
+
+    return Box(unit.key, row, 0, width, height, marks, label)
+
+
+# Inside a cell
+
+
+def _inside(one: Inside) -> Block:
+    boxes = []
+    for row, unit in enumerate(one.units):
+        unit.group = one.group if unit.count else None
+        label = f"{unit.symbol}  {one.size}" if one.size and unit.kind == "computed" else ""
+        boxes.append(_box(unit, row, SMALL, label, {}))
+    wires = [Wire(arrow.source, arrow.target) for arrow in one.arrows]
+    block, _ = wired(boxes, wires, least=14.0)
+    return Block((Group(block.marks, kind="inside"),), block.width, block.height)

@@ -1,0 +1,317 @@
+"""The graph of a model unrolled over its steps: a column for each, with the same boxes: the weights are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from regard.describe.graph import Arrow, Graph, Part, Unit, _text
+from regard.describe.notation import Entry, Node, Number, Operation, Symbol, symbols
+from regard.describe.notation.grammar import Parser
+from regard.describe.sizes import length
+from regard.describe.weights import letter
+from regard.inspect.layout import Block
+from regard.inspect.scene import Group, Mark, Rect, Text
+from regard.inspect.wiring import Box, Wire, wired
+from regard.inspect.writing import text_width
+
+HEIGHT, SIZE = 26.0, 12.0
+MORE = "⋯"
+
+
+def unrolled(made: Graph) -> Block | None:
+    """The drawing; None for a model without steps."""
+    drawing = _Unrolling(made)
+    return drawing.block() if any(drawing.index.values()) else None
+
+
+class _Unrolling:
+    def __init__(self, made: Graph) -> None:
+        self.made = made
+        self.parts = {unit.key: part for part in made.parts for unit in part.units}
+        self.units = {unit.key: unit for unit in made.units()}
+        self.index = {part.key: self._main(part) for part in made.parts}
+        self.letters = {unit.key: self._letter(unit) for unit in made.units()}
+        self.bars = {arrow.source for arrow in made.arrows if self._reads_all(arrow)}
+
+    # Which index the columns are
+
+    def _main(self, part: Part) -> str:
+        """The index a part goes along: one its weights do not depend on, best one of a recurrence."""
+        counts: dict[str, int] = {}
+        for unit in part.units:
+            for index in unit.indices:
+                counts[index] = counts.get(index, 0) + 1
+        fixed = {
+            item.base
+            for unit in part.units
+            for equation in unit.equations
+            for one in symbols(equation.body)
+            if letter(one)[:1].isupper() and letter(one)[:1] not in "GXMSTN"
+            for item in one.items
+            if isinstance(item, Symbol)
+        }
+        shifted = {
+            arrow.index for arrow in self.made.arrows if self.parts[arrow.target] is part and arrow.shift
+        }
+        feedback = {
+            arrow.target for arrow in self.made.arrows if arrow.shift and arrow.source.endswith("/given")
+        }
+        for unit in part.units:
+            if unit.key in feedback and unit.indices:
+                shifted.add(unit.indices[-1])
+
+        def rank(index: str) -> tuple[Any, ...]:
+            size = length(part.ranges[index]) if index in part.ranges else None
+            return index in shifted, index in part.own, not isinstance(size, int), counts[index]
+
+        free = [index for index in counts if index not in fixed and index in part.ranges]
+        return max(free, key=rank, default="")
+
+    def _letter(self, unit: Unit) -> str:
+        """The index of a unit that the columns are; empty for one that is there once."""
+        part = self.parts[unit.key]
+        main, indices = self.index[part.key], unit.indices
+        if unit.kind == "latent":  # there is one for all positions it chooses among
+            indices = tuple(index for index in indices if index in unit.latent.partition("_")[2])
+        if not main or main in indices:
+            return main
+        same = self._last(part, main)
+        return next((one for one in indices if self._last(part, one) == same), "")
+
+    def _last(self, part: Part, index: str) -> str:
+        values = part.ranges[index].values if index in part.ranges else ()
+        return _text(values[-1]) if len(values) == 2 else ""
+
+    def _columns(self, part: Part) -> list[str]:
+        """1, 2, ⋯, S; all of them where they are few."""
+        index = self.index[part.key]
+        if not index:
+            return []
+        size = length(part.ranges[index])
+        if isinstance(size, int) and size <= 4:
+            return [str(number) for number in range(1, size + 1)]
+        return ["1", "2", MORE, self._last(part, index)]
+
+    # What is taken from where
+
+    def _taken(self, arrow: Arrow) -> str:
+        """The letter at the place of the columns of what is taken."""
+        source = self.units[arrow.source]
+        at = self.letters[source.key]
+        if not at or not arrow.symbol:
+            return at
+        taken = _parsed(arrow.symbol)
+        target = next(
+            (e.targets[0] for e in source.equations if e.targets[0].base == getattr(taken, "base", "")), None
+        )
+        if not isinstance(taken, Symbol) or not isinstance(target, Symbol):
+            return at
+        for pattern, item in zip(target.items, taken.items, strict=False):
+            if isinstance(pattern, Symbol) and pattern.base in (at, self.index[self.parts[source.key].key]):
+                found = item.left if isinstance(item, Operation) else item
+                return _text(found)
+        return "" if target.items else "one"
+
+    def _reads_all(self, arrow: Arrow) -> bool:
+        """Whether every step takes what all steps of another have."""
+        if arrow.delayed or arrow.start or not self.letters[arrow.source]:
+            return False
+        if not arrow.symbol:
+            return False
+        taken, mine = self._taken(arrow), self.letters[arrow.target]
+        certain = (
+            taken.isdigit()
+            or taken == "one"
+            or taken == self._last(self.parts[arrow.source], self.letters[arrow.source])
+        )
+        return not certain and taken != mine
+
+    def _wires(self) -> Iterator[tuple[str, str, bool]]:
+        for arrow in self.made.arrows:
+            source, target = arrow.source, arrow.target
+            if source not in self.units or target not in self.units:
+                continue
+            here, there = self._steps(source), self._steps(target)
+            if arrow.shift:
+                if arrow.index in ("", self.letters[target]) and here and there:
+                    yield from self._delayed(arrow, there)
+                continue
+            if arrow.start:
+                yield from self._started(arrow, here, there)
+            elif source in self.bars and self._reads_all(arrow):
+                for step in there or [""]:
+                    if step != MORE:
+                        yield f"{source}|all", f"{target}|{step}", False
+            elif here and there:
+                for one, other in zip(here, there, strict=False):
+                    if one != MORE:
+                        yield f"{source}|{one}", f"{target}|{other}", False
+            elif here:
+                taken = self._taken(arrow)
+                last = taken if taken in here else here[-1]
+                yield f"{source}|{last}", f"{target}|", False
+            else:
+                for step in there or [""]:
+                    if step != MORE:
+                        yield f"{source}|", f"{target}|{step}", False
+        for source in self.bars:
+            for step in self._steps(source):
+                if step != MORE:
+                    yield f"{source}|{step}", f"{source}|all", False
+
+    def _delayed(self, arrow: Arrow, steps: list[str]) -> Iterator[tuple[str, str, bool]]:
+        pairs = list(pairwise(steps))
+        if (arrow.shift or 0) > 0:
+            pairs = [(after, before) for before, after in pairs]
+        for one, other in pairs:
+            if arrow.source == arrow.target or other != MORE:
+                yield f"{arrow.source}|{one}", f"{arrow.target}|{other}", True
+
+    def _started(self, arrow: Arrow, here: list[str], there: list[str]) -> Iterator[tuple[str, str, bool]]:
+        back = any(
+            (one.shift or 0) > 0 and one.target == arrow.target and one.index == self.letters[arrow.target]
+            for one in self.made.arrows
+        )
+        if here and there:
+            for one, other in zip(here, there, strict=False):
+                if one != MORE:
+                    yield f"{arrow.source}|{one}", f"{arrow.target}|{other}", False
+        elif there:
+            yield f"{arrow.source}|", f"{arrow.target}|{there[-1 if back else 0]}", False
+        elif not here:
+            yield f"{arrow.source}|", f"{arrow.target}|", False
+
+    def _steps(self, key: str) -> list[str]:
+        return self._columns(self.parts[key]) if self.letters[key] else []
+
+    # Boxes
+
+    def block(self) -> Block:
+        boxes: list[Box] = []
+        heads: dict[int, float] = {}
+        firsts: dict[str, tuple[int, int]] = {}
+        row = 0
+        lone = any(not self.letters[key] for key in self.units)
+        for part in self.made.parts:
+            heads[row] = 10.0
+            begin = row
+            for unit in part.units:
+                boxes += self._row(unit, row, 1 if lone else 0)
+                row += 1
+                if unit.key in self.bars:
+                    boxes.append(self._bar(unit, row, 1 if lone else 0, len(self._columns(part))))
+                    row += 1
+            firsts[part.key] = (begin, row - 1)
+        known = {box.key for box in boxes}
+        wires = [Wire(a, b, dashed=late) for a, b, late in self._wires() if a in known and b in known]
+        place = {box.key: box.row for box in boxes}
+        wires = [
+            replace(w, side="left") if place[w.target] <= place[w.source] or w.source.endswith("|all") else w
+            for w in wires
+        ]
+        owner = {box.key: self.parts[box.key.rpartition("|")[0]].key for box in boxes}
+        block, extents = wired(
+            boxes, wires, heads=heads, straight=lambda a, b: owner[a.key] == owner[b.key], least=15.0
+        )
+        marks: list[Mark] = []
+        titled = max(text_width(word, 12 * 1.3) for part in self.made.parts for word in _title(part))
+        width = block.width + titled + 12
+        for part in self.made.parts:
+            first, last = firsts[part.key]
+            top, bottom = extents[first][0] + 6, extents[last][1] + 3
+            marks.append(Rect(1, top, width - 2, bottom - top, stroke="faint", stroke_width=1.2, radius=8))
+            for line, word in enumerate(_title(part)):
+                y = top + 18 + 15 * line
+                marks.append(Text(block.width + 4, y, word, size=12, bold=True, colour="muted"))
+        return Block((Group((*marks, *block.marks), kind="unrolled"),), width, block.height + 6)
+
+    def _row(self, unit: Unit, row: int, offset: int) -> Iterator[Box]:
+        steps = self._steps(unit.key)
+        if not steps:
+            yield _small(f"{unit.key}|", row, 0, unit.latent or _short(unit), unit)
+            return
+        for column, step in enumerate(steps, offset):
+            text = MORE if step == MORE else _at(unit, self.letters[unit.key], step)
+            yield _small(f"{unit.key}|{step}", row, column, text, unit, plain=step == MORE)
+
+    def _bar(self, unit: Unit, row: int, offset: int, columns: int) -> Box:
+        steps, index = self._steps(unit.key), self.letters[unit.key]
+        text = f"{_at(unit, index, steps[0])} … {_at(unit, index, steps[-1])}"
+
+        def marks(wide: float, high: float) -> list[Mark]:
+            return [
+                Rect(0, 0, wide, high, fill="paper", stroke="ink", stroke_width=1, radius=3),
+                Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle"),
+            ]
+
+        return Box(f"{unit.key}|all", row, offset, text_width(text, SIZE) + 16, 20.0, marks, span=columns)
+
+
+def _title(part: Part) -> list[str]:
+    kind, _, name = part.title.partition(" of ")
+    return [f"{kind} of", name]
+
+
+def _short(unit: Unit) -> str:
+    return unit.symbol.partition(":")[0].partition(",")[0]
+
+
+def _parsed(symbol: str) -> Node:
+    try:
+        return Parser(symbol).factor()
+    except ValueError:
+        return None
+
+
+def _at(unit: Unit, index: str, step: str) -> str:
+    """Its symbol at a step: h_1, s_T, E_y[y_0]."""
+    value: Node = Number(int(step)) if step.isdigit() else _parsed(step)
+    if unit.kind == "latent" and "_" in unit.latent:
+        return _text(_set(_parsed(unit.latent), {index: value}))
+    node = unit.target if unit.target is not None else _parsed(unit.symbol)
+    return _text(_set(node, {index: value})) if node is not None else _short(unit)
+
+
+def _set(node: Node, values: Mapping[str, Node]) -> Node:
+    match node:
+        case Symbol() if not node.items and node.base in values:
+            return values[node.base]
+        case Symbol():
+            return replace(node, items=tuple(_set(item, values) for item in node.items))
+        case Entry():
+            return replace(
+                node, of=_set(node.of, values), items=tuple(_set(item, values) for item in node.items)
+            )
+        case Operation():
+            left, right = _set(node.left, values), _set(node.right, values)
+            if isinstance(left, Number) and isinstance(right, Number) and node.sign in "+−":
+                return Number(left.value + right.value if node.sign == "+" else left.value - right.value)
+            return replace(node, left=left, right=right)
+    return node
+
+
+def _small(key: str, row: int, column: int, text: str, unit: Unit, *, plain: bool = False) -> Box:
+    from regard.describe.drawing import colour_of, outline
+
+    colour, dashes = colour_of(unit.group)
+    width = 22.0 if plain else max(40.0, text_width(text, SIZE) + 14)
+
+    def marks(wide: float, high: float) -> list[Mark]:
+        if plain:
+            return [Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle", colour="muted")]
+        radius = high / 2 if unit.kind == "latent" else 5.0
+        found: list[Mark] = [Rect(0, 0, wide, high, fill="paper", radius=radius)]
+        if unit.group is not None:
+            tags = (("weights", str(unit.group)),)
+            found.append(Rect(0, 0, wide, high, fill=colour, opacity=0.15, radius=radius, tags=tags))
+        edge = "ink" if unit.kind == "latent" and unit.group is None else colour
+        found.append(outline(wide, high, edge, dashes, radius))
+        found.append(
+            Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle", italic=unit.kind == "latent")
+        )
+        return found
+
+    return Box(key, row, column, width, HEIGHT, marks)

@@ -1,0 +1,229 @@
+"""Where the weights of a network stand on its board: the place of a parameter → the letters it is written with.
+
+A part names its modules (`bridge`, `output`) and writes its equations (`W_s`, `V_y`); the table below says which goes
+with which. A parameter it does not know, as of a part of somebody else's, goes with the letters of the same part that
+nobody else has; where there are none, it is drawn as a box of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.describe.notation import Call, Symbol
+from regard.describe.notation.nodes import Node
+from regard.nn.cells import Cell
+from regard.nn.encoders.layer import RecurrentLayer
+
+FIRST = "first state"
+STEP = "@"
+"""What stands for a cell's function in a letter: `gru_w→` is `@w→`."""
+
+LETTERS: tuple[tuple[str, str], ...] = (
+    # encoders
+    (r"encoders (encoder\.|words\.)?embedding\.weight", r"E_x"),
+    (r"encoders embedding\.linear\..*", r"[Wb]_e"),
+    (r"encoders tables\.\d+\.embedding\.weight", r"E_[lAC]"),
+    (r"encoders ages", r"T_[lAC]"),
+    (r"encoders query", r"q_w"),
+    (r"encoders attention\.score\.vector", r"[vw]_w"),
+    (r"encoders attention\.score\.query\..*", r"[Uc]_w"),
+    (r"encoders attention\.score\.key\..*", r"[Wd]_w"),
+    (r"encoders attention\..*", r"[^q]_w"),
+    (r"encoders parents\.root", r"=r"),
+    (r"encoders parents\.attention\.score\..*", r"._h"),
+    (r"encoders position\.(rows|columns)", r"[RC]_x"),
+    (r"encoders (encoder\.)?layers\.\d+\.attention\.distance", r"D_l.*"),
+    (r"encoders (encoder\.)?layers\.\d+\.attention\.(query|key)\..*", r"([QK]|b_[QK])_?l.*"),
+    (r"encoders (encoder\.)?layers\.\d+\.attention\.value\..*", r"(V|b_V)_?l.*"),
+    (r"encoders (encoder\.)?layers\.\d+\.attention\.output\..*", r"(O|b_O)_?l.*"),
+    (r"encoders (encoder\.)?layers\.\d+\.feed\..*", r"([AB]|b_[AB])_?l"),
+    (r"encoders (encoder\.)?layers\.\d+\.attended\..*", r"[gb]_al"),
+    (r"encoders (encoder\.)?layers\.\d+\.fed\..*", r"[gb]_fl"),
+    (r"encoders (encoder\.)?norm\..*", r"[gb]_z"),
+    (r"encoders composer\.word\..*", r"[Wb]_[iuo]?x"),
+    (r"encoders composer\.(node|forget)\..*", r"[Wb]_[ifguo]?p"),
+    (r"encoders composer\.tensor", r"V_(δ|\d+)"),
+    (r"encoders span.*", r"[ABbv]_s"),
+    (r"encoders (network|frames)\.first\..*", r"[Fgb]_0"),
+    (r"encoders (network|frames)\.stages\.(?P<at>\d+)\.(?P<within>\w+)\..*", r"[Fgb]_#[012]"),
+    (r"encoders (network|frames)\.layers\.\d+\..*", r"[Fgb]_l"),
+    (r"encoders (network|frames)\.summary\..*", r"[Wb]_v"),
+    (r"encoders motion\.first\..*", r"[Fgb]̇_0"),
+    (r"encoders motion\.stages\.(?P<at>\d+)\.(?P<within>\w+)\..*", r"[Fgb]̇_#[012]"),
+    (r"encoders motion\.layers\.\d+\..*", r"[Fgb]̇_l"),
+    (r"encoders motion\.summary\..*", r"[Wb]̇_v"),
+    (r"encoders network\.[csf](?P<number>\d)\..*", r"[FWgb]_{number}"),
+    # decoders
+    (r"decoders (embedding|candidates\.bag\.embedding)\.weight", r"E_y"),
+    (r"decoders asking\.weight", r"G_y"),
+    (r"decoders output\.softmax\..*", r"[Vb]_y|[VPud]_[k\d]"),
+    (r"decoders output\..*", r"[Vvb]_y"),
+    (r"decoders narrow\.weight", r"N_y"),
+    (r"decoders before\..*", r"(P|d)_y"),
+    (r"decoders gate\..*", r"G_y|d_ρ"),
+    (r"decoders bridge\..*", r"[Wb]_[sn]\d*"),
+    (r"decoders combine\..*", r"[Wb]_o"),
+    (r"decoders reading\.gates\..*", r"[wb]_β̂"),
+    (r"decoders (reading\.attentions\.\w+|attention)\.score\.sentences\.(vector|query|key).*", r"[vUW]_k"),
+    (r"decoders (reading\.attentions\.\w+|attention)\.score\.(words\.)?vector", r"[vw]_a"),
+    (r"decoders (reading\.attentions\.\w+|attention)\.score\.(words\.)?query\..*", r"[Uc]_a"),
+    (r"decoders (reading\.attentions\.\w+|attention)\.score\.(words\.)?key\..*", r"[Wd]_a"),
+    (r"decoders (reading\.attentions\.\w+|attention)\.score\.filters", r"F_aι"),
+    (r"decoders (reading\.attentions\.\w+|attention)\.score\.place\..*", r"V_a"),
+    (r"decoders (reading\.attentions\.\w+|attention)\..*", r"._aι?"),
+    (r"decoders copying\.gate\..*", r"[wb]_g"),
+    (r"decoders query", r"q|q_k"),
+    (r"decoders asks\..*", r"[Qb]_yk"),
+    (r"decoders hidden\.parts\.(?P<at>\d+)\..*", r"[Wb]_r#"),
+    (r"decoders hidden\.gates\..*", r"[Uc]_r\d"),
+    (r"decoders hidden\.layer\..*", r"[Wb]_r"),
+    (r"decoders hidden\.(?P<at>\d+)\..*", r"[Wb]_r#"),
+    (r"decoders hidden\..*", r"U_y|b_u|[Wb]_h"),
+    (r"decoders attend\.(?P<at>\d+)\..*", r"F_y|[Wb]_f#"),
+    (r"decoders compare\.(?P<at>\d+)\..*", r"[Wb]_g#"),
+    (r"decoders gather\..*", r"[Wb]_g"),
+    (r"decoders ask\..*", r"Q_y"),
+    (r"decoders onward\..*", r"W_t"),
+    (r"decoders carry\..*", r"H_y"),
+    (r"decoders mix\..*", r"[Wb]_r"),
+    (r"decoders queries\..*", r"Q_k"),
+    (r"decoders costs\..*", r"[Ca]_ℓ"),
+    (r"decoders transitions\..+", r"[PGRD]_k"),
+    (r"decoders transitions|decoders start|decoders end", r"[Aaz]_y"),
+    (r"decoders arcs\.weight", r"[Bgdb]_y"),
+    (r"decoders arcs\.heads\..*", r"[Wb]_uy"),
+    (r"decoders arcs\.dependents\..*", r"[Wb]_vy"),
+    (r"decoders relations\.weight", r"[Bgdb]_rν"),
+    (r"decoders relations\.heads\..*", r"[Wb]_ur"),
+    (r"decoders relations\.dependents\..*", r"[Wb]_vr"),
+    (r"decoders root", r"=a"),
+    (r"decoders log_deviation", r"=μ"),
+    (r"decoders store\.interface\..*", r"[Wωb]_(?!y).*[arw]"),
+    (r"decoders store\.first_read", r"=r"),
+    (r"decoders store\.first_points", r"=x"),
+    (r"decoders first", r"g_y|=s"),
+    (r"decoders stop", r"k_y"),
+    (r"decoders first_state", r"=s"),
+    (r"decoders layers\.\d+\.itself\.distance", r"D_y.*"),
+    (r"decoders layers\.\d+\.itself\.(query|key)\..*", r"([QK]|b_[QK])_?y.*"),
+    (r"decoders layers\.\d+\.itself\.value\..*", r"(V|b_V)_?yℓ.*"),
+    (r"decoders layers\.\d+\.itself\.output\..*", r"(O|b_O)_?y.*"),
+    (r"decoders layers\.\d+\.over\.(query|key)\..*", r"([QK]|b_[QK])_?a.*"),
+    (r"decoders layers\.\d+\.over\.value\..*", r"(V|b_V)_?a.*"),
+    (r"decoders layers\.\d+\.over\.output\..*", r"(O|b_O)_?a.*"),
+    (r"decoders layers\.\d+\.feed\..*", r"([AB]|b_[AB])_?y.*"),
+    (r"decoders layers\.\d+\.first\..*", r"[gb]_y1.*"),
+    (r"decoders layers\.\d+\.second\..*", r"[gb]_y2.*"),
+    (r"decoders layers\.\d+\.third\..*", r"[gb]_y3.*"),
+    (r"decoders norm\..*", r"[gc]_y"),
+)  # fmt: skip
+"""Places as `encoders PATH`, letters as `W_rd` without primes; `=r` is whatever defines r; # the place of a layer
+among its neighbors."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A parameter, or the share of it that one letter has.
+
+    name      in the network, `encoders.source.embedding.weight`
+    letters   a pattern of what it is written with on the board of its part
+    count     how many numbers it has
+    owner     what it belongs to, in words: "gru", "additive", "bridge"
+    """
+
+    name: str
+    tensor: Tensor
+    letters: str
+    count: int
+    owner: str
+
+    @property
+    def identity(self) -> tuple[int, str]:
+        """The same for what is one and the same weight, under whatever names; shares of one tensor are apart."""
+        return id(self.tensor), self.letters if self.count < self.tensor.numel() else ""
+
+
+def letter(node: Symbol | Call) -> str:
+    """`W_rd` of a symbol, without the primes of its part; `@w→` of a cell's function."""
+    below = "".join(_item(item) for item in node.items)
+    base = unicodedata.normalize("NFD", node.base).replace("′", "")
+    return f"{base}_{below}" if below else base
+
+
+def _item(node: Node) -> str:
+    if isinstance(node, Symbol) and not node.items:
+        return node.base.replace("′", "")
+    return str(node.value) if hasattr(node, "value") else "?"
+
+
+def held(part: nn.Module, side: str, name: str) -> list[Held]:
+    """Every parameter of an encoder or a decoder, those it shares with another included."""
+    modules = dict(part.named_modules(remove_duplicate=False))
+    paths = [path for path, _ in part.named_parameters(remove_duplicate=False)]
+    found: list[Held] = []
+    for path, tensor in part.named_parameters(remove_duplicate=False):
+        owner, full = _owner(path, modules), f"{side}.{name}.{path}"
+        recurrent = _recurrent(path, modules)
+        if recurrent is not None:
+            share = tensor.numel() // len(recurrent)
+            found += [Held(full, tensor, letters, share, owner) for letters in recurrent]
+        else:
+            found.append(Held(full, tensor, _letters(side, path, paths), tensor.numel(), owner))
+    return found
+
+
+def _letters(side: str, path: str, paths: list[str]) -> str:
+    for pattern, letters in LETTERS:
+        match = re.fullmatch(pattern, f"{side} {path}")
+        if match is None:
+            continue
+        groups = match.groupdict()
+        if "at" in groups:
+            start = match.start("at") - len(side) - 1
+            before = re.escape(path[:start])
+            among = {int(one[1]) for other in paths if (one := re.match(rf"{before}(\d+)\.", other))}
+            letters = letters.replace("#", str(sorted(among).index(int(groups["at"])) + 1))
+        if "within" in groups:
+            letters = letters.replace("[012]", {"first": "1", "second": "2", "past": "0"}[groups["within"]])
+        return letters.replace("{number}", groups.get("number") or "")
+    return ""
+
+
+def _recurrent(path: str, modules: Mapping[str, nn.Module]) -> list[str] | None:
+    """The functions that have a cell's weights, or the first states of a layer; None for anything else."""
+    mark = "w" if path.startswith("words.") else "b" if path.startswith("parents.") else ""
+    among = f"{STEP}{mark}.*" if mark else f"{STEP}(?![wb]).*"
+    steps = path.split(".")
+    for length in range(len(steps) - 1, 0, -1):
+        at = ".".join(steps[:length])
+        module = modules[at]
+        if isinstance(module, Cell):
+            layer = modules.get(".".join(steps[: length - 2]))
+            if isinstance(layer, RecurrentLayer) and len(layer.cells) == 2:
+                return [among + "→←"[int(steps[length - 1])]]
+            return [among]
+        if isinstance(module, RecurrentLayer):
+            return [f"{among}{arrow}" for arrow in "→←"] if len(module.cells) == 2 else [among]
+    return None
+
+
+def _owner(path: str, modules: Mapping[str, Any]) -> str:
+    """The innermost registered part a parameter belongs to, else the name of its module."""
+    steps = path.split(".")
+    if isinstance(modules.get(".".join(steps[:-1])), RecurrentLayer):
+        return FIRST
+    for length in range(len(steps) - 1, 0, -1):
+        options = getattr(type(modules[".".join(steps[:length])]), "Options", None)
+        kind, name = getattr(options, "kind", ""), getattr(options, "type", "")
+        if name and kind not in ("encoder", "decoder"):
+            return name if kind == "cell" else f"{name} {kind}"
+    if len(steps) == 1:
+        return FIRST if steps[0].startswith("first") else steps[0].replace("_", " ")
+    named = [step for step in steps[:-1] if not step.isdigit() and step not in ("layer", "linear")]
+    return named[-1] if named else "weights"

@@ -1,0 +1,273 @@
+"""The drawing of a network against the network itself: every system of the zoo."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from itertools import combinations, pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from regard import zoo
+from regard.describe import draw
+from regard.describe.graph import Graph, Unit, graph
+from regard.inspect.scene import Group, Mark, Rect, Scene, Text
+from regard.inspect.scene import Path as Line
+from regard.inspect.writing import text_width
+from regard.model.building import build_network
+from regard.model.counting import fitted_to_nothing, parameter_counts
+from regard.spec import Spec
+
+SEEN = ["translation", "add", "nli-syntax", "ntm-copy", "image-qa-attention", "dialog-context", "tree-lstm"]
+SEEN += ["pointer-hull", "facts", "lm-word", "tagger-crf", "video-caption-both", "sum", "speech-location"]
+"""Systems whose drawings are measured, text by text."""
+
+
+@cache
+def made(name: str) -> Graph:
+    return graph(zoo.find(name), name)
+
+
+@cache
+def drawn(name: str) -> Scene:
+    return draw(zoo.find(name), name)
+
+
+def network_of(spec: Spec) -> torch.nn.Module:
+    columns = fitted_to_nothing(spec)
+    with torch.device("meta"):
+        return build_network(spec, columns, read_files=False)
+
+
+def panel(scene: Scene, kind: str) -> list[Group]:
+    return [mark for mark in scene.walk() if isinstance(mark, Group) and mark.kind == kind]
+
+
+def inside(group: Group, dx: float = 0.0, dy: float = 0.0) -> list[tuple[Mark, float, float]]:
+    """Every mark of a group with where it stands."""
+    found: list[tuple[Mark, float, float]] = []
+    for mark in group.marks:
+        found.append((mark, dx + group.dx, dy + group.dy))
+        if isinstance(mark, Group):
+            found += inside(mark, dx + group.dx, dy + group.dy)
+    return found
+
+
+def units_drawn(group: Group) -> dict[str, Group]:
+    tagged = [(dict(one.tags).get("unit"), one) for one, _, _ in inside(group) if isinstance(one, Group)]
+    return {key: one for key, one in tagged if key is not None}
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_the_counts_are_those_of_the_network(name: str) -> None:
+    found = made(name)
+    spec = zoo.find(name)
+    network = network_of(spec)
+    sizes = {place: weight.numel() for place, weight in network.named_parameters()}
+    assert found.total == sum(sizes.values())
+    counted: Counter[str] = Counter()
+    for unit in found.units():
+        counted.update(unit.weights)
+    assert dict(counted) == sizes  # each parameter once, all of it
+    # a part's number is the sum of its boxes', the whole of the parts'
+    assert sum(part.count for part in found.parts) == found.total
+    assert all(unit.kind != "box" for unit in found.units())  # every weight has found its equation
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_the_total_is_what_describe_prints(name: str) -> None:
+    said = next(
+        mark.text
+        for mark in drawn(name).walk()
+        if isinstance(mark, Text) and mark.text.endswith(" parameters")
+    )
+    counts, _ = parameter_counts(zoo.find(name), None)
+
+    def terms(text: str) -> set[str]:
+        return {term for term in text.removesuffix(" parameters").split(" + ") if term != "0"}
+
+    assert terms(said) == terms(counts["together"])
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_every_unit_stands_once_in_the_rolled_drawing_and_its_arrows_lead_there(name: str) -> None:
+    found, (rolled,) = made(name), panel(drawn(name), "rolled")
+    boxes = [dict(one.tags)["unit"] for one, _, _ in inside(rolled) if isinstance(one, Group) and one.tags]
+    assert sorted(boxes) == sorted(unit.key for unit in found.units())
+    lines = [one for one, _, _ in inside(rolled) if isinstance(one, Line) and dict(one.tags)]
+    wired = {(dict(one.tags)["from"], dict(one.tags)["to"]) for one in lines}
+    assert wired == {(arrow.source, arrow.target) for arrow in found.arrows}
+    places = {key: (group.dx, group.dy, frame(group)) for key, group in units_drawn(rolled).items()}
+    for line in lines:
+        tags = dict(line.tags)
+        (x0, y0), (x1, y1) = line.steps[0][1], line.steps[-1][1]
+        left, top, (width, height) = places[tags["from"]]
+        assert left <= x0 <= left + width and y0 == pytest.approx(top + height)
+        left, top, (width, height) = places[tags["to"]]
+        assert left <= x1 <= left + width and top - 5 <= y1 <= top
+
+
+def frame(group: Group) -> tuple[float, float]:
+    rect = next(one for one in group.marks if isinstance(one, Rect))
+    return rect.width, rect.height
+
+
+@pytest.mark.parametrize("name", ["translation", "nli-syntax", "lm-word", "dialog-memory", "nli-plain"])
+def test_shared_weights_have_one_color_and_others_do_not_share_it(name: str) -> None:
+    found = made(name)
+    network = network_of(zoo.find(name))
+    tensors: dict[str, set[int]] = {unit.key: {id(one.tensor) for one in unit.held} for unit in found.units()}
+    assert any(tensors.values()) and len(dict(network.named_parameters())) > 1
+    fills: dict[str, set[str]] = {}
+    looks: dict[str, tuple[str, tuple[float, ...]]] = {}
+    for kind in ("rolled", "unrolled"):
+        for group in panel(drawn(name), kind):
+            for key, box in units_drawn(group).items():
+                unit = key.partition("|")[0]
+                shaded = [one for one in box.marks if isinstance(one, Rect) and one.opacity < 1]
+                fills.setdefault(unit, set()).update(str(one.fill) for one in shaded)
+                edge = next((one for one in box.marks if isinstance(one, Line)), None)
+                if edge is not None and shaded:
+                    looks[unit] = (str(shaded[0].fill), edge.dashes)
+    assert all(len(colors) <= 1 for colors in fills.values())  # one color in both drawings, in every step
+    by_key = {unit.key: unit for unit in found.units()}
+    for one, other in combinations([key for key in looks if key in by_key], 2):
+        if by_key[one].group == by_key[other].group:
+            assert looks[one] == looks[other]
+        else:
+            assert looks[one] != looks[other], (one, other)
+    for one, other in combinations(tensors, 2):
+        if tensors[one] & tensors[other] and not _halves(by_key[one], by_key[other]):
+            assert by_key[one].group == by_key[other].group
+
+
+def _halves(one: Unit, other: Unit) -> bool:
+    """Whether two units have different rows of one tensor: the first states of the two directions."""
+    return not {held.identity for held in one.held} & {held.identity for held in other.held}
+
+
+@pytest.mark.parametrize(
+    ("name", "widest"), [(name, 1180.0) for name in SEEN] + [(name, 420.0) for name in SEEN[:3]]
+)
+def test_no_text_touches_another(name: str, widest: float) -> None:
+    scene = drawn(name) if widest > 1000 else draw(zoo.find(name), name, widest=widest)
+    boxes = []
+    for mark, dx, dy in inside(Group(scene.marks)):
+        if isinstance(mark, Text):
+            width = text_width(mark.text, mark.size)
+            left = dx + mark.x - {"start": 0, "middle": width / 2, "end": width}[mark.anchor]
+            top = dy + mark.y - 0.75 * mark.size
+            boxes.append((left, top, left + width, top + 0.95 * mark.size, mark.text))
+            assert left >= 0 and left + width <= scene.width + 1, mark.text
+            assert top >= 0 and top + mark.size <= scene.height + 1, mark.text
+    for one, other in combinations(boxes, 2):
+        apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        assert apart, (one, other)
+
+
+@pytest.mark.parametrize("name", ["translation", "nli-syntax", "image-qa-attention"])
+def test_wires_touch_no_text_and_cross_no_box(name: str) -> None:
+    (rolled,) = panel(drawn(name), "rolled")
+    texts, boxes = [], []
+    for mark, dx, dy in inside(rolled):
+        if isinstance(mark, Text):
+            width = text_width(mark.text, mark.size)
+            left = dx + mark.x - {"start": 0, "middle": width / 2, "end": width}[mark.anchor]
+            texts.append((left, dy + mark.y - 0.7 * mark.size, left + width, dy + mark.y, mark.text))
+        if isinstance(mark, Group) and dict(mark.tags).get("unit"):
+            width, height = frame(mark)
+            boxes.append((mark.dx, mark.dy, mark.dx + width, mark.dy + height, dict(mark.tags)["unit"]))
+    for mark, _, _ in inside(rolled):
+        if isinstance(mark, Line) and dict(mark.tags):
+            points = [numbers for _, numbers in mark.steps]
+            for (x0, y0), (x1, y1) in pairwise(points):
+                left, right, top, bottom = min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1)
+                for a, b, c, d, what in (*texts, *boxes):
+                    crossed = left < c - 0.5 and right > a + 0.5 and top < d - 0.5 and bottom > b + 0.5
+                    assert not crossed, (what, dict(mark.tags))
+
+
+def test_sizes_are_those_of_the_modules() -> None:
+    network = network_of(zoo.find("translation"))
+    shapes = {place: tuple(weight.shape) for place, weight in network.named_parameters()}
+    found = {symbol: shape for unit in made("translation").units() for symbol, shape in unit.shapes.items()}
+    _, vector = shapes["encoders.source.embedding.weight"]
+    cell = shapes["encoders.source.layers.0.cells.0.weight_hh"][1]
+    state = shapes["decoders.target.stack.cells.0.weight_hh"][1]
+    assert found["x_j"] == f"S × {vector}" and found["→h_j"] == f"S × {cell}"
+    assert found["h_j"] == f"S × {2 * cell}" and found["h"] == str(2 * cell)
+    assert found["e_tj"] == found["α_t"] == "T × S" and found["c_t"] == f"T × {2 * cell}"
+    assert found["s_t"] == f"T × {state}" and found["p(y_t)"] == "T × V(target)"
+    # what a cell is given is as wide as its weights
+    given = shapes["decoders.target.stack.cells.0.weight_ih"][1]
+    parts = [int(found[one].rpartition(" ")[2]) for one in ("E_y[y_{t−1}]", "c_t")]
+    assert sum(parts) == given
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("translation", "z_t"),
+        ("caption-hard", "z_t"),
+        ("translation-segments-word", "z_t"),
+        ("translation-sigmoid-char", "z_t"),
+        ("nli-syntax", "τ"),
+        ("facts-structured", "z_ℓk"),
+        ("document-class", "z"),
+    ],
+)
+def test_a_selection_is_drawn_as_a_random_variable(name: str, variable: str) -> None:
+    assert variable in {unit.latent for unit in made(name).units() if unit.kind == "latent"}
+    (rolled,) = panel(draw(zoo.find(name), name), "rolled")
+    italic = {one.text for one, _, _ in inside(rolled) if isinstance(one, Text) and one.italic}
+    assert variable in italic
+
+
+@pytest.mark.parametrize(
+    "name", ["translation-no-attention", "lm-word", "tagger-crf", "nli-parent", "caption-start"]
+)
+def test_what_chooses_nothing_has_no_random_variable(name: str) -> None:
+    chosen = [unit for unit in made(name).units() if unit.kind == "latent" and unit.part.startswith("enc")]
+    assert not chosen
+
+
+GATES = {"gru": ["r", "z", "n"], "lstm": ["i", "f", "g", "o", "m′"], "mrnn": ["m"], "rnn": []}
+
+
+@pytest.mark.parametrize("cell", list(GATES))
+def test_the_gates_of_a_cell_are_inside_it(cell: str) -> None:
+    spec = zoo.find("reverse", [f"encoder.cell={cell}", f"decoder.cell={cell}"])
+    found = graph(spec, "reverse")
+    for part in found.parts:
+        (function,) = part.insides
+        assert [unit.symbol for unit in function.units if unit.kind == "computed"] == GATES[cell]
+        cells = [one for one in spec_cells(spec) if part.key.startswith(one[0])]
+        weights = sum(unit.count for unit in function.units)
+        assert all(weights == count for _, count in cells)
+
+
+def spec_cells(spec: Spec) -> list[tuple[str, int]]:
+    """(encoder or decoder, parameters of one of its cells)."""
+    from regard.nn.cells import Cell
+
+    found = []
+    for place, module in network_of(spec).named_modules():
+        if isinstance(module, Cell):
+            found.append((place[:7], sum(weight.numel() for weight in module.parameters())))
+    return found
+
+
+def test_the_file_is_well_formed_and_says_what_it_shows(tmp_path: Path) -> None:
+    target = tmp_path / "net.svg"
+    drawn("translation").save(target)
+    root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
+    space = "{http://www.w3.org/2000/svg}"
+    title, told = root.find(f"{space}title"), root.find(f"{space}desc")
+    assert title is not None and title.text == "translation"
+    assert told is not None and "encoder of source" in str(told.text) and "parameters" in str(told.text)
+    numbers = re.findall(r"[\d,]+ \+ [\d,]+ V\(source\)", str(told.text))
+    assert numbers, told.text
