@@ -15,6 +15,19 @@ MEANWHILE = tuple(
     f"tests/{folder}/" for folder in ("structures", "data", "inspect", "lab", "metrics", "spec", "worlds")
 )
 """Tests that need none of them."""
+LONG = (
+    "tests/test_readme.py",
+    "tests/kernels/test_recurrence_cuda.py",
+    "tests/plugin/",
+    "tests/experiment/",
+    "tests/training/test_processes.py",
+    "tests/training/test_re",
+    "tests/fuzz/",
+    "tests/cli/",
+    "tests/parts/",
+)
+"""Where single tests take ten seconds or more: they come first, so that the last ones are short, and no worker waits
+long for the other."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -27,6 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     compiling = [item for item in items if item.nodeid.startswith(COMPILING)]
     meanwhile = [item for item in items if item.nodeid.startswith(MEANWHILE)]
     rest = [item for item in items if not item.nodeid.startswith((COMPILING, *MEANWHILE))]
+    rest.sort(key=lambda item: not item.nodeid.startswith(LONG))
     before = max(0, len(items) // workers - len(compiling))
     items[:] = [*compiling, *rest[:before], *meanwhile, *rest[before:]]
 

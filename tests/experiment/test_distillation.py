@@ -65,7 +65,7 @@ def test_the_cost_is_the_cross_entropy_to_the_mean_of_the_teachers(tmp_path: Pat
 
 
 def test_a_student_learns_from_a_teacher_what_its_data_do_not_say(tmp_path: Path) -> None:
-    longer = [*PLAIN, "training.epochs=14"]
+    longer = [*PLAIN, "training.epochs=6", "training.lr=0.01"]
     regard.fit(pairs(600), run=tmp_path / "teacher", overrides=longer, device="cpu", quiet=True)
     named = [*longer, f"training.distill={{from: {tmp_path}/teacher, weight: 1.0}}"]
     student = regard.fit(

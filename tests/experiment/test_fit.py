@@ -31,7 +31,7 @@ SMALL = [
 
 
 def test_fit_on_a_list_of_pairs_learns_the_task(tmp_path: Path) -> None:
-    settings = [*SMALL, "training.epochs=14", "training.lr=0.005", "encoder.dropout=0", "decoder.dropout=0"]
+    settings = [*SMALL, "training.epochs=6", "training.lr=0.01", "encoder.dropout=0", "decoder.dropout=0"]
     model = regard.fit(pairs(600), run=tmp_path / "run", overrides=settings, device="cpu", quiet=True)
     held_out = pairs(60, seed=9)
     answers = model.predict([word for word, _ in held_out])
@@ -46,8 +46,8 @@ def test_without_attention_short_words_are_learned_too(condition: str, tmp_path:
         *SMALL,
         "attention=null",
         f"decoder.condition={condition}",
-        "training.epochs=20",
-        "training.lr=0.005",
+        "training.epochs=12",
+        "training.lr=0.015",
     ]
     settings += ["encoder.dropout=0", "decoder.dropout=0"]
     model = regard.fit(pairs(600), run=tmp_path / "run", overrides=settings, device="cpu", quiet=True)

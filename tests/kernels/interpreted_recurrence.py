@@ -25,7 +25,9 @@ from regard.nn.search.limits import Bounds
 from regard.nn.search.paths import Paths
 from regard.nn.search.pool import Pool
 from regard.nn.targets import shifted
+from tests.quick_interpreter import exchange_once
 
+exchange_once()
 torch.backends.cudnn.allow_tf32 = False
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 VOCABULARY = 11

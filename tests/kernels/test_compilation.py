@@ -11,10 +11,12 @@ import threading
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
 import regard.kernels
 from regard.kernels.cpu import compilation, turns
+from regard.private import inside_kernels
 
 SCRIPT = """
 import torch
@@ -24,6 +26,27 @@ print("ready", flush=True)
 input()
 print(float(best.normalisers(torch.zeros(1, 8)).exp()), folder(), len(best._normalise_rows.stats.cache_hits))
 """
+
+
+@pytest.mark.skipif(not inside_kernels(), reason="numba makes it, in a version that is not known")
+def test_what_only_kernels_call_has_no_machine_code_of_its_own() -> None:
+    @compilation.part
+    def one_more(number):  # type: ignore[no-untyped-def]
+        return number + 1
+
+    @compilation.part
+    def three_more(number):  # type: ignore[no-untyped-def]
+        return one_more(one_more(one_more(number)))
+
+    @numba.njit
+    def outside(number):  # type: ignore[no-untyped-def]
+        return three_more(number)
+
+    assert outside(4) == 7 and outside(0.5) == 3.5
+    for inner in (one_more, three_more):
+        assert len(inner.overloads) == 2
+        for made in inner.overloads.values():
+            assert made.library.get_pointer_to_function(made.fndesc.llvm_func_name) == 0
 
 
 def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:

@@ -17,7 +17,9 @@ from regard.kernels.cuda import chain as cuda_chain
 from regard.kernels.cuda import projective as cuda_projective
 from regard.kernels.cuda import segments as cuda_segments
 from regard.kernels.cuda import spanning as cuda_spanning
+from tests.quick_interpreter import exchange_once
 
+exchange_once()
 INF = float("inf")
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
 

@@ -48,40 +48,36 @@ def assert_close_runs(one: Path, two: Path) -> None:
         torch.testing.assert_close(tensor, second[name], rtol=0, atol=2e-6)
 
 
-def launch(run: Path, options: dict[str, object]) -> subprocess.CompletedProcess[str]:
+def launch(run: Path, options: dict[str, object]) -> list[tuple[int, str]]:
+    """Two processes, told by their environment as `torchrun` tells them; how each ended, and what it complained of."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--nproc-per-node",
-        "2",
-        "--master-port",
-        str(port),
+    command = [sys.executable, str(PROGRAM), str(run), "--rows", str(ROWS), "--dropout", "0"]
+    command += ["--penalty", str(PENALTY), "--options", json.dumps(options)]
+    shared = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    processes = [
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **shared, "RANK": rank, "LOCAL_RANK": rank},
+            text=True,
+            stderr=subprocess.PIPE,
+        )
+        for rank in "01"
     ]
-    command += [
-        str(PROGRAM),
-        str(run),
-        "--rows",
-        str(ROWS),
-        "--dropout",
-        "0",
-        "--penalty",
-        str(PENALTY),
-        "--options",
-        json.dumps(options),
-    ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, text=True, capture_output=True, timeout=120, check=False
-    )
+    try:
+        said = [process.communicate(timeout=120)[1] for process in processes]
+        return [(process.returncode, err) for process, err in zip(processes, said, strict=True)]
+    finally:
+        for process in processes:
+            process.kill()
 
 
 def test_two_processes_train_the_model_one_trains(tmp_path: Path) -> None:
     ended = launch(tmp_path / "two", OPTIONS)
-    assert ended.returncode == 0, ended.stderr
+    assert [code for code, _ in ended] == [0, 0], ended
     whole_run(tmp_path / "one")
     assert len(logged(tmp_path / "two", "loss")) == 6
     assert_close_runs(tmp_path / "one", tmp_path / "two")

@@ -9,12 +9,12 @@ import numpy as np
 
 from regard.kernels.cpu.compilation import kernel, part, reduction
 from regard.kernels.cpu.energies import DOT, FeatureGradients, Memories
-from regard.kernels.cpu.forth import Between, Kept, Panels, copy, gather, masked
+from regard.kernels.cpu.forth import Between, Kept, Panels, gather, masked
 from regard.kernels.cpu.gates import GRU, retreat
 from regard.kernels.cpu.location import nearby_for
 from regard.kernels.cpu.looks import Alone, look_back
-from regard.kernels.cpu.product import multiply
-from regard.kernels.cpu.rows import add
+from regard.kernels.cpu.product import Target, Window, multiply
+from regard.kernels.cpu.rows import add, copy
 from regard.kernels.cpu.segments import room_back_for
 
 Array = Any
@@ -72,7 +72,7 @@ def _look_back_all(
         if memories.score == DOT:
             add(asked[i], memories.scale, d.queries[place])
     if memories.score != DOT:
-        multiply(alive, (d.queries, low, parts, 0), panels.query, (asked, 0, 1, 0), True)
+        multiply(alive, Window(d.queries, low, parts, 0), panels.query, Target(asked, 0, 1, 0, True))
 
 
 @part
@@ -88,14 +88,14 @@ def _retreat_all(
                 kind, d_state[layer, i], d_carry[layer, i], d_outputs[i], kept.gates[layer, place],
                 kept.previous[layer, place], d.inputs[layer, place], d.recurrent[layer, place],
             )  # fmt: skip
-        into = (d_state[layer], 0, 1, 0)
+        into = Target(d_state[layer], 0, 1, 0, True)
         if kind == GRU:
-            multiply(alive, (d.recurrent[layer], low, parts, 0), panels.recurrent[layer], into, True)
+            multiply(alive, Window(d.recurrent[layer], low, parts, 0), panels.recurrent[layer], into)
         else:
-            multiply(alive, (d.inputs[layer], low, parts, 0), panels.recurrent[layer], into, True)
+            multiply(alive, Window(d.inputs[layer], low, parts, 0), panels.recurrent[layer], into)
         if layer > 0:
-            source, above = (d.inputs[layer], low, parts, 0), panels.below[layer - 1]
-            multiply(alive, source, above, (d_below, 0, 1, 0), False)
+            source, above = Window(d.inputs[layer], low, parts, 0), panels.below[layer - 1]
+            multiply(alive, source, above, Target(d_below, 0, 1, 0, False))
             for i in range(alive):
                 if between.residual:
                     gather(d_outputs[i], d_below[i])
@@ -135,7 +135,9 @@ def backward(
             for i in range(alive):
                 place = low + i * parts
                 _unbend(d_fed[i], d_reads[place], kept.vectors[place], d.combined[place])
-            multiply(alive, (d.combined, low, parts, 0), panels.output, (d.both, low, parts, 0), False)
+            multiply(
+                alive, Window(d.combined, low, parts, 0), panels.output, Target(d.both, low, parts, 0, False)
+            )
             for i in range(alive):
                 copy(d.both[low + i * parts, :size], d_outputs[i])
             _look_back_all(
@@ -143,14 +145,16 @@ def backward(
                 scratch, local, received, nearby, room, kept, d, d_outputs,
             )  # fmt: skip
             _retreat_all(alive, low, parts, kind, panels, between, kept, d, d_outputs, d_below, mine, carry)
-            multiply(alive, (d.inputs[0], low, parts, 0), panels.read, (d_fed, 0, 1, 0), False)
+            multiply(alive, Window(d.inputs[0], low, parts, 0), panels.read, Target(d_fed, 0, 1, 0, False))
         else:
             for i in range(alive):
                 copy(d_states[low + i * parts], d_outputs[i])
             _retreat_all(alive, low, parts, kind, panels, between, kept, d, d_outputs, d_below, mine, carry)
             for i in range(alive):
                 copy(d_reads[low + i * parts], d.both[low + i * parts, size:])
-            multiply(alive, (d.inputs[0], low, parts, 0), panels.read, (d.both, low, parts, size), True)
+            multiply(
+                alive, Window(d.inputs[0], low, parts, 0), panels.read, Target(d.both, low, parts, size, True)
+            )
             _look_back_all(
                 c, alive, low, before, parts, d_weights, d_looks, memories, source, alone, panels,
                 scratch, local, received, nearby, room, kept, d, mine[layers - 1],

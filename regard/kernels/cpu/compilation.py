@@ -26,14 +26,14 @@ from llvmlite import binding
 from numba import njit
 
 from regard.kernels.cpu.turns import turn
-from regard.private import compile_in_turns
+from regard.private import compile_in_turns, inside_kernels
 
 # Contraction (a·b + c in one rounding) is the only liberty: reordering sums would undo the rounding trick in
 # `exponential`. Nothing is ever compiled on the promise of finite numbers (`nnan`, `ninf`, which `fastmath=True`
 # contains): −inf would be undefined, and a NaN would vanish in the next maximum.
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 # What only kernels call needs no entry from Python, which would take a third of the time to compile.
-_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **inside_kernels()}
 
 
 NEWEST = 3

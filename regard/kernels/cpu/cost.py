@@ -19,7 +19,7 @@ from regard.kernels.cpu.exponential import exponential
 from regard.kernels.cpu.mathematics import larger
 from regard.kernels.cpu.memory import room
 from regard.kernels.cpu.parallel import shares, side_by_side
-from regard.kernels.cpu.product import multiply, panels
+from regard.kernels.cpu.product import Target, Window, multiply, panels
 from regard.kernels.cpu.tile import WIDTH
 
 Array = Any
@@ -91,13 +91,18 @@ def _spend_rows(
     first, end = part * len(rows) // parts, (part + 1) * len(rows) // parts
     for low in range(first, end, NEAR):
         count = min(NEAR, end - low)
-        multiply(count, (rows, low, 1, 0), weight, (logits, low, 1, 0), False)
+        multiply(count, Window(rows, low, 1, 0), weight, Target(logits, low, 1, 0, False))
         for i in range(low, low + count):
             costs[i], likelihoods[i] = _descend(
                 logits[i, :vocabulary], bias, targets[i], smoothing, d_bias[part]
             )
         for block in range(len(back)):
-            multiply(count, (logits, low, 1, block * DEPTH), back[block], (d_rows, low, 1, 0), block > 0)
+            multiply(
+                count,
+                Window(logits, low, 1, block * DEPTH),
+                back[block],
+                Target(d_rows, low, 1, 0, block > 0),
+            )
 
 
 def _blocks(weight: Tensor) -> Array:

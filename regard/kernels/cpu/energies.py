@@ -38,7 +38,7 @@ class Memories(NamedTuple):
     vector   (A) the additive score's; of no width for the others
     places   (B, S) the positions that exist, in order, then nothing of interest; `counts` (B) how many they are
     exists   (B, S) whether a position does
-    choice   how energies become weights; None for a softmax
+    choice   how energies become weights
     location what the score knows of the look before
     """
 
@@ -52,7 +52,7 @@ class Memories(NamedTuple):
     places: Array
     counts: Array
     exists: Array
-    choice: Choice | None
+    choice: Choice
     location: LocationPanels
 
     def select(self, rows: Array) -> Memories:
@@ -90,7 +90,7 @@ def memories(
         (~mask).to(torch.uint8).sort(dim=1, stable=True).indices.contiguous().numpy(),
         mask.sum(1).numpy(),
         mask.contiguous().numpy(),
-        None if choice.kind == SOFTMAX else choice,
+        choice,
         location,
     )
 
@@ -217,10 +217,10 @@ def _compare_additive(query: Array, memories: Memories, row: int, scratch: Array
 
 
 @reduction
-def _sum_of(choice: Choice | None, local: Array, count: int) -> Any:
+def _sum_of(choice: Choice, local: Array, count: int) -> Any:
     """Σ de, which is 0 behind a softmax."""
     total = local.dtype.type(0)
-    if choice is None:
+    if choice.kind == SOFTMAX:
         return total
     for j in range(count):
         total += local[j]

@@ -12,7 +12,8 @@ from regard.kernels.cpu.gates import advance
 from regard.kernels.cpu.location import nearby_for
 from regard.kernels.cpu.looks import Alone, look
 from regard.kernels.cpu.mathematics import hyperbolic
-from regard.kernels.cpu.product import multiply
+from regard.kernels.cpu.product import Target, Window, multiply
+from regard.kernels.cpu.rows import copy
 from regard.kernels.cpu.segments import room_for
 
 Array = Any
@@ -61,12 +62,6 @@ class Kept(NamedTuple):
 
 
 @reduction
-def copy(source: Array, target: Array) -> None:
-    for j in range(len(source)):
-        target[j] = source[j]
-
-
-@reduction
 def scaled(source: Array, factor: Any, target: Array) -> None:
     for j in range(len(source)):
         target[j] = factor * source[j]
@@ -92,26 +87,23 @@ def bend(vector: Array) -> None:
 
 @part
 def _advance_all(
-    alive: int, low: int, parts: int, kind: int, projected: Array, read: Any, panels: Panels, biases: Biases,
+    alive: int, low: int, parts: int, kind: int, projected: Array, read: Window, panels: Panels, biases: Biases,
     between: Between, state: Array, carry: Array, inputs: Array, recurrent: Array, kept: Kept,
 ) -> None:  # fmt: skip
     layers, size = state.shape[0], state.shape[2]
     for i in range(alive):
         copy(projected[low + i * parts], inputs[i])
-    multiply(alive, read, panels.read, (inputs, 0, 1, 0), True)
+    multiply(alive, read, panels.read, Target(inputs, 0, 1, 0, True))
     for layer in range(layers):
         if layer > 0:
             _go_up(alive, low, parts, layer - 1, between, kept)
             for i in range(alive):
                 copy(biases.below[layer - 1], inputs[i])
-            multiply(
-                alive,
-                (kept.below[layer - 1], low, parts, 0),
-                panels.below[layer - 1],
-                (inputs, 0, 1, 0),
-                True,
-            )
-        multiply(alive, (state[layer], 0, 1, 0), panels.recurrent[layer], (recurrent, 0, 1, 0), False)
+            below = Window(kept.below[layer - 1], low, parts, 0)
+            multiply(alive, below, panels.below[layer - 1], Target(inputs, 0, 1, 0, True))
+        multiply(
+            alive, Window(state[layer], 0, 1, 0), panels.recurrent[layer], Target(recurrent, 0, 1, 0, False)
+        )
         for i in range(alive):
             place = low + i * parts
             advance(
@@ -136,13 +128,13 @@ def _go_up(alive: int, low: int, parts: int, layer: int, between: Between, kept:
 @part
 def _look_all(
     alive: int, first: int, low: int, before: int, parts: int, memories: Memories, source: Array, alone: Alone,
-    panels: Panels, asked: Any, scratch: Array, energies: Array, nearby: Any, room: Any, kept: Kept,
+    panels: Panels, asked: Window, scratch: Array, energies: Array, nearby: Any, room: Any, kept: Kept,
 ) -> None:  # fmt: skip
-    """asked   the states that ask, as a source of `multiply`;  before   where the step before begins, −1: nowhere"""
+    """asked   the states that ask;  before   where the step before begins, −1: nowhere"""
     states, start, step, _ = asked
     size = kept.previous.shape[2]
     if memories.score != DOT:
-        multiply(alive, asked, panels.query, (kept.queries, low, parts, 0), False)
+        multiply(alive, asked, panels.query, Target(kept.queries, low, parts, 0, False))
     for i in range(alive):
         place = low + i * parts
         if memories.score == DOT:
@@ -161,7 +153,9 @@ def _combine_all(
     """The vectors o of a step; those of the rows that go on are fed into the step that begins at `following`."""
     for i in range(alive):
         copy(combined[low + i * parts], kept.vectors[low + i * parts])
-    multiply(alive, (kept.both, low, parts, 0), panels.output, (kept.vectors, low, parts, 0), True)
+    multiply(
+        alive, Window(kept.both, low, parts, 0), panels.output, Target(kept.vectors, low, parts, 0, True)
+    )
     for i in range(alive):
         vector = kept.vectors[low + i * parts]
         bend(vector)
@@ -191,22 +185,22 @@ def forward(
         before = starts[t - 1] + c if t > 0 else -1
         alive = (high - low + parts - 1) // parts
         if current:
-            read = (kept.fed, low, parts, 0)
+            read = Window(kept.fed, low, parts, 0)
             _advance_all(
                 alive, low, parts, kind, projected, read, panels, biases, between, mine, carry, inputs, recurrent, kept
             )  # fmt: skip
             _look_all(
-                alive, c, low, before, parts, memories, source, alone, panels, (kept.both, low, parts, 0),
+                alive, c, low, before, parts, memories, source, alone, panels, Window(kept.both, low, parts, 0),
                 scratch, energies, nearby, room, kept,
             )  # fmt: skip
             following, end = (high + c, starts[t + 2]) if t + 1 < steps else (0, 0)
             _combine_all(alive, low, parts, combined, panels, following, end, kept)
         else:
             _look_all(
-                alive, c, low, before, parts, memories, source, alone, panels, (mine[top], 0, 1, 0),
+                alive, c, low, before, parts, memories, source, alone, panels, Window(mine[top], 0, 1, 0),
                 scratch, energies, nearby, room, kept,
             )  # fmt: skip
-            read = (kept.both, low, parts, size)
+            read = Window(kept.both, low, parts, size)
             _advance_all(
                 alive, low, parts, kind, projected, read, panels, biases, between, mine, carry, inputs, recurrent, kept
             )  # fmt: skip

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-any-return, call-arg"
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The gates of a recurrent cell, one row at one step: forward and backward in one pass over memory each.
 
     gru    r = σ(p_r + g_r),  z = σ(p_z + g_z),  n = tanh(p_n + r ⊙ g_n),  h' = (1 − z) ⊙ n + z ⊙ h
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from regard.kernels.cpu.compilation import part, reduction
-from regard.kernels.cpu.mathematics import hyperbolic, larger, logistic
+from regard.kernels.cpu.mathematics import hyperbolic, larger, logistic, product_added
 
 Array = Any
 GRU, LSTM, TANH, SIGMOID, RELU, IDENTITY = range(6)
@@ -59,7 +59,7 @@ def _advance_lstm(
         a = hyperbolic(inputs[2 * size + j] + recurrent[2 * size + j] + bias[2 * size + j])
         o = logistic(inputs[3 * size + j] + recurrent[3 * size + j] + bias[3 * size + j])
         before = carry[j]
-        after = f * before + i * a
+        after = product_added(f, before, i * a)
         bent = hyperbolic(after)
         previous[j] = state[j]
         kept[j] = i

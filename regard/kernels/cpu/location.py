@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from regard.kernels.cpu.compilation import part, reduction
-from regard.kernels.cpu.product import multiply, panels
+from regard.kernels.cpu.product import Target, Window, multiply, panels
 from regard.kernels.cpu.rows import add, dot
 
 Array = Any
@@ -68,7 +68,7 @@ def look_near(location: LocationPanels, looks: Array, before: int, keys: Array, 
         # outside too: a filter that is not a number must not hide there
         for r in range(len(filters)):
             add(nearby.around[s], _weight_at(looks, before, s + r - reach, positions), filters[r])
-    multiply(positions, (nearby.around, 0, 1, 0), location.place, (nearby.near, 0, 1, 0), False)
+    multiply(positions, Window(nearby.around, 0, 1, 0), location.place, Target(nearby.near, 0, 1, 0, False))
     for s in range(positions):
         add(nearby.near[s], keys.dtype.type(1), keys[s])
 
@@ -82,7 +82,7 @@ def gather_near(
     to, d_look (S), what the look before receives, is written."""
     positions, filters = len(d_look), location.filters
     reach = len(filters) // 2
-    multiply(positions, (nearby.near, 0, 1, 0), location.back, (nearby.d_around, 0, 1, 0), False)
+    multiply(positions, Window(nearby.near, 0, 1, 0), location.back, Target(nearby.d_around, 0, 1, 0, False))
     d_look[:] = 0
     for j in range(count):
         s = places[j]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from regard.kernels.cpu.choices import SMALLEST, Choice, choose, choose_back, factor_of
+from regard.kernels.cpu.choices import SMALLEST, SOFTMAX, choose, choose_back, factor_of
 from regard.kernels.cpu.compilation import kernel, part, reduction
 from regard.kernels.cpu.energies import FeatureGradients, Memories, compare, compare_back
 from regard.kernels.cpu.exponential import exponential
@@ -65,7 +65,7 @@ def look(
     """
     places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
     compare(query, memories, row, looks, before, scratch, nearby, weights)
-    factor = _weigh(memories.choice, memories, row, energies, room, pairs, all_weights, place)
+    factor = _weigh(memories, row, energies, room, pairs, all_weights, place)
     context[:] = 0
     if alone and count > 0:
         chosen: int = _first(places, count, weights, waits)
@@ -85,17 +85,14 @@ def look(
 
 @part
 def _weigh(
-    choice: Choice | None, memories: Memories, row: int, energies: Array, room: SegmentRoom, pairs: Array,
-    all_weights: Array, place: int,
+    memories: Memories, row: int, energies: Array, room: SegmentRoom, pairs: Array, all_weights: Array, place: int
 ) -> float:  # fmt: skip
-    """What `compare` left becomes weights; returns what a reading scales them by. The choice is an argument of its own,
-    so that a kernel is compiled without the way not taken.
-    """
-    if choice is None:
+    """What `compare` left becomes weights; returns what a reading scales them by."""
+    if memories.choice.kind == SOFTMAX:
         _select(memories.places[row], memories.counts[row], all_weights[place])
         return 1.0
     _settle(memories.vector, all_weights[place], energies[0])
-    return choose(energies, memories.exists[row], choice, room, pairs, all_weights, place)
+    return choose(energies, memories.exists[row], memories.choice, room, pairs, all_weights, place)
 
 
 @reduction
@@ -155,11 +152,12 @@ def _select_back(
 
 @reduction
 def _choose_back(
-    choice: Choice, d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int,
-    memories: Memories, row: int, rows: Array, room: RoomBack, d_between: Array,
+    d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int, memories: Memories, row: int,
+    rows: Array, room: RoomBack, d_between: Array,
 ) -> None:  # fmt: skip
     """As `_select_back`, for the other choices; d_context becomes what the plain sum Σ p h receives."""
     places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
+    choice = memories.choice
     local, received = rows[0], rows[1]
     mean, total = 0.0, 0.0
     received[:] = 0
@@ -183,16 +181,14 @@ def _choose_back(
 
 @part
 def _weigh_back(
-    choice: Choice | None, d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int,
-    memories: Memories, row: int, alone: bool, rows: Array, room: RoomBack, d_between: Array,
+    d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int, memories: Memories, row: int,
+    alone: bool, rows: Array, room: RoomBack, d_between: Array,
 ) -> None:  # fmt: skip
-    """What the energies receive into rows[0], by the places that exist; see `_weigh`."""
-    if choice is None:
+    """What the energies receive into rows[0], by the places that exist."""
+    if memories.choice.kind == SOFTMAX:
         _select_back(d_context, d_weights, all_weights[place], memories, row, alone, rows[0])
     else:
-        _choose_back(
-            choice, d_context, d_weights, all_weights, pairs, place, memories, row, rows, room, d_between
-        )  # fmt: skip
+        _choose_back(d_context, d_weights, all_weights, pairs, place, memories, row, rows, room, d_between)
 
 
 @reduction
@@ -205,9 +201,7 @@ def look_back(
 
     scratch (3, A) and rows (3, S) are to work in, and so are the rooms of a location and of segments.
     """
-    _weigh_back(
-        memories.choice, d_context, d_weights, all_weights, pairs, place, memories, row, alone, rows, room, d_between
-    )  # fmt: skip
+    _weigh_back(d_context, d_weights, all_weights, pairs, place, memories, row, alone, rows, room, d_between)
     compare_back(query, memories, row, all_weights, before, scratch, nearby, rows[0], d)
 
 

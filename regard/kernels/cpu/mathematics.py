@@ -52,6 +52,21 @@ def smaller(typing_context: Any, x: Any, y: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def product_added(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
+    """x · y + z, rounded once where the CPU can: for a sum of two products, of which the compiler would choose one as
+    it likes, a different one in each kernel."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = arguments[0].type
+        function = builder.module.declare_intrinsic(
+            "llvm.fmuladd", [kind], ir.FunctionType(kind, [kind, kind, kind])
+        )
+        return builder.call(function, arguments)
+
+    return x(x, x, x), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def chosen(typing_context: Any, condition: Any, x: Any, y: Any) -> Any:
     """x where the condition holds, else y: without a branch, so that several are chosen at once."""
 

@@ -6,7 +6,7 @@ its factors. Here the weight is rearranged once for a whole sequence (`panels`),
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,11 +25,30 @@ def panels(weight: Tensor) -> Array:
     return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
 
 
+class Window(NamedTuple):
+    """Rows number row, row + step, … of an array, from a column on. What the numbers of a tuple without a name are is
+    part of its type: there would be a product of its own for each."""
+
+    array: Array
+    row: int
+    step: int
+    column: int
+
+
+class Target(NamedTuple):
+    """A window, to the end of its array, that a product is written into, or added to."""
+
+    array: Array
+    row: int
+    step: int
+    column: int
+    add: bool
+
+
 @part
-def _tiles(
-    count: int, rows: Array, place: int, step: int, column: int, panels: Array, panel: int,
-    out: Array, out_place: int, out_step: int, out_column: int, add: bool,
-) -> None:  # fmt: skip
+def _tiles(count: int, source: Window, panels: Array, panel: int, target: Target) -> None:
+    rows, place, step, column = source
+    out, out_place, out_step, out_column, add = target
     i = 0
     while i + 4 <= count:
         tile_4(rows, place + i * step, step, column, panels, panel,
@@ -45,21 +64,16 @@ def _tiles(
 
 
 @part
-def multiply(count: int, source: Any, panels: Array, target: Any, add: bool) -> None:
-    """`count` rows times a weight in `panels`, written into the target, or added to what is there.
-
-    source, target   (array, row, step, column): the rows number row, row + step, …, from that column on; a target's
-                     window reaches to the end of its array
-    """
-    rows, place, step, column = source
-    out, out_place, out_step, out_column = target
+def multiply(count: int, source: Window, panels: Array, target: Target) -> None:
+    """`count` rows times a weight in `panels`, written into the target, or added to what is there."""
+    out, out_place, out_step, out_column, add = target
     for panel in range(len(panels)):
         low = out_column + panel * WIDTH
         if low + WIDTH <= out.shape[1]:
-            _tiles(count, rows, place, step, column, panels, panel, out, out_place, out_step, low, add)
+            _tiles(count, source, panels, panel, Target(out, out_place, out_step, low, add))
         else:
             part = np.empty((count, WIDTH), out.dtype)
-            _tiles(count, rows, place, step, column, panels, panel, part, 0, 1, 0, False)
+            _tiles(count, source, panels, panel, Target(part, 0, 1, 0, False))
             for i in range(count):
                 for j in range(out.shape[1] - low):
                     before = out[out_place + i * out_step, low + j] if add else out.dtype.type(0)

@@ -18,7 +18,8 @@ from regard.kernels.cpu.compilation import kernel
 from regard.kernels.cpu.gates import GRU, advance, kept_gates, retreat
 from regard.kernels.cpu.memory import room
 from regard.kernels.cpu.parallel import shares, side_by_side
-from regard.kernels.cpu.product import multiply, panels
+from regard.kernels.cpu.product import Target, Window, multiply, panels
+from regard.kernels.cpu.rows import copy
 
 Array = Any
 
@@ -68,7 +69,7 @@ def _run_forward(
     for t in range(steps) if g == 0 else range(steps - 1, -1, -1):
         low, high = starts[t] + c, starts[t + 1]
         alive = (high - low + parts - 1) // parts
-        multiply(alive, (mine, 0, 1, 0), weight[g], (recurrent, 0, 1, 0), False)
+        multiply(alive, Window(mine, 0, 1, 0), weight[g], Target(recurrent, 0, 1, 0, False))
         for i in range(alive):
             place = low + i * parts
             advance(
@@ -83,8 +84,8 @@ def _run_forward(
                 outputs[place, g * size : (g + 1) * size],
             )
     for i in range(len(mine)):
-        last[c + i * parts, g * wide : g * wide + size] = mine[i]
-        last[c + i * parts, g * wide + size : (g + 1) * wide] = carry[i]
+        copy(mine[i], last[c + i * parts, g * wide : g * wide + size])
+        copy(carry[i], last[c + i * parts, g * wide + size : (g + 1) * wide])
 
 
 @kernel
@@ -127,12 +128,12 @@ def _run_backward(
                 d_recurrent[g, place],
             )
         if kind == GRU:
-            multiply(alive, (d_recurrent[g], low, parts, 0), weight[g], (mine, 0, 1, 0), True)
+            multiply(alive, Window(d_recurrent[g], low, parts, 0), weight[g], Target(mine, 0, 1, 0, True))
         else:
-            multiply(alive, (d_inputs, low, parts, g * gates), weight[g], (mine, 0, 1, 0), True)
+            multiply(alive, Window(d_inputs, low, parts, g * gates), weight[g], Target(mine, 0, 1, 0, True))
     for i in range(len(mine)):
-        d_first[c + i * parts, g * wide : g * wide + size] = mine[i]
-        d_first[c + i * parts, g * wide + size : (g + 1) * wide] = carry[i]
+        copy(mine[i], d_first[c + i * parts, g * wide : g * wide + size])
+        copy(carry[i], d_first[c + i * parts, g * wide + size : (g + 1) * wide])
 
 
 class PackedRecurrence(torch.autograd.Function):

@@ -11,6 +11,14 @@ Array = Any
 
 
 @reduction
+def copy(source: Array, target: Array) -> None:
+    """Written out: an assignment of one slice to another brings all that an error in it would say along, which takes
+    seconds to compile."""
+    for j in range(len(source)):
+        target[j] = source[j]
+
+
+@reduction
 def dot(first: Array, second: Array) -> Any:
     total = first.dtype.type(0)
     for a in range(len(first)):

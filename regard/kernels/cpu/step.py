@@ -8,12 +8,13 @@ import numpy as np
 
 from regard.kernels.cpu.compilation import kernel, part
 from regard.kernels.cpu.energies import DOT, Memories
-from regard.kernels.cpu.forth import bend, copy, gather, scaled
+from regard.kernels.cpu.forth import bend, gather, scaled
 from regard.kernels.cpu.gates import advance
 from regard.kernels.cpu.location import nearby_for
 from regard.kernels.cpu.looks import look
 from regard.kernels.cpu.parallel import shares, side_by_side
-from regard.kernels.cpu.product import multiply
+from regard.kernels.cpu.product import Target, Window, multiply
+from regard.kernels.cpu.rows import copy
 from regard.kernels.cpu.segments import room_for
 
 Array = Any
@@ -85,7 +86,7 @@ def _look_all(
     room = room_for(positions, asked.dtype.type(0))
     waits = np.ones(rows.weights.shape[1], asked.dtype)
     if memories.score != DOT:
-        multiply(end - first, (asked, first, 1, 0), layers.query, (queries, 0, 1, 0), False)
+        multiply(end - first, Window(asked, first, 1, 0), layers.query, Target(queries, 0, 1, 0, False))
     for i in range(first, end):
         if memories.score == DOT:
             scaled(asked[i, :size], memories.scale, queries[i - first])
@@ -110,10 +111,10 @@ def _look_all(
 
 
 @part
-def _advance_all(first: int, end: int, read: Any, layers: Layers, rows: Rows) -> None:
+def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows) -> None:
     count, size, gates = end - first, layers.recurrent.shape[2], rows.inputs.shape[1]
-    multiply(count, (rows.embedded, first, 1, 0), layers.word, (rows.inputs, first, 1, 0), True)
-    multiply(count, read, layers.read, (rows.inputs, first, 1, 0), True)
+    multiply(count, Window(rows.embedded, first, 1, 0), layers.word, Target(rows.inputs, first, 1, 0, True))
+    multiply(count, read, layers.read, Target(rows.inputs, first, 1, 0, True))
     recurrent, below = np.empty((count, gates), rows.state.dtype), np.empty((count, size), rows.state.dtype)
     before, kept = np.empty(size, rows.state.dtype), np.empty(6 * size, rows.state.dtype)
     for layer in range(len(rows.state)):
@@ -121,9 +122,13 @@ def _advance_all(first: int, end: int, read: Any, layers: Layers, rows: Rows) ->
             for i in range(count):
                 copy(rows.seen[first + i, :size], below[i])
                 copy(layers.below_bias[layer - 1], rows.inputs[first + i])
-            multiply(count, (below, 0, 1, 0), layers.below[layer - 1], (rows.inputs, first, 1, 0), True)
+            multiply(
+                count, Window(below, 0, 1, 0), layers.below[layer - 1], Target(rows.inputs, first, 1, 0, True)
+            )
         state = rows.state[layer]
-        multiply(count, (state, first, 1, 0), layers.recurrent[layer], (recurrent, 0, 1, 0), False)
+        multiply(
+            count, Window(state, first, 1, 0), layers.recurrent[layer], Target(recurrent, 0, 1, 0, False)
+        )
         for i in range(first, end):
             advance(
                 layers.kind, rows.inputs[i], recurrent[i - first], layers.recurrent_bias[layer],
@@ -139,15 +144,15 @@ def _say_all(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> No
     for i in range(first, end):
         copy(layers.output_bias, rows.logits[i])
     if len(layers.combine) == 0:
-        multiply(count, (rows.seen, first, 1, 0), layers.output, (rows.logits, first, 1, 0), True)
+        multiply(count, Window(rows.seen, first, 1, 0), layers.output, Target(rows.logits, first, 1, 0, True))
         return
     for i in range(first, end):
         copy(layers.combine_bias, rows.said[i])
-    multiply(count, (rows.seen, first, 1, 0), layers.combine, (rows.said, first, 1, 0), True)
+    multiply(count, Window(rows.seen, first, 1, 0), layers.combine, Target(rows.said, first, 1, 0, True))
     if bent:
         for i in range(first, end):
             bend(rows.said[i])
-    multiply(count, (rows.said, first, 1, 0), layers.output, (rows.logits, first, 1, 0), True)
+    multiply(count, Window(rows.said, first, 1, 0), layers.output, Target(rows.logits, first, 1, 0, True))
 
 
 @kernel
@@ -167,11 +172,11 @@ def _step_part(
     count, top = rows.state.shape[1], len(rows.state) - 1
     first, end = part * count // parts, (part + 1) * count // parts
     if current:
-        _advance_all(first, end, (rows.fed, first, 1, 0), layers, rows)
+        _advance_all(first, end, Window(rows.fed, first, 1, 0), layers, rows)
         _look_all(first, end, alone, rows.seen, layers, memories, rows)
     else:
         _look_all(first, end, alone, rows.state[top], layers, memories, rows)
-        _advance_all(first, end, (rows.seen, first, 1, size), layers, rows)
+        _advance_all(first, end, Window(rows.seen, first, 1, size), layers, rows)
     for i in range(first, end):
         copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
     _say_all(first, end, bent, layers, rows)
