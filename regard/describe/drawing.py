@@ -8,7 +8,7 @@ from regard.describe.graph import Arrow, Graph, Inside, Part, Unit, graph
 from regard.describe.unrolling import unrolled
 from regard.inspect.content import Lines
 from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
-from regard.inspect.palette import SERIES, Colour, series_colour
+from regard.inspect.palette import SERIES, Color, series_color
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Scene, Step, Text
 from regard.inspect.wiring import Box, Wire, wired
 from regard.inspect.writing import shorten, text_width, wrap
@@ -68,7 +68,7 @@ def _part_count(made: Graph, part: Part) -> str:
 
 
 def _captioned(caption: str, block: Block) -> Block:
-    text = Text(0, 12, caption, size=13, bold=True, colour="muted")
+    text = Text(0, 12, caption, size=13, bold=True, color="muted")
     return below([Block((text,), text_width(caption, 13 * BOLDER), 14), block], gap=8)
 
 
@@ -86,7 +86,7 @@ def _legend(made: Graph, widest: float) -> Block:
     width, y = 0.0, 0.0
     for sentence in said:
         for line in wrap(sentence, min(widest, 620.0), 11.5 * 1.12):
-            marks.append(Text(0, y + 10, line, size=11.5, colour="muted"))
+            marks.append(Text(0, y + 10, line, size=11.5, color="muted"))
             width = max(width, text_width(line, 11.5))
             y += LINE
     return Block(tuple(marks), width, y)
@@ -138,12 +138,12 @@ def _rolled(made: Graph) -> Block:
                 count,
                 size=12,
                 anchor="end",
-                colour="muted",
+                color="muted",
                 tags=(("count", part.key),),
             )
         )
         for place, line in enumerate(titles[part.key]):
-            marks.append(Text(left, top + 32 + 14 * place, line, size=11, colour="muted"))
+            marks.append(Text(left, top + 32 + 14 * place, line, size=11, color="muted"))
     whole = Group((*marks, *block.marks), kind="rolled", content=_listed(made))
     return Block((whole,), block.width, block.height + 6)
 
@@ -176,22 +176,22 @@ def _label(unit: Unit, arrows: Sequence[Arrow]) -> str:
     return said
 
 
-def colour_of(group: int | None) -> tuple[Colour, tuple[float, ...]]:
+def color_of(group: int | None) -> tuple[Color, tuple[float, ...]]:
     """The color of some weights, and the dashes of their outline once all colors have been used."""
     if group is None:
         return "muted", ()
-    return series_colour(group), DASHES[(group // SERIES) % len(DASHES)]
+    return series_color(group), DASHES[(group // SERIES) % len(DASHES)]
 
 
 def outline(
-    width: float, height: float, colour: Colour, dashes: tuple[float, ...], radius: float = 5.0
+    width: float, height: float, color: Color, dashes: tuple[float, ...], radius: float = 5.0
 ) -> Path:
     r, w, h = min(radius, height / 2), width, height
     steps: tuple[Step, ...] = (
         ("M", (r, 0)), ("L", (w - r, 0)), ("Q", (w, 0, w, r)), ("L", (w, h - r)), ("Q", (w, h, w - r, h)),
         ("L", (r, h)), ("Q", (0, h, 0, h - r)), ("L", (0, r)), ("Q", (0, 0, r, 0)), ("Z", ()),
     )  # fmt: skip
-    return Path(steps, stroke=colour, width=1.3, dashes=dashes)
+    return Path(steps, stroke=color, width=1.3, dashes=dashes)
 
 
 def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[str, int]) -> Box:
@@ -211,7 +211,7 @@ def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[s
     lines = [] if beside or not name else wrap(name, width - indent - 10, TEXT * 1.12, lines=1)
     said = [piece for line in unit.lines for piece in wrap(line, width - indent - 10, TEXT * 1.12, lines=4)]
     height = 26.0 + LINE * (len(lines) + len(said)) + (4 if lines or said else 0)
-    colour, dashes = colour_of(unit.group)
+    color, dashes = color_of(unit.group)
     if unit.kind == "latent":
         height = max(height, 42.0)
 
@@ -220,8 +220,8 @@ def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[s
         found: list[Mark] = [Rect(0, 0, wide, high, fill="paper", radius=5)]
         round_ = high / 2 if unit.kind == "latent" else 5.0
         if unit.group is not None:
-            found.append(Rect(0, 0, wide, high, fill=colour, opacity=0.15, radius=min(round_, 21), tags=tags))
-        edge = "ink" if unit.kind == "latent" and unit.group is None else colour
+            found.append(Rect(0, 0, wide, high, fill=color, opacity=0.15, radius=min(round_, 21), tags=tags))
+        edge = "ink" if unit.kind == "latent" and unit.group is None else color
         found.append(outline(wide, high, edge, dashes, min(round_, 21)))
         if unit.kind == "latent":
             found.append(Circle(22, high / 2, 16, fill="paper", stroke="ink", stroke_width=1.2))
@@ -231,13 +231,13 @@ def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[s
             )
         found.append(Text(indent, 17, symbol, size=13, bold=True, tip=unit.symbol))
         if beside:
-            found.append(Text(indent + taken, 17, name, size=TEXT, colour="muted"))
+            found.append(Text(indent + taken, 17, name, size=TEXT, color="muted"))
         if count:
             found.append(
                 Text(wide - 10, 17, count, size=TEXT, anchor="end", tags=(("parameters", unit.key),))
             )
         for place, line in enumerate(lines):
-            found.append(Text(indent, 33 + LINE * place, line, size=TEXT, colour="muted"))
+            found.append(Text(indent, 33 + LINE * place, line, size=TEXT, color="muted"))
         for place, line in enumerate(said, len(lines)):
             found.append(Text(indent, 34 + LINE * place, line, size=TEXT))
         return found

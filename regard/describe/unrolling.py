@@ -225,7 +225,7 @@ class _Unrolling:
             marks.append(Rect(1, top, width - 2, bottom - top, stroke="faint", stroke_width=1.2, radius=8))
             for line, word in enumerate(_title(part)):
                 y = top + 18 + 15 * line
-                marks.append(Text(block.width + 4, y, word, size=12, bold=True, colour="muted"))
+                marks.append(Text(block.width + 4, y, word, size=12, bold=True, color="muted"))
         return Block((Group((*marks, *block.marks), kind="unrolled"),), width, block.height + 6)
 
     def _row(self, unit: Unit, row: int, offset: int) -> Iterator[Box]:
@@ -294,20 +294,20 @@ def _set(node: Node, values: Mapping[str, Node]) -> Node:
 
 
 def _small(key: str, row: int, column: int, text: str, unit: Unit, *, plain: bool = False) -> Box:
-    from regard.describe.drawing import colour_of, outline
+    from regard.describe.drawing import color_of, outline
 
-    colour, dashes = colour_of(unit.group)
+    color, dashes = color_of(unit.group)
     width = 22.0 if plain else max(40.0, text_width(text, SIZE) + 14)
 
     def marks(wide: float, high: float) -> list[Mark]:
         if plain:
-            return [Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle", colour="muted")]
+            return [Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle", color="muted")]
         radius = high / 2 if unit.kind == "latent" else 5.0
         found: list[Mark] = [Rect(0, 0, wide, high, fill="paper", radius=radius)]
         if unit.group is not None:
             tags = (("weights", str(unit.group)),)
-            found.append(Rect(0, 0, wide, high, fill=colour, opacity=0.15, radius=radius, tags=tags))
-        edge = "ink" if unit.kind == "latent" and unit.group is None else colour
+            found.append(Rect(0, 0, wide, high, fill=color, opacity=0.15, radius=radius, tags=tags))
+        edge = "ink" if unit.kind == "latent" and unit.group is None else color
         found.append(outline(wide, high, edge, dashes, radius))
         found.append(
             Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle", italic=unit.kind == "latent")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from regard.inspect.layout import Block
-from regard.inspect.palette import Colour
+from regard.inspect.palette import Color
 from regard.inspect.scene import Group, Mark, Path, Step, Tags, Text
 
 RAIL, LANE, PORT, ROOM = 5.0, 6.0, 8.0, 9.0
@@ -50,7 +50,7 @@ class Wire:
     target: str
     side: Literal["left", "right"] = "right"
     dashed: bool = False
-    colour: Colour = "muted"
+    color: Color = "muted"
 
 
 @dataclass
@@ -61,7 +61,7 @@ class _Net:
     targets: list[Box]
     side: str
     dashed: bool
-    colour: Colour
+    color: Color
     out: int = 0
     lanes: dict[int, int] = field(default_factory=dict)
     rails: dict[int, int] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class _Grid:
                 self.level.append((source, target, wire))
             else:
                 key = (wire.source, wire.side, wire.dashed)
-                net = found.setdefault(key, _Net(source, [], wire.side, wire.dashed, wire.colour))
+                net = found.setdefault(key, _Net(source, [], wire.side, wire.dashed, wire.color))
                 net.targets.append(target)
         self.nets = list(found.values())
 
@@ -234,7 +234,7 @@ class _Grid:
         for source, target, wire in self.straight:
             x = source.x + source.width / 2
             marks += arrow(
-                [(x, source.y + source.height), (x, target.y)], wire.dashed, wire.colour, self._tags(wire)
+                [(x, source.y + source.height), (x, target.y)], wire.dashed, wire.color, self._tags(wire)
             )
         for source, target, wire in self.level:
             marks += self._level(source, target, wire)
@@ -268,7 +268,7 @@ class _Grid:
                 (x1, target.y),
             ]
             tags = (("from", source.key), ("to", target.key))
-            found += arrow(points, net.dashed, net.colour, tags)
+            found += arrow(points, net.dashed, net.color, tags)
         return found
 
     def _level(self, source: Box, target: Box, wire: Wire) -> list[Mark]:
@@ -277,18 +277,18 @@ class _Grid:
             ends = [(source.x + source.width, y), (target.x, y)]
         else:
             ends = [(source.x, y), (target.x + target.width, y)]
-        return arrow(ends, wire.dashed, wire.colour, self._tags(wire))
+        return arrow(ends, wire.dashed, wire.color, self._tags(wire))
 
     def _label(self, box: Box) -> Text:
         rights = [n for side, n in self.bottoms[box.key] if side == "right"]
         y = box.y + box.height + LABEL + 1
         if rights:
             x = min(self._port(box, "right", n, self.bottoms[box.key]) for n in rights) - 6
-            return Text(x, y, box.label, size=LABEL, colour="muted", anchor="end")
-        return Text(box.x + box.width / 2 + 7, y, box.label, size=LABEL, colour="muted")
+            return Text(x, y, box.label, size=LABEL, color="muted", anchor="end")
+        return Text(box.x + box.width / 2 + 7, y, box.label, size=LABEL, color="muted")
 
 
-def arrow(points: Sequence[tuple[float, float]], dashed: bool, colour: Colour, tags: Tags = ()) -> list[Mark]:
+def arrow(points: Sequence[tuple[float, float]], dashed: bool, color: Color, tags: Tags = ()) -> list[Mark]:
     """A line through points with its head at the last."""
     kept = [points[0]]
     for point in points[1:]:
@@ -306,5 +306,5 @@ def arrow(points: Sequence[tuple[float, float]], dashed: bool, colour: Colour, t
         ("L", (base[0] + 3 * uy, base[1] - 3 * ux)),
         ("Z", ()),
     )
-    line = Path(steps, stroke=colour, width=1.1, dashes=(3.5, 2.5) if dashed else (), tags=tags)
-    return [line, Path(head, stroke=None, fill=colour, width=0)]
+    line = Path(steps, stroke=color, width=1.1, dashes=(3.5, 2.5) if dashed else (), tags=tags)
+    return [line, Path(head, stroke=None, fill=color, width=0)]
