@@ -24,7 +24,7 @@ from regard.inspect.perceived import seen
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
-from regard.inspect.shaded import ShadedTable, shaded_html
+from regard.inspect.shaded_table import ShadedTable, shaded_html
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.prediction import Prediction
 from regard.terminal import printable

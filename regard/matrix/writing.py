@@ -11,7 +11,7 @@ from pathlib import Path
 from regard.errors import RegardError
 from regard.files import write_text
 from regard.inspect.page import Section, page
-from regard.inspect.shaded import ShadedCell, ShadedRow, ShadedTable
+from regard.inspect.shaded_table import ShadedCell, ShadedRow, ShadedTable
 from regard.matrix.mechanism import MECHANISMS
 from regard.matrix.plan import EVALUATIONS
 from regard.matrix.seeing import see
