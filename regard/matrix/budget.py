@@ -39,7 +39,7 @@ class Pace:
 
     def fixed(self, *, shares: float) -> float:
         """What a row takes however many updates it has."""
-        return (EVALUATIONS + 1 + shares) * self.evaluation + ENTRY
+        return (EVALUATIONS + shares) * self.evaluation + ENTRY
 
 
 class _Clock(Callback):

@@ -102,7 +102,7 @@ def row_settings(
         *task.changes(mechanism, updates),
         "training.epochs=null",
         f"training.steps={updates}",
-        f"training.evaluate_every={max(1, updates // EVALUATIONS)}",
+        f"training.evaluate_every={-(-updates // EVALUATIONS)}",
         f"training.seed={seed}",
         *settings,
         *task.measures(mechanism),

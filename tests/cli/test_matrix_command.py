@@ -14,7 +14,7 @@ from tests.cli.conftest import Run
 
 TINY = (
     "data.world.train=40", "data.world.dev=8", "data.world.test=12", "encoder.size=8", "encoder.embedding=8",
-    "decoder.size=16", "decoder.embedding=8", "training.batch_tokens=200",
+    "decoder.size=16", "decoder.embedding=8", "training.batch_tokens=200", "search.max_length=6",
 )  # fmt: skip
 
 

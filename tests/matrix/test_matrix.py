@@ -31,7 +31,7 @@ from regard.training import Interrupted
 
 TINY = (
     "data.world.train=40", "data.world.dev=8", "data.world.test=12", "encoder.size=8", "encoder.embedding=8",
-    "decoder.size=16", "decoder.embedding=8", "training.batch_tokens=200",
+    "decoder.size=16", "decoder.embedding=8", "training.batch_tokens=200", "search.max_length=6",
 )  # fmt: skip
 ROWS = ("start", "uniform", "additive", "oracle")
 
@@ -180,7 +180,7 @@ def test_all_rows_together_take_the_minutes_there_are() -> None:
     updates = shared_updates(paces, 600.0, shares=2.0)
     taken = [sum(pace.cost(count, shares=2.0) for pace in paces.values()) for count in (updates, updates + 1)]
     assert taken[0] <= 600.0 < taken[1]
-    # each row: its updates, so many looks at dev and one more at the end, test that is twice as long
+    # each row: its updates, so many looks at dev, and one at test, which is twice as long
     assert taken[0] >= updates * 0.5 + (EVALUATIONS + 2) * 3.0
     with pytest.raises(RegardError, match="too short"):
         shared_updates(
