@@ -202,12 +202,12 @@ def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[s
     name = {"input": "", "output": "", "box": "a part of its own"}.get(unit.kind, unit.name)
     if unit.kind == "latent":
         name = ", ".join(filter(None, (unit.name, f"{unit.latent}: where to look")))
-    room = width - indent - 12 - text_width(count, TEXT)
+    room = width - indent - 16 - text_width(count, TEXT * 1.12)
     symbol = unit.symbol
     while text_width(symbol, 13 * WIDER) > room and len(symbol) > 2:
         symbol = symbol.rstrip("…")[:-1] + "…"
     taken = text_width(symbol, 13 * WIDER) + 12
-    beside = bool(name) and taken + text_width(name, TEXT) < room
+    beside = bool(name) and taken + text_width(name, TEXT * 1.12) < room
     lines = [] if beside or not name else wrap(name, width - indent - 10, TEXT * 1.12, lines=1)
     said = [piece for line in unit.lines for piece in wrap(line, width - indent - 10, TEXT * 1.12, lines=4)]
     height = 26.0 + LINE * (len(lines) + len(said)) + (4 if lines or said else 0)

@@ -355,7 +355,7 @@ class _Builder:
             by_symbol.setdefault((target.base, len(target.items), self._labels(target)), []).append(equation)
         for (base, arity, labels), found in by_symbol.items():
             general = [one for one in found if not self._certain(one.targets[0])]
-            for equation in found:
+            for equation in [*general, *(one for one in found if one not in general)]:
                 # the equations of one line (h_j, m_j = lstm(…)) are one unit, as are those of one symbol
                 apart = self._certain(equation.targets[0]) and (
                     not general or (self._computes(equation, base) and self._recurs(base))
@@ -842,9 +842,18 @@ class _Builder:
                 over_positions = set() if over else weighs
                 indices = [item.base for item in items if item.base in self.lines.ranges]
                 below = "".join(index for index in indices if index not in over_positions)
-                name = structure or "z" + self.primes
-                unit.latent = f"{name}_{below}" if below and name[0] == "z" else name
+                name = structure or ("ζ" if self._has_a_z(unit) else "z") + self.primes
+                unit.latent = f"{name}_{below}" if below and name[0] in "zζ" else name
                 return
+
+    def _has_a_z(self, unit: Unit) -> bool:
+        """Whether the board calls something else z than what is drawn from a distribution."""
+        for one in self.units:
+            if one is not unit and one.target is not None and one.target.base == f"z{self.primes}":
+                bodies = [equation.body for equation in one.equations]
+                if not any(isinstance(body, Over) and body.kind == "argmax" for body in bodies):
+                    return True
+        return False
 
     def _is_structure(self, letter_: str) -> bool:
         return letter_ in self.lines.ranges and self.lines.is_structure(letter_)

@@ -76,12 +76,12 @@ class Sizes:
         for _ in range(4):  # what is defined further down becomes known in the next round
             for key, equations in own.items():
                 if self.found.get(key) is None:
-                    sizes = [self.of(equation.body, {}) for equation in equations]
+                    # where every step has an equation, the first one may be of another size: h_0j, the vectors of words
+                    general = [one for one in equations if not _is_certain(one)]
+                    sizes = [self.of(equation.body, {}) for equation in general or equations]
                     self.found[key] = next((size for size in sizes if size is not None), None)
         for key, equations in own.items():
-            general = [
-                one for one in equations if not any(isinstance(i, Number) for i in one.targets[0].items)
-            ]
+            general = [one for one in equations if not _is_certain(one)]
             if len({self.of(equation.body, {}) for equation in general}) > 1:
                 self.found[key] = (
                     None  # they do not agree: the frames of the first layer, the states of the others
@@ -238,6 +238,10 @@ class Sizes:
             if one != other and isinstance(one, Number) and isinstance(other, Number):
                 return int(other.value) - int(one.value) + 1
         return None
+
+
+def _is_certain(equation: Equation) -> bool:
+    return any(isinstance(item, Number) for item in equation.targets[0].items)
 
 
 def _larger(first: Size, second: Size) -> Size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -104,16 +105,17 @@ class _Unrolling:
         if not at or not arrow.symbol:
             return at
         taken = _parsed(arrow.symbol)
-        target = next(
-            (e.targets[0] for e in source.equations if e.targets[0].base == getattr(taken, "base", "")), None
-        )
-        if not isinstance(taken, Symbol) or not isinstance(target, Symbol):
+        base, places = getattr(taken, "base", ""), (at, self.index[self.parts[source.key].key])
+        if not isinstance(taken, Symbol):
             return at
-        for pattern, item in zip(target.items, taken.items, strict=False):
-            if isinstance(pattern, Symbol) and pattern.base in (at, self.index[self.parts[source.key].key]):
-                found = item.left if isinstance(item, Operation) else item
-                return _text(found)
-        return "" if target.items else "one"
+        targets = [equation.targets[0] for equation in source.equations if equation.targets[0].base == base]
+        for target in targets:
+            for pattern, item in zip(target.items, taken.items, strict=False):
+                if isinstance(pattern, Symbol) and pattern.base in places:
+                    return _text(item.left if isinstance(item, Operation) else item)
+        if any(target.items for target in targets):
+            return ""
+        return "one" if targets else at
 
     def _reads_all(self, arrow: Arrow) -> bool:
         """Whether every step takes what all steps of another have."""
@@ -122,11 +124,8 @@ class _Unrolling:
         if not arrow.symbol:
             return False
         taken, mine = self._taken(arrow), self.letters[arrow.target]
-        certain = (
-            taken.isdigit()
-            or taken == "one"
-            or taken == self._last(self.parts[arrow.source], self.letters[arrow.source])
-        )
+        last = self._last(self.parts[arrow.source], self.letters[arrow.source])
+        certain = taken == last or re.fullmatch(r"\d+|one|[A-Z]′*", taken) is not None
         return not certain and taken != mine
 
     def _wires(self) -> Iterator[tuple[str, str, bool]]:
@@ -202,16 +201,13 @@ class _Unrolling:
                 boxes += self._row(unit, row, 1 if lone else 0)
                 row += 1
                 if unit.key in self.bars:
-                    boxes.append(self._bar(unit, row, 1 if lone else 0, len(self._columns(part))))
+                    boxes.append(self._bar(unit, row, len(self._columns(part)) + (1 if lone else 0)))
                     row += 1
             firsts[part.key] = (begin, row - 1)
         known = {box.key for box in boxes}
         wires = [Wire(a, b, dashed=late) for a, b, late in self._wires() if a in known and b in known]
         place = {box.key: box.row for box in boxes}
-        wires = [
-            replace(w, side="left") if place[w.target] <= place[w.source] or w.source.endswith("|all") else w
-            for w in wires
-        ]
+        wires = [replace(w, side="left") if place[w.target] <= place[w.source] else w for w in wires]
         owner = {box.key: self.parts[box.key.rpartition("|")[0]].key for box in boxes}
         block, extents = wired(
             boxes, wires, heads=heads, straight=lambda a, b: owner[a.key] == owner[b.key], least=15.0
@@ -237,7 +233,8 @@ class _Unrolling:
             text = MORE if step == MORE else _at(unit, self.letters[unit.key], step)
             yield _small(f"{unit.key}|{step}", row, column, text, unit, plain=step == MORE)
 
-    def _bar(self, unit: Unit, row: int, offset: int, columns: int) -> Box:
+    def _bar(self, unit: Unit, row: int, column: int) -> Box:
+        """All steps of a unit, for whoever reads them together."""
         steps, index = self._steps(unit.key), self.letters[unit.key]
         text = f"{_at(unit, index, steps[0])} … {_at(unit, index, steps[-1])}"
 
@@ -247,7 +244,7 @@ class _Unrolling:
                 Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle"),
             ]
 
-        return Box(f"{unit.key}|all", row, offset, text_width(text, SIZE) + 16, 20.0, marks, span=columns)
+        return Box(f"{unit.key}|all", row, column, text_width(text, SIZE) + 16, 22.0, marks)
 
 
 def _title(part: Part) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import regard
 from regard import RegardError
 from regard.metrics.alignment import alignment_error_rate
 
@@ -160,6 +161,37 @@ def test_damaged_gold_is_named_with_its_place(
     with pytest.raises(RegardError) as error:
         alignments.read_gold(tmp_path / "x.src-tgt", tmp_path / "x.gold")
     assert told in str(error.value)
+
+
+def test_the_attention_of_a_run_is_read_word_by_word(tmp_path: Path, bench: Any) -> None:
+    _, alignments = bench
+    lines = [f"{' '.join(source)}\t{' '.join(target)}" for source, target in TINY * 8]
+    (tmp_path / "pairs.tsv").write_text("\n".join(["source\ttarget", *lines]) + "\n", encoding="utf-8")
+    spec = {
+        "inputs": {"source": {"type": "text", "unit": "word"}},
+        "outputs": {"target": {"type": "text", "unit": "word"}},
+        "encoder": {"type": "recurrent", "cell": "gru", "size": 8, "embedding": 8},
+        "attention": {"score": "additive", "select": "softmax"},
+        "decoder": {
+            "type": "recurrent",
+            "cell": "gru",
+            "size": 8,
+            "embedding": 8,
+            "condition": ["start", "attention"],
+        },
+        "training": {"steps": 2, "batch_rows": 8, "metric": "loss"},
+    }
+    pairs = str(tmp_path / "pairs.tsv")
+    model = regard.fit(pairs, dev=pairs, spec=spec, run=tmp_path / "run", quiet=True)
+    model.save(tmp_path / "model")
+    gold = alignments.Gold([(["Das", "Haus"], ["the", "house", "unseen"])], [{(0, 0)}], [{(0, 0)}])
+    (links,) = alignments.attended(tmp_path / "model", gold, False)
+    truth = model.score("das haus", "the house unseen").trace.attention["source"]
+    assert links == {(int(truth[t].argmax()), t) for t in range(3)}
+    (turned,) = alignments.attended(
+        tmp_path / "model", alignments.Gold([(["the", "house"], ["das", "haus"])], [set()], [set()]), True
+    )
+    assert {s for s, _ in turned} == {0, 1}  # one link for each word the model writes
 
 
 def test_a_missing_folder_ends_with_2(tmp_path: Path) -> None:
