@@ -10,8 +10,9 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 # The types are checked beside the tests, which leave a core idle while they start; what mypy found is printed last.
+# Python keeps what it made of the sources, whatever the surroundings say: a hundred processes of the tests read them.
 test: style
-	@$(BIN)/mypy > $(VENV)/types 2>&1 & types=$$!; \
+	@export PYTHONDONTWRITEBYTECODE=; $(BIN)/mypy > $(VENV)/types 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal; tests=$$?; \
 	wait $$types; found=$$?; cat $(VENV)/types; exit $$((tests | found))
 

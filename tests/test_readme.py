@@ -1,6 +1,7 @@
 """The session that the README prints, line by line as it stands there; only REGARD_SET makes it short.
 
-The first command and those that need a shell run in one; the others in this process, which has loaded torch already.
+The first command and those that need a shell run in one, the first block of Python in a process of its own; the others
+in this process, which has loaded torch already.
 """
 
 from __future__ import annotations
@@ -59,12 +60,13 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def test_the_session_in_python(place: Path) -> None:
+def test_the_session_in_python(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted, structures = (block for block in blocks("python"))
     run([sys.executable, "-c", fitted], place)
     assert (place / "attention.svg").read_text(encoding="utf-8").lstrip().startswith("<")
     assert (place / "runs" / "words" / "model.safetensors").exists()
-    run([sys.executable, "-c", structures], place)
+    monkeypatch.chdir(place)
+    exec(compile(structures, "README.md", "exec"), {"__name__": "__main__"})
 
 
 def test_the_session_of_commands(

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.model.small import build, spec
 
 HEAVY = ["numba", "llvmlite", "triton", "accelerate", "sacrebleu", "sentencepiece", "pandas", "pyarrow"]
@@ -32,29 +30,34 @@ def seconds():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 before = seconds()
-sys.argv = ["regard", "predict", *sys.argv[1:]]
 from regard.cli.main import main
-try:
-    main()
-except SystemExit as stop:
-    assert not stop.code
+folders, *arguments = sys.argv[1:]
+for folder in json.loads(folders):
+    sys.argv = ["regard", "predict", folder, *arguments]
+    try:
+        main()
+    except SystemExit as stop:
+        assert not stop.code
 print(json.dumps({"modules": sorted({name.partition(".")[0] for name in sys.modules}), "seconds": seconds() - before}))
 """
 
 
-def predict(folder: Path, *arguments: str) -> dict[str, Any]:
-    command = [sys.executable, "-c", SCRIPT, str(folder), "--device", "cpu", *arguments]
+def predict(folders: list[Path], *arguments: str) -> dict[str, Any]:
+    """What a process loads that predicts by each of some models, and how long it takes."""
+    command = [sys.executable, "-c", SCRIPT, json.dumps([*map(str, folders)]), "--device", "cpu", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-@pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path, cell: str) -> None:
-    build(spec(encoder={"size": 8, "cell": cell}, decoder={"size": 10, "cell": cell})).save(tmp_path / "run")
+def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path) -> None:
+    folders = [tmp_path / cell for cell in ("gru", "lstm")]
+    for folder in folders:
+        cell = folder.name
+        build(spec(encoder={"size": 8, "cell": cell}, decoder={"size": 10, "cell": cell})).save(folder)
     for _ in range(2):
-        found = predict(tmp_path / "run", "abc")
+        found = predict(folders, "abc")
         assert not set(HEAVY) & set(found["modules"])
         if found["seconds"] < 1.8:
             break
@@ -65,4 +68,4 @@ def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path, cel
 def test_many_words_are_worth_a_compiler(tmp_path: Path) -> None:
     build(spec()).save(tmp_path / "run")
     (tmp_path / "words.txt").write_text("abc\n" * 8)
-    assert "numba" in predict(tmp_path / "run", "-f", str(tmp_path / "words.txt"))["modules"]
+    assert "numba" in predict([tmp_path / "run"], "-f", str(tmp_path / "words.txt"))["modules"]

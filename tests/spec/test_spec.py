@@ -274,14 +274,16 @@ def test_any_unknown_key_is_refused_by_name_and_place(part: str, key: str) -> No
 def test_a_mistake_anywhere_in_a_system_is_placed_where_it_was_written(system: str) -> None:
     """A key that no part knows, put into every mapping of every system, by hand and by `--set`."""
     data = zoo.find(system).written()
+    dump = functools.partial(yaml.dump, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False)
+    written = dump(data)
     for place in _mappings(data):
         dotted = ".".join((*place, "zzz"))
         changed = copy.deepcopy(data)
         functools.reduce(operator.getitem, place, changed)["zzz"] = 1
-        text = yaml.safe_dump(changed, sort_keys=False)
+        text = dump(changed)
         line = next(number for number, line in enumerate(text.splitlines(), 1) if "zzz: 1" in line)
         assert message(text).startswith(f"my.yaml:{line}: {dotted}: ")
-        assert message(yaml.safe_dump(data), f"{dotted}=1").startswith(f"--set {dotted}=1: ")
+        assert message(written, f"{dotted}=1").startswith(f"--set {dotted}=1: ")
 
 
 def _mappings(data: dict[str, Any], place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -22,6 +22,7 @@ from torch import Tensor
 from regard.kernels.cpu.compilation import kernel, part
 from regard.kernels.cpu.memory import arrays
 from regard.kernels.cpu.parallel import over_batch
+from regard.kernels.cpu.rows import copy
 
 Array = NDArray[Any]
 
@@ -143,14 +144,14 @@ def _open(
     chosen = np.full((count, 2), -1, np.int64)
     for v in range(count - 1, 0, -1):
         if chosen[v, 0] < 0:
-            chosen[v] = origin[head[v], v]
+            copy(origin[head[v], v], chosen[v])
         if v > n:
             # Inside, the arc goes to the member that holds its modifier; the other members keep their place in the
             # cycle.
             member = chosen[v, 1]
             while parent[member] != v:
                 member = parent[member]
-            chosen[member] = chosen[v]
+            copy(chosen[v], chosen[member])
     total, roots = 0.0, 0
     for m in range(1, n + 1):
         heads[m] = chosen[m, 0]
@@ -194,7 +195,8 @@ def _best_with_each_arc(
                 forced[h, m] = arcs[b, h, m]
                 if best_tree(forced, n, single_root, heads[b, h, m]) == -np.inf:
                     heads[b, h, m, :] = -1
-            forced[:, m] = arcs[b, :, m]
+            for h in range(len(forced)):
+                forced[h, m] = arcs[b, h, m]
 
 
 def best_with_each_arc(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:

@@ -12,6 +12,7 @@ import numpy as np
 
 from regard.kernels.cpu.compilation import kernel, part
 from regard.kernels.cpu.parallel import over_batch
+from regard.kernels.cpu.rows import copy
 
 FEW = 12
 """Points of which the shortest tour is found: 2^(n − 1) n² steps."""
@@ -92,7 +93,7 @@ def _short(points: Any, found: Any, first: int, last: int) -> None:
                 length += table[tour[place], tour[(place + 1) % count]]
             if length < best - LEAST:
                 best = length
-                found[row] = tour
+                copy(tour, found[row])
 
 
 @part

@@ -21,6 +21,7 @@ from regard.kernels.cpu.compilation import kernel, part
 from regard.kernels.cpu.exponential import power_of_two
 from regard.kernels.cpu.memory import arrays
 from regard.kernels.cpu.parallel import over_batch
+from regard.kernels.cpu.rows import copy
 
 Array = NDArray[Any]
 
@@ -89,12 +90,16 @@ def _one_by_one(
     for m in range(1, n + 1):
         load(given, nothing, n, single_root, W)
         # Word m changes places with word n, so that the others are a range.
-        order[:] = np.arange(n + 1)
+        for h in range(n + 1):
+            order[h] = h
         order[m], order[n] = n, m
         for h in range(n + 1):
             for j in range(n + 1):
-                moved[:, h, j] = W[:, order[h], order[j]]
-        W[:, : n + 1, : n + 1] = moved
+                for field in range(3):
+                    moved[field, h, j] = W[field, order[h], order[j]]
+        for field in range(3):
+            for h in range(n + 1):
+                copy(moved[field, h], W[field, h, : n + 1])
         eliminate(W, 1, n, n, n + 1)
         x[0, 0], x[1, 0], x[2, 0] = 1.0, 0.0, 0.0
         x[0, n], x[1, n], x[2, n] = 0.0, -np.inf, 0.0
