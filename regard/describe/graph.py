@@ -297,6 +297,7 @@ class _Builder:
         self.lines, self.texts = _read(lines), list(lines)
         self.units: list[Unit] = []
         self.tables: set[str] = set()
+        self.steps: dict[tuple[str, int], set[int]] = {}
         self.weighing: dict[str, set[str]] | None = None
         self.arrows: list[Arrow] = []
         self.source: Unit | None = None
@@ -380,9 +381,23 @@ class _Builder:
             unit.indices = tuple(item.base for item in unit.target.items if self.lines.is_index(item))  # type: ignore[union-attr]
 
     def _labels(self, target: Symbol) -> str:
-        """The letters below a symbol that are part of its name: y of u_yp."""
-        lone = [item for item in target.items if isinstance(item, Symbol) and not item.items]
-        return "".join(item.base for item in lone if not self.lines.is_index(item))
+        """What stands below a symbol and is part of its name: y of u_yp, 1 of s_1t."""
+        return ",".join(
+            _text(item)
+            for place, item in enumerate(target.items)
+            if not self.lines.is_index(item) and place not in self._steps_of(target)
+        )
+
+    def _steps_of(self, target: Symbol) -> set[int]:
+        """The places below a symbol where an equation has an index: the second of s_1t, and so of s_{1,0}."""
+        key = (target.base, len(target.items))
+        if key not in self.steps:
+            alike = [one.targets[0] for one, _ in self.lines.equations]
+            alike = [one for one in alike if (one.base, len(one.items)) == key]
+            self.steps[key] = {
+                place for one in alike for place, item in enumerate(one.items) if self.lines.is_index(item)
+            }
+        return self.steps[key]
 
     def _recurs(self, base: str) -> bool:
         """Whether somebody takes the value of an earlier step."""
@@ -391,11 +406,10 @@ class _Builder:
             one.base == base and any(isinstance(item, Operation) for item in one.items) for one in used
         )
 
-    def _certain(self, target: Symbol | Call) -> bool:
-        """Whether it stands for one step alone: s_0."""
-        return any(
-            not isinstance(item, Symbol) or not self.lines.is_index(item) for item in target.items
-        ) and any(isinstance(item, Number | Operation) for item in target.items)
+    def _certain(self, target: Symbol) -> bool:
+        """Whether it stands for one step alone, where another equation has them all: s_0 beside s_t."""
+        items = enumerate(target.items)
+        return any(place in self._steps_of(target) and not self.lines.is_index(item) for place, item in items)
 
     def _computes(self, equation: Equation, base: str) -> bool:
         """Whether a first value is more than a constant: it has weights, or is made of something else."""
@@ -922,8 +936,12 @@ class _Builder:
         """The unit that defines a symbol."""
         found = self.defined.get((wanted.base, len(wanted.items)), ())
         certain = [unit for equation, unit in found if _same(equation.targets[0], wanted)]
-        general = [unit for equation, unit in found if not self._certain(equation.targets[0])]
-        several = [*certain, *general, *(unit for _, unit in found)]
+        general = [
+            unit
+            for equation, unit in found
+            if not self._certain(equation.targets[0]) and self._named_alike(equation.targets[0], wanted)
+        ]
+        several = [unit for unit in (*certain, *general) if unit in self.units]
         return several[0] if several else None
 
     def _inside(self, function: Function) -> Inside:

@@ -197,20 +197,25 @@ def _letters(side: str, path: str, paths: list[str]) -> str:
 
 def _recurrent(path: str, modules: Mapping[str, nn.Module]) -> list[str] | None:
     """The functions that have a cell's weights, or the first states of a layer; None for anything else."""
-    mark = "w" if path.startswith("words.") else "b" if path.startswith("parents.") else ""
-    among = f"{STEP}{mark}.*" if mark else f"{STEP}(?![wb]).*"
+    mark = "w" if path.startswith("words.") else "b" if path.startswith("parents.") else "(?![wb])"
     steps = path.split(".")
     for length in range(len(steps) - 1, 0, -1):
-        at = ".".join(steps[:length])
-        module = modules[at]
+        module, above = modules[".".join(steps[:length])], ".".join(steps[: length - 2])
         if isinstance(module, Cell):
-            layer = modules.get(".".join(steps[: length - 2]))
-            if isinstance(layer, RecurrentLayer) and len(layer.cells) == 2:
-                return [among + "→←"[int(steps[length - 1])]]
-            return [among]
+            layer = modules.get(above)
+            if not isinstance(layer, RecurrentLayer):
+                return [f"{STEP}{mark}{_numbered(steps[length - 1])}"]
+            arrow = "→←"[int(steps[length - 1])] if len(layer.cells) == 2 else ""
+            return [f"{STEP}{mark}{_numbered(steps[length - 3])}{arrow}"]
         if isinstance(module, RecurrentLayer):
-            return [f"{among}{arrow}" for arrow in "→←"] if len(module.cells) == 2 else [among]
+            arrows = "→←" if len(module.cells) == 2 else ("",)
+            return [f"{STEP}{mark}{_numbered(steps[length - 1])}{arrow}" for arrow in arrows]
     return None
+
+
+def _numbered(step: str) -> str:
+    """What may stand below the function of a layer: its number, from 1, or none where one line is for all layers."""
+    return rf"\D*{int(step) + 1}?\D*" if step.isdigit() else r"\D*"
 
 
 def _owner(path: str, modules: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from regard.inspect.writing import text_width
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing, parameter_counts
 from regard.spec import Spec
+from tests.describe.variants import variants
 
 SEEN = ["translation", "add", "nli-syntax", "ntm-copy", "image-qa-attention", "dialog-context", "tree-lstm"]
 SEEN += ["pointer-hull", "facts", "lm-word", "tagger-crf", "video-caption-both", "sum", "speech-location"]
@@ -273,6 +274,28 @@ def test_the_gates_of_a_cell_are_inside_it(cell: str) -> None:
         cells = [one for one in spec_cells(spec) if part.key.startswith(one[0])]
         weights = sum(unit.count for unit in function.units)
         assert all(weights == count for _, count in cells)
+
+
+def test_layers_have_their_own_weights() -> None:
+    spec = zoo.find("translation", ["decoder.layers=3", "encoder.bidirectional=false"])
+    units = {unit.symbol: unit for unit in graph(spec).units()}
+    network = dict(network_of(spec).named_parameters())
+    for number in (1, 2, 3):
+        unit = units[f"s_{number}t"]
+        cell = f"decoders.target.stack.cells.{number - 1}."
+        assert unit.count == sum(one.numel() for name, one in network.items() if name.startswith(cell))
+        assert all(name.startswith(cell) for name in unit.weights)
+    assert len({units[f"s_{number}t"].group for number in (1, 2, 3)}) == 3
+
+
+@pytest.mark.parametrize(
+    "chosen", [one for one in variants() if one[0] in ("caption-start", "lm-word", "facts")]
+)
+def test_other_options_are_drawn_too(chosen: list[str]) -> None:
+    spec = zoo.find(chosen[0], chosen[1:])
+    found = graph(spec)
+    assert sum(unit.count for unit in found.units()) == found.total
+    ElementTree.fromstring(draw(spec).svg())
 
 
 def spec_cells(spec: Spec) -> list[tuple[str, int]]:
