@@ -49,8 +49,8 @@ def budget(table: MatrixTable) -> str:
         f"{EVALUATIONS} evaluations on dev by {title(table.task.metric)}; test is measured once. "
         "Intervals: 95 % of 1,000 resamples of the test rows."
     )
-    changed = f" Changed in every row: {' '.join(table.settings)}." if table.settings else ""
-    return text + changed
+    settings = [*table.task.settings, *table.settings]
+    return f"{text} Changed in every row: {', '.join(settings)}." if settings else text
 
 
 def heads(table: MatrixTable) -> list[str]:

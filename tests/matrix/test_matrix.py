@@ -228,6 +228,7 @@ def test_the_same_numbers_in_every_form(tmp_path: Path) -> None:
     for form in (html, text):
         assert form.rindex("3–6 words") < form.rindex("17–20 words")
         assert "79.0–81.0" in form and "not finished." in form and see(table) in form
+        assert "Every row has 10 updates" in form and "encoder.size=64" in form
     assert "&lt;why &amp; not&gt;." in html and "<why" not in html
     assert 'style="--w:1.00"' in html and 'style="--w:0.00"' in html  # 95 and 9, the best and the worst
     assert "http" not in html and "prefers-color-scheme:dark" in html
