@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 
 torch.set_num_threads(1)
+settings.register_profile("busy", deadline=None)  # an example that waits for a core is not a wrong one
+settings.load_profile("busy")
 
 COMPILING = "tests/nn/test_fused.py"
 """Uses every large kernel in both precisions. Compiled in one process, they share the parts they are made of."""
