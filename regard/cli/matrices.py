@@ -14,7 +14,7 @@ from rich.text import Text
 from regard.console import safe_console
 from regard.errors import RegardError
 from regard.files import write_text
-from regard.matrix import MECHANISMS, TASKS, Matrix, MatrixTable, find_task
+from regard.matrix import MECHANISMS, TASKS, MatrixTable, MechanismMatrix, find_task
 from regard.matrix.matrix import chosen_rows
 from regard.matrix.seeing import see
 from regard.matrix.table import shown, title
@@ -73,7 +73,7 @@ def run_matrix(
             raise RegardError(
                 "the folder to write to does not exist.", where=str(output.parent), fix="Make it first."
             )
-    matrix = Matrix(
+    matrix = MechanismMatrix(
         name,
         folder=runs or Path("runs") / f"matrix-{find_task(name).name}",
         minutes=minutes,

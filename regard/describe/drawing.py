@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from regard.describe.graph import Arrow, Graph, Inside, Part, Unit, graph
+from regard.describe.graph import Arrow, Graph, GraphPart, Inside, Vertex, graph
 from regard.describe.unrolling import unrolled
 from regard.inspect.content import Lines
 from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
 from regard.inspect.palette import SERIES, Color, series_color
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Scene, Step, Text
-from regard.inspect.wiring import Box, Wire, wired
+from regard.inspect.wiring import PlacedBox, Wire, wired
 from regard.inspect.writing import shorten, text_width, wrap
 from regard.spec import Spec
 
@@ -55,7 +55,7 @@ def _slopes(made: Graph) -> dict[str, int]:
     return _together(made.units())
 
 
-def _together(units: Iterable[Unit]) -> dict[str, int]:
+def _together(units: Iterable[Vertex]) -> dict[str, int]:
     found: dict[str, int] = {}
     for unit in units:
         for name, slope in unit.slopes.items():
@@ -63,7 +63,7 @@ def _together(units: Iterable[Unit]) -> dict[str, int]:
     return found
 
 
-def _part_count(made: Graph, part: Part) -> str:
+def _part_count(made: Graph, part: GraphPart) -> str:
     return formula(part.count, _together(part.units), made.vocabularies)
 
 
@@ -96,7 +96,7 @@ def _legend(made: Graph, widest: float) -> Block:
 
 
 def _rolled(made: Graph) -> Block:
-    boxes: list[Box] = []
+    boxes: list[PlacedBox] = []
     heads: dict[int, float] = {}
     rows: dict[str, tuple[int, int]] = {}
     titles: dict[str, list[str]] = {}
@@ -161,7 +161,7 @@ def _listed(made: Graph) -> Lines:
     return Lines(tuple(said))
 
 
-def _label(unit: Unit, arrows: Sequence[Arrow]) -> str:
+def _label(unit: Vertex, arrows: Sequence[Arrow]) -> str:
     """What leaves a unit, with its size."""
     used = [arrow.symbol.partition("_")[0] for arrow in arrows if arrow.source == unit.key]
     room, said = WIDE / 2 - 34, ""
@@ -194,7 +194,7 @@ def outline(
     return Path(steps, stroke=color, width=1.3, dashes=dashes)
 
 
-def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[str, int]) -> Box:
+def _box(unit: Vertex, row: int, width: float, label: str, vocabularies: Mapping[str, int]) -> PlacedBox:
     indent = 44.0 if unit.kind == "latent" else 10.0
     count = formula(unit.count, unit.slopes, vocabularies) if unit.count else ""
     if unit.shared:
@@ -242,7 +242,7 @@ def _box(unit: Unit, row: int, width: float, label: str, vocabularies: Mapping[s
             found.append(Text(indent, 34 + LINE * place, line, size=TEXT))
         return found
 
-    return Box(unit.key, row, 0, width, height, marks, label)
+    return PlacedBox(unit.key, row, 0, width, height, marks, label)
 
 
 # Inside a cell

@@ -16,24 +16,24 @@ import torch
 
 from regard.describe.board import NOTE, memory_symbols, read_by
 from regard.describe.notation import (
+    BoardLines,
     Call,
-    Entry,
     Equation,
     Function,
-    Lines,
+    Item,
     Node,
     NotationError,
     Number,
     Operation,
-    Over,
     Range,
+    Reduction,
     Symbol,
     symbols,
 )
 from regard.describe.notation.grammar import Parser
 from regard.describe.notation.nodes import parts_of
-from regard.describe.sizes import Known, Sizes
-from regard.describe.weights import FIRST, STEP, Held, held, letter
+from regard.describe.sizes import BoardSizes, Known
+from regard.describe.weights import FIRST, STEP, LetteredWeight, held, letter
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing, parameter_slopes
 from regard.model.store import read_columns
@@ -48,7 +48,7 @@ DISTRIBUTIONS = ("softmax", "sparsemax", "entmax")
 
 
 @dataclass
-class Unit:
+class Vertex:
     """Something that is computed.
 
     key       its own name in the graph
@@ -73,7 +73,7 @@ class Unit:
     latent: str = ""
     weights: dict[str, int] = field(default_factory=dict)
     slopes: dict[str, int] = field(default_factory=dict)
-    held: list[Held] = field(default_factory=list)
+    held: list[LetteredWeight] = field(default_factory=list)
     group: int | None = None
     indices: tuple[str, ...] = ()
     shapes: dict[str, str] = field(default_factory=dict)
@@ -120,14 +120,14 @@ class Inside:
 
     name: str
     text: str
-    units: list[Unit]
+    units: list[Vertex]
     arrows: list[Arrow]
     size: int = 0
     group: int | None = None
 
 
 @dataclass
-class Part:
+class GraphPart:
     """An encoder or a decoder: its title, its options in words, and its index of steps."""
 
     key: str
@@ -135,7 +135,7 @@ class Part:
     options: str
     ranges: dict[str, Range] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
-    units: list[Unit] = field(default_factory=list)
+    units: list[Vertex] = field(default_factory=list)
     insides: list[Inside] = field(default_factory=list)
     count: int = 0
 
@@ -149,16 +149,16 @@ class Graph:
     """
 
     title: str
-    parts: list[Part]
+    parts: list[GraphPart]
     arrows: list[Arrow]
     total: int
     vocabularies: dict[str, int]
 
-    def units(self) -> Iterator[Unit]:
+    def units(self) -> Iterator[Vertex]:
         for part in self.parts:
             yield from part.units
 
-    def unit(self, key: str) -> Unit:
+    def unit(self, key: str) -> Vertex:
         return next(one for one in self.units() if one.key == key)
 
 
@@ -171,7 +171,7 @@ def graph(spec: Spec, what: str = "") -> Graph:
     total = sum(parameter.numel() for parameter in network.parameters())
     slopes = {} if file.is_file() else parameter_slopes(spec)
     made = Graph(spec.name or what, [], [], total, {name: units for name, (_, units) in slopes.items()})
-    defined: dict[str, Unit] = {}
+    defined: dict[str, Vertex] = {}
     known: dict[tuple[str, int], Any] = {}
     memories = memory_symbols(spec)
     for place, (name, options) in enumerate(spec.encoder.items()):
@@ -246,7 +246,7 @@ def _memory_texts(memory: Any) -> list[str]:
 def _count(made: Graph, slopes: Mapping[str, Mapping[str, int]]) -> None:
     """Each parameter is counted where it is first met; units that have one in common get one group."""
     counted: set[tuple[int, str]] = set()
-    tensors: dict[tuple[int, str], list[Unit]] = {}
+    tensors: dict[tuple[int, str], list[Vertex]] = {}
     for part in made.parts:
         for unit in part.units:
             for one in unit.held:
@@ -283,9 +283,9 @@ class _Builder:
         self,
         key: str,
         lines: Sequence[str],
-        weights: list[Held],
+        weights: list[LetteredWeight],
         primes: str,
-        outside: Mapping[str, Unit] | None = None,
+        outside: Mapping[str, Vertex] | None = None,
         *,
         ranges: Mapping[str, Range] | None = None,
         known: Known | None = None,
@@ -295,14 +295,14 @@ class _Builder:
         self.key, self.weights, self.primes, self.decodes = key, weights, primes, decodes
         self.outside, self.known, self.units_written = dict(outside or {}), dict(known or {}), written
         self.lines, self.texts = _read(lines), list(lines)
-        self.units: list[Unit] = []
+        self.units: list[Vertex] = []
         self.tables: set[str] = set()
         self.steps: dict[tuple[str, int], set[int]] = {}
         self.weighing: dict[str, set[str]] | None = None
         self.arrows: list[Arrow] = []
-        self.source: Unit | None = None
+        self.source: Vertex | None = None
         self.cells = {one.equation.targets[0].base for one in self.lines.functions if self._is_cell(one)}
-        self.defined: dict[tuple[str, int], list[tuple[Equation, Unit]]] = {}
+        self.defined: dict[tuple[str, int], list[tuple[Equation, Vertex]]] = {}
         self.own = frozenset(self.lines.ranges)
         for letter_, range_ in (ranges or {}).items():
             self.lines.ranges.setdefault(letter_, range_)
@@ -327,9 +327,9 @@ class _Builder:
         """What is read, or written: the column of that name."""
         kind: Kind = "output" if self.decodes else "input"
         said = described.removeprefix(f"{name}: ")
-        self.source = Unit(f"{self.key}/given", self.key, name, lines=[said], kind=kind)
+        self.source = Vertex(f"{self.key}/given", self.key, name, lines=[said], kind=kind)
 
-    def part(self, title: str, options: str) -> Part:
+    def part(self, title: str, options: str) -> GraphPart:
         """All units in the order of computation."""
         self._define([one for one, _ in self.lines.equations if not self._is_alias(one)])
         self._lookups()
@@ -341,7 +341,7 @@ class _Builder:
         self._measure()
         units = _sorted(self.units, self.arrows)
         insides = [self._inside(one) for one in self.lines.functions if self._is_worth(one)]
-        return Part(self.key, title, options, self.lines.ranges, self.own, units, insides)
+        return GraphPart(self.key, title, options, self.lines.ranges, self.own, units, insides)
 
     def _is_alias(self, equation: Equation) -> bool:
         """`E′_x = E_A`: a table that is another's."""
@@ -350,7 +350,7 @@ class _Builder:
 
     def _define(self, equations: list[Equation]) -> None:
         by_symbol: dict[tuple[str, int, str], list[Equation]] = {}
-        together: dict[str, Unit] = {}
+        together: dict[str, Vertex] = {}
         for equation in equations:
             target = equation.targets[0]
             by_symbol.setdefault((target.base, len(target.items), self._labels(target)), []).append(equation)
@@ -364,7 +364,7 @@ class _Builder:
                 place = equation.text if apart else f"{base}/{arity}/{labels}"
                 first = together.get(equation.text) or together.get(place)
                 if first is None:
-                    first = Unit(
+                    first = Vertex(
                         f"{self.key}/{_written(equation.targets[0])}", self.key, _written(equation.targets[0])
                     )
                     first.target = equation.targets[0]
@@ -431,7 +431,7 @@ class _Builder:
 
     def _lookups(self) -> None:
         """A unit for each table of vectors that is looked up beside other things: E_y[y_{t−1}]."""
-        tables: dict[str, list[tuple[Unit, Entry]]] = {}
+        tables: dict[str, list[tuple[Vertex, Item]]] = {}
         for unit in self.units:
             for equation in unit.equations:
                 for entry in _entries(equation.body):
@@ -450,7 +450,7 @@ class _Builder:
                 continue
             texts = list(dict.fromkeys(_text(entry) for _, entry in uses))
             symbol = texts[-1]
-            unit = Unit(
+            unit = Vertex(
                 f"{self.key}/{table}", self.key, symbol, lines=[", ".join(texts)] if len(texts) > 1 else []
             )
             inner = [one for _, entry in uses for one in symbols(entry.items)]
@@ -461,11 +461,11 @@ class _Builder:
             for key in sorted(users):
                 self.arrows.append(Arrow(unit.key, key, symbol))
 
-    def _is_table(self, entry: Entry) -> bool:
+    def _is_table(self, entry: Item) -> bool:
         """Whether it is looked up in a table that has a unit of its own."""
         return isinstance(entry.of, Symbol) and f"{entry.of.base}_{letter(entry.of)[2:]}" in self.tables
 
-    def _depends(self, unit: Unit) -> bool:
+    def _depends(self, unit: Vertex) -> bool:
         """Whether it is computed by a cell, or from something else that is computed."""
         for equation in unit.equations:
             if any(call.base in self.cells for call in _calls(equation.body)):
@@ -484,7 +484,7 @@ class _Builder:
         lookups = {unit.key for unit in self.units if unit.target is None}
         unknown = []
         for one in self._shares({used for found in uses.values() for used in found}):
-            matching: list[Unit] = []
+            matching: list[Vertex] = []
             for pattern in one.letters.split("|="):
                 wanted = pattern if pattern == one.letters.split("|=")[0] else f"={pattern}"
                 if wanted and not matching:
@@ -507,9 +507,9 @@ class _Builder:
             owners = sorted(dict.fromkeys(one.owner for one in unit.held), key=FIRST.__eq__)
             unit.name = ", ".join(owners[:3]) if len(owners) < 4 else f"{owners[0]}, …"
 
-    def _shares(self, used: set[str]) -> list[Held]:
+    def _shares(self, used: set[str]) -> list[LetteredWeight]:
         """The weights, those of a bridge apart for each letter: W_s and W_n of the first state and the first memory."""
-        found: list[Held] = []
+        found: list[LetteredWeight] = []
         for one in self.weights:
             marks = {letter_.partition("_")[2] for letter_ in used if re.fullmatch(one.letters, letter_)}
             if one.owner == "bridge" and len(marks) > 1:
@@ -521,7 +521,7 @@ class _Builder:
                 found.append(one)
         return found
 
-    def _as_matrix(self, unit: Unit, one: Held) -> bool:
+    def _as_matrix(self, unit: Vertex, one: LetteredWeight) -> bool:
         for equation in unit.equations:
             looked = {id(entry.of) for entry in _entries(equation.body)}
             for symbol in symbols(equation.body):
@@ -529,7 +529,7 @@ class _Builder:
                     return True
         return False
 
-    def _hold_unknown(self, unknown: list[Held], uses: Mapping[str, list[str]]) -> None:
+    def _hold_unknown(self, unknown: list[LetteredWeight], uses: Mapping[str, list[str]]) -> None:
         """Parameters no letter is known of go where letters are that no parameter is known of."""
         patterns = [one.letters for one in self.weights if one.letters]
         bare = [
@@ -546,7 +546,7 @@ class _Builder:
                 continue
             box = next((unit for unit in self.units if unit.kind == "box" and unit.name == one.owner), None)
             if box is None:
-                box = Unit(f"{self.key}/box {one.owner}", self.key, one.owner, one.owner, kind="box")
+                box = Vertex(f"{self.key}/box {one.owner}", self.key, one.owner, one.owner, kind="box")
                 self.units.append(box)
             box.held.append(one)
 
@@ -555,7 +555,7 @@ class _Builder:
         weight = len(base) <= 2 and bool(below) and not any(one in self.lines.ranges for one in below)
         return weight and base not in GIVEN and (base, len(below)) not in self.defined
 
-    def _letters(self, unit: Unit) -> Iterator[str]:
+    def _letters(self, unit: Vertex) -> Iterator[str]:
         """The letters an equation is computed with; `=s` for what it defines, `@y` for its cell."""
         for equation in unit.equations:
             if unit.target is not None and not self._certain(unit.target):
@@ -636,7 +636,7 @@ class _Builder:
                     bodies = (function.equation.body, *function.inside.values())
                     yield from (one for body in bodies for one in self._used(body) if one.base not in own)
 
-    def _arrows(self, symbol: Symbol, unit: Unit, equation: Equation) -> Iterator[Arrow]:
+    def _arrows(self, symbol: Symbol, unit: Vertex, equation: Equation) -> Iterator[Arrow]:
         text = _written(symbol)
         for arity in range(len(symbol.items), -1, -1):
             for definer, source in self.defined.get((symbol.base, arity), ()):
@@ -723,7 +723,7 @@ class _Builder:
             if unit is not source and unit not in answers and self._reads(unit):
                 self.arrows.append(Arrow(source.key, unit.key, "y" + self.primes, -1))
 
-    def _read_symbol(self, users: Sequence[Unit]) -> tuple[Symbol | None, tuple[str, ...]]:
+    def _read_symbol(self, users: Sequence[Vertex]) -> tuple[Symbol | None, tuple[str, ...]]:
         """How what is read is written, and its indices: w_j."""
         for unit in users:
             for equation in unit.equations:
@@ -732,7 +732,7 @@ class _Builder:
                         return one, tuple(item.base for item in one.items if self.lines.is_index(item))
         return None, ()
 
-    def _reads(self, unit: Unit) -> bool:
+    def _reads(self, unit: Vertex) -> bool:
         for equation in unit.equations:
             looked = [] if unit.target is None else list(_entries(equation.body))
             elsewhere = {id(one) for entry in looked if self._is_table(entry) for one in symbols(entry.items)}
@@ -803,17 +803,17 @@ class _Builder:
                     unit.symbol = f"{unit.symbol}, {other.symbol}" if len(unit.symbol) < 12 else unit.symbol
                     self._merge(other, unit)
 
-    def _with(self, unit: Unit) -> tuple[Any, ...]:
+    def _with(self, unit: Vertex) -> tuple[Any, ...]:
         """The weights of a unit, and what it takes."""
         taken = {(arrow.source, arrow.shift) for arrow in self.arrows if arrow.target == unit.key}
         return {one.identity for one in unit.held}, taken, unit.kind
 
-    def _words(self, unit: Unit) -> set[str]:
+    def _words(self, unit: Vertex) -> set[str]:
         """The letters of its weights."""
         used = self._letters(unit)
         return {word for word in used if any(re.fullmatch(one.letters, word) for one in unit.held)}
 
-    def _merge(self, unit: Unit, source: Unit) -> None:
+    def _merge(self, unit: Vertex, source: Vertex) -> None:
         source.lines += [line for line in unit.lines if line not in source.lines]
         source.equations += unit.equations
         self.units.remove(unit)
@@ -833,21 +833,23 @@ class _Builder:
                 if one is unit:
                     found[place] = (equation, source)
 
-    def _mark_latent(self, unit: Unit) -> None:
+    def _mark_latent(self, unit: Vertex) -> None:
         """A distribution over positions: normalized over them, or a weight of each in a sum."""
         if unit.target is None or unit.symbol.startswith("p("):
             return
         for equation in unit.equations:
             body = equation.body
             over = (
-                isinstance(body, Over) and body.kind in DISTRIBUTIONS and self._goes_over_places(body.index)
+                isinstance(body, Reduction)
+                and body.kind in DISTRIBUTIONS
+                and self._goes_over_places(body.index)
             )
             structure = next((one.index for one in _overs(body) if self._is_structure(one.index)), "")
             base = unit.target.base
             weighs = self._weighs(base)
             normalized = any(one.sign == "/" and list(_overs(one.right)) for one in _operations(body))
             squashed = isinstance(body, Call) and body.base == "σ" and isinstance(body.arguments[0], Symbol)
-            drawn = isinstance(body, Over) and body.kind == "argmax"
+            drawn = isinstance(body, Reduction) and body.kind == "argmax"
             if not any(arrow.source == unit.key for arrow in self.arrows):
                 return  # an answer, not something to look with
             if over or structure or (weighs and (normalized or squashed)) or drawn:
@@ -860,12 +862,12 @@ class _Builder:
                 unit.latent = f"{name}_{below}" if below and name[0] in "zζ" else name
                 return
 
-    def _has_a_z(self, unit: Unit) -> bool:
+    def _has_a_z(self, unit: Vertex) -> bool:
         """Whether the board calls something else z than what is drawn from a distribution."""
         for one in self.units:
             if one is not unit and one.target is not None and one.target.base == f"z{self.primes}":
                 bodies = [equation.body for equation in one.equations]
-                if not any(isinstance(body, Over) and body.kind == "argmax" for body in bodies):
+                if not any(isinstance(body, Reduction) and body.kind == "argmax" for body in bodies):
                     return True
         return False
 
@@ -889,7 +891,7 @@ class _Builder:
             bodies = [equation.body for unit in self.units for equation in unit.equations]
             for over in (one for body in bodies for one in _overs(body) if one.kind == "Σ"):
                 inner = over.body
-                while isinstance(inner, Over):
+                while isinstance(inner, Reduction):
                     inner = inner.body
                 for symbol in symbols(inner) if isinstance(inner, Operation) else ():
                     if over.index in {one.base for one in symbols(symbol.items)}:
@@ -904,7 +906,7 @@ class _Builder:
             if one.letters.startswith(STEP) and one.name.endswith("weight_hh"):
                 sizes[re.sub(r"[^a-z]", "", one.owner)] = int(one.tensor.shape[-1])
         self.cell_sizes = cells = {base: sizes[re.sub(r"[^a-z]", "", base)] for base in self.cells}
-        self.sizes = Sizes(self.lines, self.weights, self.cells, cells, self.known, self.units_written)
+        self.sizes = BoardSizes(self.lines, self.weights, self.cells, cells, self.known, self.units_written)
         for unit in self.units:
             for equation in unit.equations:
                 target: Any = equation.targets[0]
@@ -932,7 +934,7 @@ class _Builder:
 
     # Others
 
-    def definer(self, wanted: Symbol) -> Unit | None:
+    def definer(self, wanted: Symbol) -> Vertex | None:
         """The unit that defines a symbol."""
         found = self.defined.get((wanted.base, len(wanted.items)), ())
         certain = [unit for equation, unit in found if _same(equation.targets[0], wanted)]
@@ -948,17 +950,17 @@ class _Builder:
         """The gates of a cell."""
         target: Any = function.equation.targets[0]
         name = _written(Symbol(target.base, target.items))
-        units: list[Unit] = []
+        units: list[Vertex] = []
         parameters = [one.base for one in target.arguments]
         for parameter in dict.fromkeys(parameters):
-            units.append(Unit(parameter, name, parameter, kind="input"))
+            units.append(Vertex(parameter, name, parameter, kind="input"))
         known = set(parameters)
         texts = _inside_texts(self.texts, function)
         for gate, body in function.inside.items():
-            units.append(Unit(gate, name, gate, lines=[texts.get(gate, gate)]))
+            units.append(Vertex(gate, name, gate, lines=[texts.get(gate, gate)]))
             units[-1].equations = [Equation((Symbol(gate),), body, (), "")]
             known.add(gate)
-        result = Unit(
+        result = Vertex(
             "result", name, "result", lines=[function.equation.text.partition(" = ")[2]], kind="output"
         )
         result.equations = [function.equation]
@@ -974,7 +976,7 @@ class _Builder:
         size = self.cell_sizes.get(target.base, 0)
         return Inside(name, function.equation.text, _sorted(units, arrows), arrows, size)
 
-    def _gate_counts(self, units: list[Unit]) -> None:
+    def _gate_counts(self, units: list[Vertex]) -> None:
         """The weights of a cell whose gates are alike, gate by gate."""
         gated = [
             unit
@@ -986,7 +988,7 @@ class _Builder:
                 for one in symbols(equation.body)
             )
         ]
-        cells: dict[str, list[Held]] = {}
+        cells: dict[str, list[LetteredWeight]] = {}
         for one in self.weights:
             if one.letters.startswith(STEP) and re.search(r"\.(weight|bias)_[ih]h$", one.name):
                 cells.setdefault(one.name.rpartition(".")[0], []).append(one)
@@ -1009,20 +1011,20 @@ def _inside_texts(lines: Sequence[str], function: Function) -> dict[str, str]:
     return found
 
 
-def _read(lines: Sequence[str]) -> Lines:
+def _read(lines: Sequence[str]) -> BoardLines:
     """The lines that can be read; one in somebody's own notation is left out."""
     kept = list(lines)
     try:
-        found = Lines(kept)
+        found = BoardLines(kept)
     except NotationError:
         kept = []
         for line in lines:
             try:
-                Lines([*kept, line])
+                BoardLines([*kept, line])
             except NotationError:
                 continue
             kept.append(line)
-        found = Lines(kept)
+        found = BoardLines(kept)
     for place, (equation, number) in enumerate(found.equations):
         said = equation.text.partition(NOTE)[0].strip()
         found.equations[place] = (replace(equation, text=said), number)
@@ -1059,7 +1061,7 @@ def _said_symbols(node: Node) -> Iterator[Symbol]:
         for item in node.items:
             yield from (one for one in _said_symbols(item) if one.items)
         return
-    if isinstance(node, Over):
+    if isinstance(node, Reduction):
         yield from _said_symbols(node.body)
         return
     if isinstance(node, Call):
@@ -1073,12 +1075,12 @@ def _calls(node: Node) -> Iterator[Call]:
     return (one for one in _walk(node) if isinstance(one, Call))
 
 
-def _entries(node: Node) -> Iterator[Entry]:
-    return (one for one in _walk(node) if isinstance(one, Entry))
+def _entries(node: Node) -> Iterator[Item]:
+    return (one for one in _walk(node) if isinstance(one, Item))
 
 
-def _overs(node: Node) -> Iterator[Over]:
-    return (one for one in _walk(node) if isinstance(one, Over))
+def _overs(node: Node) -> Iterator[Reduction]:
+    return (one for one in _walk(node) if isinstance(one, Reduction))
 
 
 def _operations(node: Node) -> Iterator[Operation]:
@@ -1108,7 +1110,7 @@ def _text(node: Node) -> str:
         case Operation():
             sign = f" {node.sign} " if node.sign == "/" else node.sign
             return f"{_text(node.left)}{sign}{_text(node.right)}"
-        case Entry():
+        case Item():
             return f"{_text(node.of)}[{', '.join(map(_text, node.items))}]"
     return "…"
 
@@ -1125,7 +1127,7 @@ def _written(node: Symbol | Call) -> str:
     return f"{node.base}_{below}"
 
 
-def _sorted(units: Sequence[Unit], arrows: Iterable[Arrow]) -> list[Unit]:
+def _sorted(units: Sequence[Vertex], arrows: Iterable[Arrow]) -> list[Vertex]:
     """In the order of computation, otherwise as on the board; where there is a ring, as on the board."""
     keys = {unit.key for unit in units}
     before: dict[str, set[str]] = {unit.key: set() for unit in units}
@@ -1137,7 +1139,7 @@ def _sorted(units: Sequence[Unit], arrows: Iterable[Arrow]) -> list[Unit]:
             and arrow.source != arrow.target
         ):
             before[arrow.target].add(arrow.source)
-    found: list[Unit] = []
+    found: list[Vertex] = []
     waiting = list(units)
     done: set[str] = set()
     while waiting:

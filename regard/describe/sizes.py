@@ -11,23 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from regard.describe.notation import (
+    BoardLines,
     Call,
     Concatenation,
     Condition,
-    Entry,
     Equation,
-    Lines,
+    Item,
     Node,
     Number,
     Operation,
-    Over,
     Range,
+    Reduction,
     Several,
     Single,
     Symbol,
     symbols,
 )
-from regard.describe.weights import Held, letter
+from regard.describe.weights import LetteredWeight, letter
 
 Size = int | str | None
 Known = Mapping[tuple[str, int], Size]
@@ -48,7 +48,7 @@ LIKE = (
 """Functions whose value is as large as their first argument."""
 
 
-class Sizes:
+class BoardSizes:
     """The sizes of one part.
 
     units   how many words an output chooses from, as it is written
@@ -56,8 +56,8 @@ class Sizes:
 
     def __init__(
         self,
-        lines: Lines,
-        weights: Sequence[Held],
+        lines: BoardLines,
+        weights: Sequence[LetteredWeight],
         cells: Iterable[str],
         cell_sizes: Mapping[str, int],
         outside: Known,
@@ -110,13 +110,13 @@ class Sizes:
                 return self._operation(node, known)
             case Single():
                 return self.of(node.operand, known)
-            case Over():
+            case Reduction():
                 if node.kind == "Σ":
                     return self.of(node.body, known)
                 return (
                     1 if node.kind in ("argmax", "argmin", "max", "min", "mean") else self.length(node.index)
                 )
-            case Entry():
+            case Item():
                 return self._entry(node, known)
             case Concatenation():
                 return self._concatenation(node, known)
@@ -145,12 +145,12 @@ class Sizes:
                 return self.found[node.base, arity] if arity == len(node.items) else 1
         return None
 
-    def _weight(self, node: Symbol, known: Mapping[str, Any]) -> Held | None:
+    def _weight(self, node: Symbol, known: Mapping[str, Any]) -> LetteredWeight | None:
         items = tuple(known.get(f"_{getattr(item, 'base', '')}", item) for item in node.items)
         name = letter(Symbol(node.base, items))
         return next((one for one in self.weights if one.letters and re.fullmatch(one.letters, name)), None)
 
-    def _rows(self, node: Symbol, one: Held) -> Size:
+    def _rows(self, node: Symbol, one: LetteredWeight) -> Size:
         """How many rows a weight has; a head's share of them where it stands for one of several."""
         rows = one.tensor.shape[0]
         if "interface" in one.name:
@@ -205,7 +205,7 @@ class Sizes:
         first, second = self.of(left, known), self.of(right, known)
         return _larger(first, second)
 
-    def _entry(self, node: Entry, known: Mapping[str, Size]) -> Size:
+    def _entry(self, node: Item, known: Mapping[str, Size]) -> Size:
         if isinstance(node.of, Symbol):
             tensor = self._weight(node.of, known)
             if tensor is not None:

@@ -8,14 +8,14 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from regard.describe.graph import Arrow, Graph, Part, Unit, _text
-from regard.describe.notation import Entry, Node, Number, Operation, Symbol, symbols
+from regard.describe.graph import Arrow, Graph, GraphPart, Vertex, _text
+from regard.describe.notation import Item, Node, Number, Operation, Symbol, symbols
 from regard.describe.notation.grammar import Parser
 from regard.describe.sizes import length
 from regard.describe.weights import letter
 from regard.inspect.layout import Block
 from regard.inspect.scene import Group, Mark, Rect, Text
-from regard.inspect.wiring import Box, Wire, wired
+from regard.inspect.wiring import PlacedBox, Wire, wired
 from regard.inspect.writing import text_width
 
 HEIGHT, SIZE = 26.0, 12.0
@@ -39,7 +39,7 @@ class _Unrolling:
 
     # Which index the columns are
 
-    def _main(self, part: Part) -> str:
+    def _main(self, part: GraphPart) -> str:
         """The index a part goes along: one its weights do not depend on, best one of a recurrence."""
         counts: dict[str, int] = {}
         for unit in part.units:
@@ -71,7 +71,7 @@ class _Unrolling:
         free = [index for index in counts if index not in fixed and index in part.ranges]
         return max(free, key=rank, default="")
 
-    def _letter(self, unit: Unit) -> str:
+    def _letter(self, unit: Vertex) -> str:
         """The index of a unit that the columns are; empty for one that is there once."""
         part = self.parts[unit.key]
         main, indices = self.index[part.key], unit.indices
@@ -82,11 +82,11 @@ class _Unrolling:
         same = self._last(part, main)
         return next((one for one in indices if self._last(part, one) == same), "")
 
-    def _last(self, part: Part, index: str) -> str:
+    def _last(self, part: GraphPart, index: str) -> str:
         values = part.ranges[index].values if index in part.ranges else ()
         return _text(values[-1]) if len(values) == 2 else ""
 
-    def _columns(self, part: Part) -> list[str]:
+    def _columns(self, part: GraphPart) -> list[str]:
         """1, 2, ⋯, S; all of them where they are few."""
         index = self.index[part.key]
         if not index:
@@ -189,7 +189,7 @@ class _Unrolling:
     # Boxes
 
     def block(self) -> Block:
-        boxes: list[Box] = []
+        boxes: list[PlacedBox] = []
         heads: dict[int, float] = {}
         firsts: dict[str, tuple[int, int]] = {}
         row = 0
@@ -224,7 +224,7 @@ class _Unrolling:
                 marks.append(Text(block.width + 4, y, word, size=12, bold=True, color="muted"))
         return Block((Group((*marks, *block.marks), kind="unrolled"),), width, block.height + 6)
 
-    def _row(self, unit: Unit, row: int, offset: int) -> Iterator[Box]:
+    def _row(self, unit: Vertex, row: int, offset: int) -> Iterator[PlacedBox]:
         steps = self._steps(unit.key)
         if not steps:
             yield _small(f"{unit.key}|", row, 0, unit.latent or _short(unit), unit)
@@ -233,7 +233,7 @@ class _Unrolling:
             text = MORE if step == MORE else _at(unit, self.letters[unit.key], step)
             yield _small(f"{unit.key}|{step}", row, column, text, unit, plain=step == MORE)
 
-    def _bar(self, unit: Unit, row: int, column: int) -> Box:
+    def _bar(self, unit: Vertex, row: int, column: int) -> PlacedBox:
         """All steps of a unit, for whoever reads them together."""
         steps, index = self._steps(unit.key), self.letters[unit.key]
         text = f"{_at(unit, index, steps[0])} … {_at(unit, index, steps[-1])}"
@@ -244,15 +244,15 @@ class _Unrolling:
                 Text(wide / 2, high / 2 + 4, text, size=SIZE, anchor="middle"),
             ]
 
-        return Box(f"{unit.key}|all", row, column, text_width(text, SIZE) + 16, 22.0, marks)
+        return PlacedBox(f"{unit.key}|all", row, column, text_width(text, SIZE) + 16, 22.0, marks)
 
 
-def _title(part: Part) -> list[str]:
+def _title(part: GraphPart) -> list[str]:
     kind, _, name = part.title.partition(" of ")
     return [f"{kind} of", name]
 
 
-def _short(unit: Unit) -> str:
+def _short(unit: Vertex) -> str:
     return unit.symbol.partition(":")[0].partition(",")[0]
 
 
@@ -263,7 +263,7 @@ def _parsed(symbol: str) -> Node:
         return None
 
 
-def _at(unit: Unit, index: str, step: str) -> str:
+def _at(unit: Vertex, index: str, step: str) -> str:
     """Its symbol at a step: h_1, s_T, E_y[y_0]."""
     value: Node = Number(int(step)) if step.isdigit() else _parsed(step)
     if unit.kind == "latent" and "_" in unit.latent:
@@ -278,7 +278,7 @@ def _set(node: Node, values: Mapping[str, Node]) -> Node:
             return values[node.base]
         case Symbol():
             return replace(node, items=tuple(_set(item, values) for item in node.items))
-        case Entry():
+        case Item():
             return replace(
                 node, of=_set(node.of, values), items=tuple(_set(item, values) for item in node.items)
             )
@@ -290,7 +290,7 @@ def _set(node: Node, values: Mapping[str, Node]) -> Node:
     return node
 
 
-def _small(key: str, row: int, column: int, text: str, unit: Unit, *, plain: bool = False) -> Box:
+def _small(key: str, row: int, column: int, text: str, unit: Vertex, *, plain: bool = False) -> PlacedBox:
     from regard.describe.drawing import color_of, outline
 
     color, dashes = color_of(unit.group)
@@ -311,4 +311,4 @@ def _small(key: str, row: int, column: int, text: str, unit: Unit, *, plain: boo
         )
         return found
 
-    return Box(key, row, column, width, HEIGHT, marks)
+    return PlacedBox(key, row, column, width, HEIGHT, marks)

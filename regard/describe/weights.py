@@ -128,7 +128,7 @@ among its neighbors."""
 
 
 @dataclass(frozen=True)
-class Held:
+class LetteredWeight:
     """A parameter, or the share of it that one letter has.
 
     name      in the network, `encoders.source.embedding.weight`
@@ -162,19 +162,19 @@ def _item(node: Node) -> str:
     return str(node.value) if hasattr(node, "value") else "?"
 
 
-def held(part: nn.Module, side: str, name: str) -> list[Held]:
+def held(part: nn.Module, side: str, name: str) -> list[LetteredWeight]:
     """Every parameter of an encoder or a decoder, those it shares with another included."""
     modules = dict(part.named_modules(remove_duplicate=False))
     paths = [path for path, _ in part.named_parameters(remove_duplicate=False)]
-    found: list[Held] = []
+    found: list[LetteredWeight] = []
     for path, tensor in part.named_parameters(remove_duplicate=False):
         owner, full = _owner(path, modules), f"{side}.{name}.{path}"
         recurrent = _recurrent(path, modules)
         if recurrent is not None:
             share = tensor.numel() // len(recurrent)
-            found += [Held(full, tensor, letters, share, owner) for letters in recurrent]
+            found += [LetteredWeight(full, tensor, letters, share, owner) for letters in recurrent]
         else:
-            found.append(Held(full, tensor, _letters(side, path, paths), tensor.numel(), owner))
+            found.append(LetteredWeight(full, tensor, _letters(side, path, paths), tensor.numel(), owner))
     return found
 
 

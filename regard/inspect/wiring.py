@@ -21,7 +21,7 @@ LABEL = 11.0
 
 
 @dataclass
-class Box:
+class PlacedBox:
     """What stands at a place of the grid.
 
     draw     marks of it, its upper left corner at (0, 0), for the width it gets
@@ -57,8 +57,8 @@ class Wire:
 class _Net:
     """All wires of one kind that leave a box: they share their rails and lanes."""
 
-    source: Box
-    targets: list[Box]
+    source: PlacedBox
+    targets: list[PlacedBox]
     side: str
     dashed: bool
     color: Color
@@ -68,11 +68,11 @@ class _Net:
 
 
 def wired(
-    boxes: Sequence[Box],
+    boxes: Sequence[PlacedBox],
     wires: Sequence[Wire],
     *,
     heads: dict[int, float] | None = None,
-    straight: Callable[[Box, Box], bool] = lambda _source, _target: True,
+    straight: Callable[[PlacedBox, PlacedBox], bool] = lambda _source, _target: True,
     least: float = 14.0,
 ) -> tuple[Block, dict[int, tuple[float, float]]]:
     """(the drawing, {row: from where to where it goes, with what is written above it}).
@@ -86,18 +86,18 @@ def wired(
 class _Grid:
     def __init__(
         self,
-        boxes: list[Box],
+        boxes: list[PlacedBox],
         wires: Sequence[Wire],
         heads: dict[int, float],
-        straight: Callable[[Box, Box], bool],
+        straight: Callable[[PlacedBox, PlacedBox], bool],
         least: float,
     ) -> None:
         self.boxes, self.heads, self.may, self.least = boxes, heads, straight, least
         self.by_key = {box.key: box for box in boxes}
         self.rows = 1 + max(box.row for box in boxes)
         self.columns = max(box.column + box.span for box in boxes)
-        self.straight: list[tuple[Box, Box, Wire]] = []
-        self.level: list[tuple[Box, Box, Wire]] = []
+        self.straight: list[tuple[PlacedBox, PlacedBox, Wire]] = []
+        self.level: list[tuple[PlacedBox, PlacedBox, Wire]] = []
         self.nets: list[_Net] = []
         self.below: dict[int, int] = dict.fromkeys(
             range(self.rows + 1), 0
@@ -126,7 +126,7 @@ class _Grid:
                 net.targets.append(target)
         self.nets = list(found.values())
 
-    def _stacked(self, source: Box, target: Box) -> bool:
+    def _stacked(self, source: PlacedBox, target: PlacedBox) -> bool:
         if target.row != source.row + 1:
             return False
         same = source.column == target.column and source.span == target.span
@@ -149,7 +149,7 @@ class _Grid:
                 rows = [net.source.row + 1] + [t.row for t in net.targets if self._gutter(net, t) == gutter]
                 net.lanes[gutter] = self._lane(gutter, min(rows), max(rows))
 
-    def _gutter(self, net: _Net, target: Box) -> int:
+    def _gutter(self, net: _Net, target: PlacedBox) -> int:
         """The channel left of a column by which a target is reached: one for all targets of a row."""
         row = [one for one in net.targets if one.row == target.row]
         first = min(row, key=lambda one: one.column)
@@ -161,7 +161,7 @@ class _Grid:
             else first.column + first.span
         )
 
-    def _from(self, net: _Net, target: Box) -> str:
+    def _from(self, net: _Net, target: PlacedBox) -> str:
         return "left" if self._gutter(net, target) <= target.column else "right"
 
     def _lane(self, gutter: int, first: int, last: int) -> int:
@@ -218,7 +218,7 @@ class _Grid:
             box.x, box.y = self.left[box.column], self.top[box.row]
             box.width = self.left[last] + widths[last] - box.x
 
-    def _port(self, box: Box, side: str, place: int, among: list[tuple[str, int]]) -> float:
+    def _port(self, box: PlacedBox, side: str, place: int, among: list[tuple[str, int]]) -> float:
         """The x of a wire at the edge of a box, counted from the corner of its side."""
         same = [number for where, number in among if where == side]
         step = min(PORT, (box.width / 2 - 10) / max(1, len(same)))
@@ -271,7 +271,7 @@ class _Grid:
             found += arrow(points, net.dashed, net.color, tags)
         return found
 
-    def _level(self, source: Box, target: Box, wire: Wire) -> list[Mark]:
+    def _level(self, source: PlacedBox, target: PlacedBox, wire: Wire) -> list[Mark]:
         y = source.y + min(source.height, target.height) / 2
         if source.column < target.column:
             ends = [(source.x + source.width, y), (target.x, y)]
@@ -279,7 +279,7 @@ class _Grid:
             ends = [(source.x, y), (target.x + target.width, y)]
         return arrow(ends, wire.dashed, wire.color, self._tags(wire))
 
-    def _label(self, box: Box) -> Text:
+    def _label(self, box: PlacedBox) -> Text:
         rights = [n for side, n in self.bottoms[box.key] if side == "right"]
         y = box.y + box.height + LABEL + 1
         if rights:

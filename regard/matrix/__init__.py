@@ -8,7 +8,7 @@ matrix      the rows trained and measured, resumable
 table       what was measured; seeing: what is to be seen in it; writing: HTML, Markdown, JSON, CSV
 """
 
-from regard.matrix.matrix import Matrix
+from regard.matrix.matrix import MechanismMatrix
 from regard.matrix.mechanism import MECHANISMS, Mechanism
 from regard.matrix.table import Figure, MatrixRow, MatrixTable
 from regard.matrix.task import Task
@@ -18,10 +18,10 @@ __all__ = [
     "MECHANISMS",
     "TASKS",
     "Figure",
-    "Matrix",
     "MatrixRow",
     "MatrixTable",
     "Mechanism",
+    "MechanismMatrix",
     "Task",
     "find_task",
 ]

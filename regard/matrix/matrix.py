@@ -18,7 +18,7 @@ from regard.experiment import Experiment
 from regard.files import read_json, write_text
 from regard.matrix.budget import Pace, pace_of, shared_updates
 from regard.matrix.mechanism import MECHANISMS, NAMES, Mechanism
-from regard.matrix.plan import Plan, check_plan, read_plan, row_settings, row_spec
+from regard.matrix.plan import MatrixPlan, check_plan, read_plan, row_settings, row_spec
 from regard.matrix.progress import Watch
 from regard.matrix.table import MatrixRow, MatrixTable, measured, shown, title
 from regard.matrix.task import Task
@@ -33,8 +33,8 @@ from regard.spec import Spec
 TEST = "test"
 
 
-class Matrix:
-    """matrix = Matrix("translation", folder=Path("runs/matrix-translation"), minutes=10)
+class MechanismMatrix:
+    """matrix = MechanismMatrix("translation", folder=Path("runs/matrix-translation"), minutes=10)
     matrix.run()
     matrix.table
 
@@ -124,9 +124,9 @@ class Matrix:
                 raise RegardError(f"a matrix needs the split {split!r}.", where="data")
         return splits
 
-    def _planned(self, pending: Sequence[Mechanism], splits: Splits) -> Plan:
+    def _planned(self, pending: Sequence[Mechanism], splits: Splits) -> MatrixPlan:
         """The number of updates, given or found by a few of each row."""
-        plan = Plan(self.task.name, self.seed, self._asked or 0, self.settings)
+        plan = MatrixPlan(self.task.name, self.seed, self._asked or 0, self.settings)
         if self._asked:
             return plan
         paces: dict[str, Pace] = {}
@@ -189,7 +189,7 @@ class Matrix:
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.json"
 
-    def _read_rows(self, plan: Plan) -> None:
+    def _read_rows(self, plan: MatrixPlan) -> None:
         """The rows that are finished."""
         for mechanism in MECHANISMS:
             path = self._file(mechanism.name)

@@ -26,7 +26,7 @@ WARMUP = 10
 
 
 @dataclass(frozen=True)
-class Plan:
+class MatrixPlan:
     """The budget that every row has, and what else all share.
 
     updates    of every row
@@ -46,7 +46,7 @@ class Plan:
         content = {"regard": __version__, **asdict(self)}
         write_text(folder / PLAN, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
-    def with_specs(self, specs: dict[str, Spec]) -> Plan:
+    def with_specs(self, specs: dict[str, Spec]) -> MatrixPlan:
         """Knowing these rows too; refused where one of them was another when it was planned."""
         found = {name: digest(spec) for name, spec in specs.items()}
         for name, one in found.items():
@@ -59,7 +59,7 @@ class Plan:
         return replace(self, digests={**self.digests, **found})
 
 
-def read_plan(folder: Path) -> Plan | None:
+def read_plan(folder: Path) -> MatrixPlan | None:
     """The plan of a folder; None where there is none yet."""
     path = folder / PLAN
     if not path.exists():
@@ -67,7 +67,7 @@ def read_plan(folder: Path) -> Plan | None:
     try:
         content: dict[str, Any] = dict(read_json(path))
         del content["regard"]
-        return Plan(**{**content, "settings": tuple(content["settings"])})
+        return MatrixPlan(**{**content, "settings": tuple(content["settings"])})
     except (OSError, ValueError, TypeError, KeyError):
         raise RegardError(
             "this is not the plan of a matrix.", where=str(path), fix="Choose another folder with --runs."
@@ -75,7 +75,7 @@ def read_plan(folder: Path) -> Plan | None:
 
 
 def check_plan(
-    plan: Plan, folder: Path, *, task: str, seed: int, settings: Sequence[str], updates: int | None
+    plan: MatrixPlan, folder: Path, *, task: str, seed: int, settings: Sequence[str], updates: int | None
 ) -> None:
     """Refuse to put rows of another budget into the same table."""
     asked = {"task": task, "seed": seed, "settings": tuple(settings), "updates": updates or plan.updates}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from regard.matrix import Matrix
+from regard.matrix import MechanismMatrix
 from tests.cli.conftest import Run
 
 TINY = (
@@ -36,7 +36,7 @@ def test_the_table_of_finished_rows(regard: Run, tmp_path: Path, monkeypatch: py
     assert '<th scope="row">dot' in (tmp_path / "matrix.html").read_text(encoding="utf-8")
     code, out, err = regard(*command, "--only", "start", "--json", "-")
     assert code == 0 and [row["mechanism"] for row in json.loads(out)["rows"]] == ["start", "dot"]
-    finished = Matrix(
+    finished = MechanismMatrix(
         "translation",
         folder=tmp_path / "kept",
         settings=TINY,

@@ -48,11 +48,11 @@ from regard.describe.notation.nodes import (
     Call,
     Concatenation,
     Condition,
-    Entry,
+    Item,
     Node,
     Number,
     Operation,
-    Over,
+    Reduction,
     Several,
     Single,
     Symbol,
@@ -121,13 +121,13 @@ class Board(Symbols):
                 return self.symbol(node, known)
             case Call():
                 return self.call(node, known)
-            case Over():
+            case Reduction():
                 return self.sum(node, known)
             case Operation():
                 return OPERATIONS[node.sign](self.value(node.left, known), self.value(node.right, known))
             case Single():
                 return SINGLES[node.sign](self.value(node.operand, known))
-            case Entry():
+            case Item():
                 return whole(
                     entry(self.value(node.of, known), [self.value(one, known) for one in node.items])
                 )
@@ -193,7 +193,7 @@ class Board(Symbols):
             values = list(range(values[0], values[1] + 1))
         return values if given.power is None else sequences(values, self.value(given.power, known))
 
-    def sum(self, node: Over, known: Known) -> Value:
+    def sum(self, node: Reduction, known: Known) -> Value:
         """Computed once for the same values of what it depends on."""
         inside = known.lines if isinstance(known, Inside) else {}
         names = self.names_of(node)
@@ -207,7 +207,7 @@ class Board(Symbols):
             self.found[key] = self._sum(node, known)
         return self.found[key]
 
-    def names_of(self, node: Over) -> set[str]:
+    def names_of(self, node: Reduction) -> set[str]:
         """The letters that stand in a sum, and in what its index goes over."""
         if id(node) not in self.letters:
             ranges = [self.ranges[one.base] for one in symbols(node) if one.base in self.ranges]
@@ -215,7 +215,7 @@ class Board(Symbols):
             self.letters[id(node)] = {one.base for part in (node, *ranges) for one in symbols(part)}
         return self.letters[id(node)]
 
-    def _sum(self, node: Over, known: Known) -> Value:
+    def _sum(self, node: Reduction, known: Known) -> Value:
         values = self.over(node.index, known)
         cases = [(value, nested(known, node.index, value)) for value in values]
         held = [(value, case) for value, case in cases if self.holds(node.conditions, case)]

@@ -11,7 +11,7 @@ import torch
 
 from regard.describe.notation.grammar import Parser
 from regard.describe.notation.nodes import Call, Condition, Node, Symbol, symbols
-from regard.describe.notation.reading import Lines
+from regard.describe.notation.reading import BoardLines
 from regard.describe.notation.tokens import NotationError
 from tests.describe.listing import Chosen
 from tests.describe.values import FUNCTIONS, Family, Value, entry
@@ -20,7 +20,7 @@ Known = dict[str, Value]
 """The indices, parameters and structures that have a value where something is computed."""
 
 
-class Symbols(Lines):
+class Symbols(BoardLines):
     """Finds symbols; what their equations say is computed by `value`, which a `Board` has."""
 
     def __init__(self, lines: str | Iterable[str], binding: Mapping[str, Value]) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from regard import zoo
 from regard.describe import draw
-from regard.describe.graph import Graph, Unit, graph
+from regard.describe.graph import Graph, Vertex, graph
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.scene import Path as Line
 from regard.inspect.writing import text_width
@@ -146,7 +146,7 @@ def test_shared_weights_have_one_color_and_others_do_not_share_it(name: str) -> 
             assert by_key[one].group == by_key[other].group
 
 
-def _halves(one: Unit, other: Unit) -> bool:
+def _halves(one: Vertex, other: Vertex) -> bool:
     """Whether two units have different rows of one tensor: the first states of the two directions."""
     return not {held.identity for held in one.held} & {held.identity for held in other.held}
 

@@ -18,7 +18,7 @@ from rich.console import Console
 import regard
 from regard.errors import RegardError
 from regard.evaluation import measure
-from regard.matrix import MECHANISMS, TASKS, Figure, Matrix, MatrixRow, MatrixTable, find_task
+from regard.matrix import MECHANISMS, TASKS, Figure, MatrixRow, MatrixTable, MechanismMatrix, find_task
 from regard.matrix import progress as progress_module
 from regard.matrix.budget import FEWEST, Pace, pace_of, shared_updates
 from regard.matrix.matrix import chosen_rows
@@ -38,8 +38,8 @@ ROWS = ("start", "uniform", "additive", "oracle")
 
 def tiny(
     folder: Path, only: tuple[str, ...] = ROWS, console: Console | None = None, **options: Any
-) -> Matrix:
-    return Matrix(
+) -> MechanismMatrix:
+    return MechanismMatrix(
         "translation",
         folder=folder,
         only=only,
@@ -127,7 +127,7 @@ def test_rows_of_another_budget_do_not_come_into_the_same_folder(whole: tuple[Pa
         with pytest.raises(RegardError, match=word):
             tiny(folder, **wrong)
     with pytest.raises(RegardError, match="the task translation"):
-        Matrix("captions", folder=folder)
+        MechanismMatrix("captions", folder=folder)
 
 
 def test_every_task_has_every_mechanism_or_says_why_not() -> None:

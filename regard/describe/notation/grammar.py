@@ -8,13 +8,13 @@ from regard.describe.notation.nodes import (
     Call,
     Concatenation,
     Condition,
-    Entry,
     Equation,
+    Item,
     Node,
     Number,
     Operation,
-    Over,
     Range,
+    Reduction,
     Several,
     Single,
     Symbol,
@@ -174,7 +174,7 @@ class Parser:
                 found = Single("↓", found)
             elif self.at("[") and not self.now.spaced:
                 self.take("[")
-                found = Entry(found, tuple(self.listed("]")))
+                found = Item(found, tuple(self.listed("]")))
             else:
                 return found
 
@@ -205,7 +205,7 @@ class Parser:
             return Single("√", self.factor())
         if token.kind == "Σ":
             index, conditions = self.below()
-            return Over("Σ", index, conditions, self.term())
+            return Reduction("Σ", index, conditions, self.term())
         return self.named(token)
 
     def named(self, token: Token) -> Node:
@@ -217,7 +217,7 @@ class Parser:
                 self.take(",")
                 degree = self.expression()
             self.take(")")
-            return Over(token.text, index, conditions, body, degree)
+            return Reduction(token.text, index, conditions, body, degree)
         items = self.items()
         if self.at("(") and not self.now.spaced:
             self.take("(")

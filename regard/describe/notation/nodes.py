@@ -31,7 +31,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Over:
+class Reduction:
     """Σ, softmax, max … over an index, where the conditions hold; entmax has a degree."""
 
     kind: str
@@ -59,7 +59,7 @@ class Single:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Item:
     """`A[i, j]`."""
 
     of: Node
@@ -147,7 +147,7 @@ def alike(left: Node, right: Node) -> bool:
     """Whether two trees differ below alone: a_1 and a_K, not a_1 and b_1."""
     if isinstance(left, tuple) and isinstance(right, tuple):
         return len(left) == len(right)
-    named = type(left) is type(right) and isinstance(left, (Symbol, Call, Entry))
+    named = type(left) is type(right) and isinstance(left, (Symbol, Call, Item))
     return named and getattr(left, "base", None) == getattr(right, "base", None)
 
 

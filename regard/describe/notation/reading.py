@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from regard.describe.notation.grammar import Parser
-from regard.describe.notation.nodes import Call, Equation, Node, Over, Range, Symbol
+from regard.describe.notation.nodes import Call, Equation, Node, Range, Reduction, Symbol
 from regard.describe.notation.tokens import NotationError, tokens
 
 
@@ -19,7 +19,7 @@ class Function:
     inside: dict[str, Node] = field(default_factory=dict)
 
 
-class Lines:
+class BoardLines:
     """The equations of a text.
 
     ranges      what each index or structure goes over
@@ -39,7 +39,7 @@ class Lines:
         self.places = {
             equation.targets[0].base
             for equation, _ in self.equations
-            if isinstance(equation.body, Over)
+            if isinstance(equation.body, Reduction)
             and equation.body.kind in ("argmin", "argmax")
             and not equation.targets[0].items
         }
