@@ -96,6 +96,7 @@ class MechanismMatrix:
         pending = [mechanism for mechanism in self.wanted if mechanism.name not in self.rows]
         if not pending:
             return self.table
+        self._refuse_strangers(pending)
         self.folder.mkdir(parents=True, exist_ok=True)
         splits = self._open(pending[0])
         if self.plan is not None and self._asked is None:
@@ -115,6 +116,18 @@ class MechanismMatrix:
         finally:
             watch.stop()
         return self.table
+
+    def _refuse_strangers(self, pending: Sequence[Mechanism]) -> None:
+        """Nothing is written over that no matrix has written."""
+        known = {} if self.plan is None else self.plan.digests
+        for mechanism in pending:
+            path = self._file(mechanism.name)
+            if path.exists() and mechanism.name not in known:
+                raise RegardError(
+                    "this file is not of this matrix, and its row would be written over it.",
+                    where=str(path),
+                    fix="Choose another folder with --runs.",
+                )
 
     def _open(self, mechanism: Mechanism) -> Splits:
         """The rows of the data, once for all rows of the table."""

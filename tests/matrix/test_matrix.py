@@ -130,6 +130,14 @@ def test_rows_of_another_budget_do_not_come_into_the_same_folder(whole: tuple[Pa
         MechanismMatrix("captions", folder=folder)
 
 
+def test_a_file_that_no_matrix_wrote_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "start.json").write_text("mine", encoding="utf-8")
+    with pytest.raises(RegardError, match="not of this matrix"):
+        tiny(tmp_path, only=("start",)).run()
+    assert [path.name for path in tmp_path.iterdir()] == ["start.json"]
+    assert (tmp_path / "start.json").read_text(encoding="utf-8") == "mine"
+
+
 def test_every_task_has_every_mechanism_or_says_why_not() -> None:
     assert [task.name for task in TASKS] == [
         "translation", "transliteration", "entailment", "captions", "image-questions", "video", "speech", "summary",
