@@ -126,7 +126,7 @@ class HMM:
     """The table of IBM-1 and a distribution of jumps, by `passes` of EM from what IBM-1 has learned.
 
     none     the probability that a word is written from no source word
-    furthest jumps from −furthest to furthest are told apart
+    furthest jumps from −furthest to furthest have a weight each; longer ones share the last
     """
 
     start: IBM1

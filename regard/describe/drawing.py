@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from regard.describe.graph import Arrow, Graph, GraphPart, Inside, Vertex, graph
+from regard.describe.graph import graph
 from regard.describe.unrolling import unrolled
+from regard.describe.vertices import Arrow, Graph, GraphPart, Inside, Vertex
 from regard.inspect.content import Lines
 from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
 from regard.inspect.palette import SERIES, Color, series_color

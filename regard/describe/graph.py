@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -31,8 +31,20 @@ from regard.describe.notation import (
     symbols,
 )
 from regard.describe.notation.grammar import Parser
-from regard.describe.notation.nodes import parts_of
+from regard.describe.notation.walking import (
+    bind,
+    calls_in,
+    items_in,
+    node_text,
+    operations_in,
+    parts_below,
+    reductions_in,
+    said_symbols,
+    same_symbol,
+    written_symbol,
+)
 from regard.describe.sizes import BoardSizes, Known
+from regard.describe.vertices import Arrow, Graph, GraphPart, Inside, Kind, Vertex, in_order
 from regard.describe.weights import FIRST, STEP, LetteredWeight, held, letter
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing, parameter_slopes
@@ -41,125 +53,9 @@ from regard.nn.symbols import primed
 from regard.parts import as_data
 from regard.spec import Spec
 
-Kind = Literal["input", "computed", "latent", "output", "box"]
 GIVEN = ("w", "X", "x", "y")
 """The letters of what is read and written."""
 DISTRIBUTIONS = ("softmax", "sparsemax", "entmax")
-
-
-@dataclass
-class Vertex:
-    """Something that is computed.
-
-    key       its own name in the graph
-    part      whose it is: "encoder source"
-    symbol    what it is called on the board, and `name` in words
-    lines     its equations
-    latent    for a distribution over where to look: how its random variable is written
-    weights   {parameter: how many numbers of it are counted here}; a parameter is counted once in a graph
-    slopes    {column: how many numbers more it has for each unit of a vocabulary that is not known yet}
-    held      what it is computed with, counted here or elsewhere
-    group     the weights it has, by number: units with a weight in common have one group; None without weights
-    indices   what its symbol goes over
-    shapes    {a symbol it defines: its size, "S × 128"}
-    """
-
-    key: str
-    part: str
-    symbol: str
-    name: str = ""
-    lines: list[str] = field(default_factory=list)
-    kind: Kind = "computed"
-    latent: str = ""
-    weights: dict[str, int] = field(default_factory=dict)
-    slopes: dict[str, int] = field(default_factory=dict)
-    held: list[LetteredWeight] = field(default_factory=list)
-    group: int | None = None
-    indices: tuple[str, ...] = ()
-    shapes: dict[str, str] = field(default_factory=dict)
-    equations: list[Equation] = field(default_factory=list)
-    target: Symbol | None = None
-
-    @property
-    def count(self) -> int:
-        return sum(self.weights.values())
-
-    @property
-    def shared(self) -> bool:
-        """Whether some of its weights are counted elsewhere."""
-        return any(one.name not in self.weights for one in self.held)
-
-
-@dataclass(frozen=True)
-class Arrow:
-    """What one unit takes from another.
-
-    symbol   what is taken
-    shift    −1 from the step before, 1 from the step behind, 0 from the same; None where it is no step's
-    at       the step it is taken from where that is a certain one ("S", "1"), "all" for every one
-    start    the first value of what the target computes step by step
-    index    the one that is shifted
-    """
-
-    source: str
-    target: str
-    symbol: str = ""
-    shift: int | None = 0
-    at: str = ""
-    start: bool = False
-    index: str = ""
-
-    @property
-    def delayed(self) -> bool:
-        return bool(self.shift)
-
-
-@dataclass
-class Inside:
-    """A cell's function, or another that the board defines, with the units inside it."""
-
-    name: str
-    text: str
-    units: list[Vertex]
-    arrows: list[Arrow]
-    size: int = 0
-    group: int | None = None
-
-
-@dataclass
-class GraphPart:
-    """An encoder or a decoder: its title, its options in words, and its index of steps."""
-
-    key: str
-    title: str
-    options: str
-    ranges: dict[str, Range] = field(default_factory=dict)
-    own: frozenset[str] = frozenset()
-    units: list[Vertex] = field(default_factory=list)
-    insides: list[Inside] = field(default_factory=list)
-    count: int = 0
-
-
-@dataclass
-class Graph:
-    """All parts, and the arrows between and inside them.
-
-    total          how many parameters the network has
-    vocabularies   {column: units of the vocabulary it was built with}, where the data will tell how many there are
-    """
-
-    title: str
-    parts: list[GraphPart]
-    arrows: list[Arrow]
-    total: int
-    vocabularies: dict[str, int]
-
-    def units(self) -> Iterator[Vertex]:
-        for part in self.parts:
-            yield from part.units
-
-    def unit(self, key: str) -> Vertex:
-        return next(one for one in self.units() if one.key == key)
 
 
 def graph(spec: Spec, what: str = "") -> Graph:
@@ -190,7 +86,7 @@ def graph(spec: Spec, what: str = "") -> Graph:
             for symbol in symbols(Parser(written).expression()):
                 unit = builder.definer(symbol)
                 if unit is not None:
-                    defined[_written(symbol)] = unit
+                    defined[written_symbol(symbol)] = unit
     for place, name in enumerate(spec.outputs):
         options, read = spec.decoder[name], read_by(spec, name)
         kept = {one for memory in read.values() for one in memory.names}
@@ -339,7 +235,7 @@ class _Builder:
         self._merge_alike()
         self._draw_given()
         self._measure()
-        units = _sorted(self.units, self.arrows)
+        units = in_order(self.units, self.arrows)
         insides = [self._inside(one) for one in self.lines.functions if self._is_worth(one)]
         return GraphPart(self.key, title, options, self.lines.ranges, self.own, units, insides)
 
@@ -365,13 +261,15 @@ class _Builder:
                 first = together.get(equation.text) or together.get(place)
                 if first is None:
                     first = Vertex(
-                        f"{self.key}/{_written(equation.targets[0])}", self.key, _written(equation.targets[0])
+                        f"{self.key}/{written_symbol(equation.targets[0])}",
+                        self.key,
+                        written_symbol(equation.targets[0]),
                     )
                     first.target = equation.targets[0]
                     self.units.append(first)
                 together[equation.text] = together[place] = first
                 if not apart and general and first.target is not None and self._certain(first.target):
-                    first.target, first.symbol = general[0].targets[0], _written(general[0].targets[0])
+                    first.target, first.symbol = general[0].targets[0], written_symbol(general[0].targets[0])
                 if equation.text not in first.lines:
                     first.lines.append(equation.text)
                 if equation not in first.equations:
@@ -383,7 +281,7 @@ class _Builder:
     def _labels(self, target: Symbol) -> str:
         """What stands below a symbol and is part of its name: y of u_yp, 1 of s_1t."""
         return ",".join(
-            _text(item)
+            node_text(item)
             for place, item in enumerate(target.items)
             if not self.lines.is_index(item) and place not in self._steps_of(target)
         )
@@ -401,7 +299,7 @@ class _Builder:
 
     def _recurs(self, base: str) -> bool:
         """Whether somebody takes the value of an earlier step."""
-        used = (one for equation, _ in self.lines.equations for one in _said_symbols(equation.body))
+        used = (one for equation, _ in self.lines.equations for one in said_symbols(equation.body))
         return any(
             one.base == base and any(isinstance(item, Operation) for item in one.items) for one in used
         )
@@ -415,7 +313,7 @@ class _Builder:
         """Whether a first value is more than a constant: it has weights, or is made of something else."""
         others = [
             one
-            for one in _said_symbols(equation.body)
+            for one in said_symbols(equation.body)
             if one.base not in self.lines.ranges and one.base != base
         ]
         return any(self._is_weight(one) or self._known(one) for one in others)
@@ -434,7 +332,7 @@ class _Builder:
         tables: dict[str, list[tuple[Vertex, Item]]] = {}
         for unit in self.units:
             for equation in unit.equations:
-                for entry in _entries(equation.body):
+                for entry in items_in(equation.body):
                     if (
                         isinstance(entry.of, Symbol)
                         and letter(entry.of)[:2] in ("E_", "G_")
@@ -448,7 +346,7 @@ class _Builder:
             alone = len(users) == 1 and not self._depends(uses[0][0])
             if alone:
                 continue
-            texts = list(dict.fromkeys(_text(entry) for _, entry in uses))
+            texts = list(dict.fromkeys(node_text(entry) for _, entry in uses))
             symbol = texts[-1]
             unit = Vertex(
                 f"{self.key}/{table}", self.key, symbol, lines=[", ".join(texts)] if len(texts) > 1 else []
@@ -468,9 +366,9 @@ class _Builder:
     def _depends(self, unit: Vertex) -> bool:
         """Whether it is computed by a cell, or from something else that is computed."""
         for equation in unit.equations:
-            if any(call.base in self.cells for call in _calls(equation.body)):
+            if any(call.base in self.cells for call in calls_in(equation.body)):
                 return True
-            others = [one for one in _said_symbols(equation.body) if not self._is_weight(one)]
+            others = [one for one in said_symbols(equation.body) if not self._is_weight(one)]
             if any(self._known(one) and one.base != equation.targets[0].base for one in others):
                 return True
         return False
@@ -523,7 +421,7 @@ class _Builder:
 
     def _as_matrix(self, unit: Vertex, one: LetteredWeight) -> bool:
         for equation in unit.equations:
-            looked = {id(entry.of) for entry in _entries(equation.body)}
+            looked = {id(entry.of) for entry in items_in(equation.body)}
             for symbol in symbols(equation.body):
                 if id(symbol) not in looked and re.fullmatch(one.letters, letter(symbol)):
                     return True
@@ -564,7 +462,7 @@ class _Builder:
 
     def _in(self, node: Node, bound: Mapping[str, Node]) -> Iterator[str]:
         if isinstance(node, Symbol):
-            known = _bind(node, bound)
+            known = bind(node, bound)
             if isinstance(known, Symbol):
                 yield letter(known)
         if isinstance(node, Call):
@@ -577,12 +475,12 @@ class _Builder:
                         names = [item.base for item in target.items if isinstance(item, Symbol)]
                         items = {
                             **bound,
-                            **dict(zip(names, [_bind(i, bound) for i in node.items], strict=False)),
+                            **dict(zip(names, [bind(i, bound) for i in node.items], strict=False)),
                         }
                         yield from self._in(function.equation.body, items)
                         for body in function.inside.values():
                             yield from self._in(body, items)
-        for part in _parts(node):
+        for part in parts_below(node):
             yield from self._in(part, bound)
 
     # Arrows
@@ -619,16 +517,16 @@ class _Builder:
                     continue
                 # whoever takes the value of the step before takes this one in the first step
                 for arrow in [one for one in self.arrows if one.source == general.key and one.delayed]:
-                    start = Arrow(unit.key, arrow.target, _written(first), start=True)
+                    start = Arrow(unit.key, arrow.target, written_symbol(first), start=True)
                     if start not in self.arrows:
                         self.arrows.append(start)
 
     def _used(self, node: Node) -> Iterator[Symbol]:
         """The symbols of a tree, those inside the functions it calls as well, but not their parameters."""
-        for one in _said_symbols(node):
+        for one in said_symbols(node):
             if (one.base not in self.lines.ranges or one.items) and not self._is_weight(one):
                 yield one
-        for call in _calls(node):
+        for call in calls_in(node):
             for function in self.lines.functions:
                 target = function.equation.targets[0]
                 if target.base == call.base and call.base not in self.cells:
@@ -637,11 +535,11 @@ class _Builder:
                     yield from (one for body in bodies for one in self._used(body) if one.base not in own)
 
     def _arrows(self, symbol: Symbol, unit: Vertex, equation: Equation) -> Iterator[Arrow]:
-        text = _written(symbol)
+        text = written_symbol(symbol)
         for arity in range(len(symbol.items), -1, -1):
             for definer, source in self.defined.get((symbol.base, arity), ()):
                 target = definer.targets[0]
-                if self._certain(target) and not _same(target, symbol):
+                if self._certain(target) and not same_symbol(target, symbol):
                     continue
                 if not self._named_alike(target, symbol):
                     continue
@@ -727,14 +625,14 @@ class _Builder:
         """How what is read is written, and its indices: w_j."""
         for unit in users:
             for equation in unit.equations:
-                for one in _said_symbols(equation.body):
+                for one in said_symbols(equation.body):
                     if one.base.replace("′", "") in GIVEN and (one.base, len(one.items)) not in self.defined:
                         return one, tuple(item.base for item in one.items if self.lines.is_index(item))
         return None, ()
 
     def _reads(self, unit: Vertex) -> bool:
         for equation in unit.equations:
-            looked = [] if unit.target is None else list(_entries(equation.body))
+            looked = [] if unit.target is None else list(items_in(equation.body))
             elsewhere = {id(one) for entry in looked if self._is_table(entry) for one in symbols(entry.items)}
             for one in symbols(equation.body):
                 base = one.base.replace("′", "")
@@ -844,10 +742,12 @@ class _Builder:
                 and body.kind in DISTRIBUTIONS
                 and self._goes_over_places(body.index)
             )
-            structure = next((one.index for one in _overs(body) if self._is_structure(one.index)), "")
+            structure = next((one.index for one in reductions_in(body) if self._is_structure(one.index)), "")
             base = unit.target.base
             weighs = self._weighs(base)
-            normalized = any(one.sign == "/" and list(_overs(one.right)) for one in _operations(body))
+            normalized = any(
+                one.sign == "/" and list(reductions_in(one.right)) for one in operations_in(body)
+            )
             squashed = isinstance(body, Call) and body.base == "σ" and isinstance(body.arguments[0], Symbol)
             drawn = isinstance(body, Reduction) and body.kind == "argmax"
             if not any(arrow.source == unit.key for arrow in self.arrows):
@@ -889,7 +789,7 @@ class _Builder:
         if self.weighing is None:
             self.weighing = {}
             bodies = [equation.body for unit in self.units for equation in unit.equations]
-            for over in (one for body in bodies for one in _overs(body) if one.kind == "Σ"):
+            for over in (one for body in bodies for one in reductions_in(body) if one.kind == "Σ"):
                 inner = over.body
                 while isinstance(inner, Reduction):
                     inner = inner.body
@@ -918,7 +818,7 @@ class _Builder:
                     continue
                 size = self.sizes.found.get(self.sizes.key(target))
                 indices = [item.base for item in target.items if self.lines.is_index(item)]
-                unit.shapes[_written(target)] = self._shape(indices, size)
+                unit.shapes[written_symbol(target)] = self._shape(indices, size)
 
     def _shape(self, indices: Iterable[str], size: Any) -> str:
         """`S × 128`; the last of it is left out where it is 1, all of it where it is not known."""
@@ -937,7 +837,7 @@ class _Builder:
     def definer(self, wanted: Symbol) -> Vertex | None:
         """The unit that defines a symbol."""
         found = self.defined.get((wanted.base, len(wanted.items)), ())
-        certain = [unit for equation, unit in found if _same(equation.targets[0], wanted)]
+        certain = [unit for equation, unit in found if same_symbol(equation.targets[0], wanted)]
         general = [
             unit
             for equation, unit in found
@@ -949,7 +849,7 @@ class _Builder:
     def _inside(self, function: Function) -> Inside:
         """The gates of a cell."""
         target: Any = function.equation.targets[0]
-        name = _written(Symbol(target.base, target.items))
+        name = written_symbol(Symbol(target.base, target.items))
         units: list[Vertex] = []
         parameters = [one.base for one in target.arguments]
         for parameter in dict.fromkeys(parameters):
@@ -974,7 +874,7 @@ class _Builder:
         if target.base in self.cells:
             self._gate_counts(units)
         size = self.cell_sizes.get(target.base, 0)
-        return Inside(name, function.equation.text, _sorted(units, arrows), arrows, size)
+        return Inside(name, function.equation.text, in_order(units, arrows), arrows, size)
 
     def _gate_counts(self, units: list[Vertex]) -> None:
         """The weights of a cell whose gates are alike, gate by gate."""
@@ -1033,118 +933,8 @@ def _read(lines: Sequence[str]) -> BoardLines:
         equation = replace(one.equation, text=one.equation.text.partition(NOTE)[0].strip())
         target: Any = equation.targets[0]
         if target.base == "p":  # of a structure: p(y) of all tags
-            answer = Symbol(f"p({_text(target.arguments[0])})")
+            answer = Symbol(f"p({node_text(target.arguments[0])})")
             found.equations.append((replace(equation, targets=(answer,)), None))
         else:
             found.functions.append(replace(one, equation=equation))
-    return found
-
-
-def _parts(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, tuple):
-        return node
-    if isinstance(node, str | int | float) or node is None or isinstance(node, Number):
-        return ()
-    return parts_of(node)
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    for part in _parts(node):
-        yield from _walk(part)
-
-
-def _said_symbols(node: Node) -> Iterator[Symbol]:
-    """The symbols of a tree; of what stands below one, those that have something below themselves (z_t of h_{z_t})."""
-    if isinstance(node, Symbol):
-        yield node
-        for item in node.items:
-            yield from (one for one in _said_symbols(item) if one.items)
-        return
-    if isinstance(node, Reduction):
-        yield from _said_symbols(node.body)
-        return
-    if isinstance(node, Call):
-        yield from _said_symbols(node.arguments)
-        return
-    for part in _parts(node):
-        yield from _said_symbols(part)
-
-
-def _calls(node: Node) -> Iterator[Call]:
-    return (one for one in _walk(node) if isinstance(one, Call))
-
-
-def _entries(node: Node) -> Iterator[Item]:
-    return (one for one in _walk(node) if isinstance(one, Item))
-
-
-def _overs(node: Node) -> Iterator[Reduction]:
-    return (one for one in _walk(node) if isinstance(one, Reduction))
-
-
-def _operations(node: Node) -> Iterator[Operation]:
-    return (one for one in _walk(node) if isinstance(one, Operation))
-
-
-def _bind(node: Node, bound: Mapping[str, Node]) -> Node:
-    """A symbol with the values of indices below it."""
-    if isinstance(node, Symbol) and not node.items and node.base in bound:
-        return bound[node.base]
-    if isinstance(node, Symbol):
-        return replace(node, items=tuple(_bind(item, bound) for item in node.items))
-    return node
-
-
-def _same(target: Symbol | Call, symbol: Symbol) -> bool:
-    return target.base == symbol.base and target.items == symbol.items
-
-
-def _text(node: Node) -> str:
-    """A symbol, an index or a lookup as the board writes it."""
-    match node:
-        case Number():
-            return str(node.value)
-        case Symbol():
-            return _written(node)
-        case Operation():
-            sign = f" {node.sign} " if node.sign == "/" else node.sign
-            return f"{_text(node.left)}{sign}{_text(node.right)}"
-        case Item():
-            return f"{_text(node.of)}[{', '.join(map(_text, node.items))}]"
-    return "…"
-
-
-def _written(node: Symbol | Call) -> str:
-    """`s_{t−1}`, `h_lj`."""
-    items = [_text(item) for item in node.items]
-    if not items:
-        return node.base
-    plain = all(len(re.sub(r"[′\u0300-\u036f]", "", item)) == 1 for item in items)
-    below = "".join(items) if plain else "{" + ",".join(items) + "}"
-    if node.base.startswith("p("):
-        return f"{node.base[:-1]}_{below})"
-    return f"{node.base}_{below}"
-
-
-def _sorted(units: Sequence[Vertex], arrows: Iterable[Arrow]) -> list[Vertex]:
-    """In the order of computation, otherwise as on the board; where there is a ring, as on the board."""
-    keys = {unit.key for unit in units}
-    before: dict[str, set[str]] = {unit.key: set() for unit in units}
-    for arrow in arrows:
-        if (
-            arrow.source in keys
-            and arrow.target in keys
-            and not arrow.delayed
-            and arrow.source != arrow.target
-        ):
-            before[arrow.target].add(arrow.source)
-    found: list[Vertex] = []
-    waiting = list(units)
-    done: set[str] = set()
-    while waiting:
-        ready = next((unit for unit in waiting if before[unit.key] <= done), waiting[0])
-        waiting.remove(ready)
-        done.add(ready.key)
-        found.append(ready)
     return found

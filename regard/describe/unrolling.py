@@ -8,10 +8,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from regard.describe.graph import Arrow, Graph, GraphPart, Vertex, _text
 from regard.describe.notation import Item, Node, Number, Operation, Symbol, symbols
 from regard.describe.notation.grammar import Parser
+from regard.describe.notation.walking import node_text
 from regard.describe.sizes import length
+from regard.describe.vertices import Arrow, Graph, GraphPart, Vertex
 from regard.describe.weights import letter
 from regard.inspect.layout import Block
 from regard.inspect.scene import Group, Mark, Rect, Text
@@ -84,7 +85,7 @@ class _Unrolling:
 
     def _last(self, part: GraphPart, index: str) -> str:
         values = part.ranges[index].values if index in part.ranges else ()
-        return _text(values[-1]) if len(values) == 2 else ""
+        return node_text(values[-1]) if len(values) == 2 else ""
 
     def _columns(self, part: GraphPart) -> list[str]:
         """1, 2, ⋯, S; all of them where they are few."""
@@ -112,7 +113,7 @@ class _Unrolling:
         for target in targets:
             for pattern, item in zip(target.items, taken.items, strict=False):
                 if isinstance(pattern, Symbol) and pattern.base in places:
-                    return _text(item.left if isinstance(item, Operation) else item)
+                    return node_text(item.left if isinstance(item, Operation) else item)
         if any(target.items for target in targets):
             return ""
         return "one" if targets else at
@@ -267,9 +268,9 @@ def _at(unit: Vertex, index: str, step: str) -> str:
     """Its symbol at a step: h_1, s_T, E_y[y_0]."""
     value: Node = Number(int(step)) if step.isdigit() else _parsed(step)
     if unit.kind == "latent" and "_" in unit.latent:
-        return _text(_set(_parsed(unit.latent), {index: value}))
+        return node_text(_set(_parsed(unit.latent), {index: value}))
     node = unit.target if unit.target is not None else _parsed(unit.symbol)
-    return _text(_set(node, {index: value})) if node is not None else _short(unit)
+    return node_text(_set(node, {index: value})) if node is not None else _short(unit)
 
 
 def _set(node: Node, values: Mapping[str, Node]) -> Node:

@@ -13,7 +13,7 @@ class Mechanism:
     what        what it does, in one line
     ways        how the encoding reaches the decoder where there is no attention: `decoder.condition`
     attention   what makes this attention this one: its score, its selection, its guide
-    uses_truth  whether it is told where to look, in training or always
+    uses_truth  whether it knows the true alignment, in training or always
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""`regard matrix`: tasks and rows are listed, finished rows are shown without training, mistakes are told."""
+"""`regard matrix`: tasks and rows are listed, finished rows are shown without training, mistakes get a message."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ import torch
 
 from regard import zoo
 from regard.describe import draw
-from regard.describe.graph import Graph, Vertex, graph
+from regard.describe.graph import graph
+from regard.describe.vertices import Graph, Vertex
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.scene import Path as Line
 from regard.inspect.writing import text_width
