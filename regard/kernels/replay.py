@@ -7,15 +7,18 @@ recorded (it asks the device for a number), it simply runs.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from regard.kernels.grounds import Grounds, apart
 from regard.private import copy_all
 
 KEPT = 48
@@ -119,17 +122,23 @@ def _end_well() -> None:
 
 
 class Recording:
-    """One graph: what it is given is copied into `given`, what it found lies in `found` until the next replay."""
+    """One graph: what it is given is copied into `given`, what it found lies in `found` until the next replay.
 
-    def __init__(self, function: Callable[[Any], Any], given: Any, pool: Any) -> None:
+    kept   memory it uses that others may leave for a larger one
+    """
+
+    def __init__(self, function: Callable[[Any], Any], given: Any, pool: Any, grounds: Grounds) -> None:
         self.inputs = [tensor.clone() for tensor in tensors_of(given)]
         self.graph = torch.cuda.CUDAGraph()
         copied = with_tensors(given, iter(self.inputs))
         with on_the_side(), recording(self.graph, pool):
             self.found = function(copied)
+        self.kept = [graphs.ground for graphs in grounds.values()]
 
     def replay(self, given: Any) -> Any:
         copy_all(self.inputs, list(tensors_of(given)))
+        for ground in self.kept:
+            ground.holder = self
         self.graph.replay()
         return self.found
 
@@ -140,6 +149,7 @@ class Replays:
     def __init__(self) -> None:
         self.known: OrderedDict[Hashable, Recording | bool] = OrderedDict()
         self.pool: Any = None
+        self.grounds: Grounds = {}
 
     def __call__(self, key: Hashable, function: Callable[[Any], Any], given: Any) -> Any:
         """function(given). Equal keys promise equal functions; shapes, types and precision need not be in them."""
@@ -154,7 +164,8 @@ class Replays:
         known = self.known.get(key)
         if known is None:
             self._keep(key, True)
-            return function(given)
+            with apart(self.grounds):
+                return function(given)
         self.known.move_to_end(key)
         if known is True:
             known = self._record(key, function, given)
@@ -164,7 +175,8 @@ class Replays:
         if self.pool is None:
             self.pool = torch.cuda.graph_pool_handle()
         try:
-            made: Recording | bool = Recording(function, given, self.pool)
+            with apart(self.grounds):
+                made: Recording | bool = Recording(function, given, self.pool, self.grounds)
         except RuntimeError:  # something in it cannot be recorded
             torch.cuda.synchronize()
             made = False
@@ -175,6 +187,21 @@ class Replays:
         self.known[key] = value
         while len(self.known) > KEPT:
             self.known.popitem(last=False)
+
+
+class Recorder:
+    """The recordings of one module; one thread at a time may use them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.replays = Replays()
+
+
+_RECORDERS: WeakKeyDictionary[nn.Module, Recorder] = WeakKeyDictionary()
+
+
+def recorder_of(owner: nn.Module) -> Recorder:
+    return _RECORDERS.setdefault(owner, Recorder())
 
 
 def _narrowed() -> torch.dtype | None:

@@ -1,15 +1,17 @@
 """A function of tensors and its gradient on CUDA, both recorded as graphs for each shape of what they are given.
 
-As `replay`, for what is trained: layers that have no kernels of their own are launched at once, forth and back. What
-the way forth leaves for the way back lies in the recording: it may not be used again before its way back was taken or
-given up. Where one is in use, the function simply runs.
+As `replay`, for what is trained: what a function launches kernel by kernel is launched at once, forth and back. What
+the way forth leaves for the way back lies in a room that all recordings of a shelf share: it may not be entered again
+before the way back was taken or given up. Whoever comes in between takes the next shelf; where all are in use, the
+function simply runs.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,19 +19,23 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from regard.kernels.grounds import Grounds, apart
 from regard.kernels.replay import on_the_side, recording
 from regard.private import copy_all, transforms_active
 
 KEPT = 32
-"""Recordings of one owner; the least recently used one is forgotten."""
+"""Recordings of one shelf; the least recently used one is forgotten."""
+SHELVES = 4
+"""How many ways back of one owner may be open at a time, each with memory of its own."""
 
-Function = Callable[..., Tensor]
+Found = tuple[Tensor, ...]
+Function = Callable[..., Found]
 
 
-def replayed(owner: nn.Module, function: Function, *inputs: Tensor) -> Tensor:
+def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashable = None) -> Found:
     """function(*inputs), which uses the owner's weights: recorded where its gradient is wanted on CUDA.
 
-    The function must depend on nothing but its inputs, the weights, and whether the owner is in training.
+    The function must depend on nothing but its inputs, the weights, whether the owner is in training, and the key.
     """
     if not inputs[0].is_cuda or not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
         return function(*inputs)
@@ -38,19 +44,23 @@ def replayed(owner: nn.Module, function: Function, *inputs: Tensor) -> Tensor:
     weights = [weight for weight in owner.parameters() if weight.requires_grad]
     if not weights:
         return function(*inputs)
-    return _OWNERS.setdefault(owner, GradientReplays())(owner.training, function, inputs, weights)
+    return replays_of(owner)((owner.training, key), owner, function, inputs, weights)
 
 
 class GradientReplays:
-    """The recordings of one owner, whose memory they share."""
+    """The recordings of one owner, on shelves."""
 
     def __init__(self) -> None:
-        self.known: OrderedDict[Hashable, GradientRecording | bool] = OrderedDict()
-        self.pool: Any = None
+        self.shelves: list[Shelf] = []
 
     def __call__(
-        self, key: Hashable, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor]
-    ) -> Tensor:
+        self,
+        key: Hashable,
+        owner: nn.Module,
+        function: Function,
+        inputs: Sequence[Tensor],
+        weights: Sequence[nn.Parameter],
+    ) -> Found:
         narrow = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
         key = (
             key,
@@ -59,68 +69,164 @@ class GradientReplays:
             torch.get_float32_matmul_precision(),
             narrow,
         )
-        known = self.known.get(key)
+        shelf = self._free()
+        if shelf is None:
+            return function(*inputs)
+        known = shelf.recorded(key, owner, function, inputs, weights, narrow)
         if known is None:
-            self._keep(key, True)
-            return function(*inputs)
-        self.known.move_to_end(key)
-        if known is True:
-            known = self._record(function, inputs, weights, narrow)
-            self._keep(key, known)
-        if isinstance(known, bool) or not known.free:
-            return function(*inputs)
-        found: Tensor = _Replayed.apply(known, *inputs, *weights)
+            with apart(shelf.grounds):
+                return function(*inputs)
+        found: Found = _Replayed.apply(shelf, known, *inputs, *weights)
         return found
+
+    @property
+    def refused(self) -> list[str]:
+        """Why something could not be recorded."""
+        return [one for shelf in self.shelves for one in shelf.known.values() if isinstance(one, str)]
+
+    @property
+    def recordings(self) -> list[GradientRecording]:
+        kept = [one for shelf in self.shelves for one in shelf.known.values()]
+        return [one for one in kept if isinstance(one, GradientRecording)]
+
+    def _free(self) -> Shelf | None:
+        for shelf in self.shelves:
+            if shelf.free:
+                return shelf
+        if len(self.shelves) == SHELVES:
+            return None
+        self.shelves.append(Shelf())
+        return self.shelves[-1]
+
+
+_OWNERS: WeakKeyDictionary[nn.Module, GradientReplays] = WeakKeyDictionary()
+
+
+def replays_of(owner: nn.Module) -> GradientReplays:
+    """What has been recorded for an owner."""
+    return _OWNERS.setdefault(owner, GradientReplays())
+
+
+class Shelf:
+    """Recordings that share their memory: one of them at a time has a way back to go.
+
+    known    by key: None after the first time, then the recording, or why there is none
+    """
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[Hashable, GradientRecording | str | None] = OrderedDict()
+        self.pool: Any = None
+        self.grounds: Grounds = {}
+        self.holder: weakref.ref[PendingGradient] | None = None
+
+    @property
+    def free(self) -> bool:
+        pending = None if self.holder is None else self.holder()
+        return pending is None or pending.used
+
+    def recorded(
+        self,
+        key: Hashable,
+        owner: nn.Module,
+        function: Function,
+        inputs: Sequence[Tensor],
+        weights: Sequence[nn.Parameter],
+        narrow: torch.dtype | None,
+    ) -> GradientRecording | None:
+        """The recording for a key, made at its second time."""
+        if key not in self.known:
+            self._keep(key, None)
+            return None
+        self.known.move_to_end(key)
+        known = self.known[key]
+        if known is None:
+            known = self._record(owner, function, inputs, weights, narrow)
+            self._keep(key, known)
+        return known if isinstance(known, GradientRecording) else None
 
     def _record(
         self,
+        owner: nn.Module,
         function: Function,
         inputs: Sequence[Tensor],
-        weights: Sequence[Tensor],
+        weights: Sequence[nn.Parameter],
         narrow: torch.dtype | None,
-    ) -> GradientRecording | bool:
+    ) -> GradientRecording | str:
         if self.pool is None:
             self.pool = torch.cuda.graph_pool_handle()
         try:
             # autocast must not keep weights it has narrowed beyond a recording
-            with torch.autocast("cuda", narrow, enabled=narrow is not None, cache_enabled=False):
-                return GradientRecording(function, inputs, weights, self.pool)
-        except RuntimeError:  # something in it cannot be recorded
+            with (
+                apart(self.grounds),
+                torch.autocast("cuda", narrow, enabled=narrow is not None, cache_enabled=False),
+                stand_ins(owner, weights) as others,
+            ):
+                return GradientRecording(function, inputs, others, self)
+        except RuntimeError as error:  # something in it cannot be recorded
             torch.cuda.synchronize()
-            return False
+            self.pool = None  # it may count as in use
+            return str(error)
 
-    def _keep(self, key: Hashable, value: GradientRecording | bool) -> None:
+    def _keep(self, key: Hashable, value: GradientRecording | str | None) -> None:
         self.known[key] = value
         while len(self.known) > KEPT:
             self.known.popitem(last=False)
 
 
-_OWNERS: WeakKeyDictionary[nn.Module, GradientReplays] = WeakKeyDictionary()
+@contextmanager
+def stand_ins(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    """Others in the places of the weights, with the same numbers in the same memory. What autograd remembers of the
+    weights themselves may belong to a gradient that waits on another stream, and a recording may not touch that."""
+    others = {id(weight): nn.Parameter(weight.detach()) for weight in weights}
+    places = [
+        (module, name, weight)
+        for module in owner.modules()
+        for name, weight in module.named_parameters(recurse=False, remove_duplicate=False)
+        if id(weight) in others
+    ]
+    try:
+        for module, name, weight in places:
+            setattr(module, name, others[id(weight)])
+        yield list(others.values())
+    finally:
+        for module, name, weight in places:
+            setattr(module, name, weight)
 
 
 class GradientRecording:
     """Both ways of a function, for inputs of one shape; the gradients of the weights lie side by side in `flat`."""
 
     def __init__(
-        self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], pool: Any
+        self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
     ) -> None:
         self.inputs = [tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in inputs]
         self.shapes = [weight.shape for weight in weights]
         self.sizes = [weight.numel() for weight in weights]
         self.flat = torch.zeros(sum(self.sizes), device=weights[0].device, dtype=weights[0].dtype)
-        self.holder: weakref.ref[PendingGradient] | None = None
         self.forth, self.back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with on_the_side(), torch.enable_grad():
-            with recording(self.forth, pool):
+            self._try(function, weights)
+            with recording(self.forth, shelf.pool):
                 found = function(*self.inputs)
-            self.d_found = torch.zeros_like(found)
-            with recording(self.back, pool):
+            self.learned = [tensor.requires_grad for tensor in found]
+            self.d_found = [torch.zeros_like(tensor) for tensor in found if tensor.requires_grad]
+            with recording(self.back, shelf.pool):
                 self.d_inputs = self._go_back(found, weights)
-        self.found = found.detach()
+        self.found = [tensor.detach() for tensor in found]
+        # a ground that must grow is left for a larger one: this recording stays on its own
+        self.kept = [graphs.ground for graphs in shelf.grounds.values()]
 
-    def _go_back(self, found: Tensor, weights: Sequence[Tensor]) -> list[Tensor | None]:
+    def _try(self, function: Function, weights: Sequence[Tensor]) -> None:
+        """Once without recording, so that all memory that lasts is there."""
+        with torch.random.fork_rng(devices=[weights[0].device]):
+            found = function(*self.inputs)
+            self.d_found = [torch.zeros_like(tensor) for tensor in found if tensor.requires_grad]
+            self._go_back(found, weights)
+
+    def _go_back(self, found: Found, weights: Sequence[Tensor]) -> list[Tensor | None]:
         wanted = [tensor for tensor in self.inputs if tensor.requires_grad]
-        gradients = torch.autograd.grad(found, [*wanted, *weights], self.d_found, allow_unused=True)
+        learned = [tensor for tensor in found if tensor.requires_grad]
+        gradients = torch.autograd.grad(learned, [*wanted, *weights], self.d_found, allow_unused=True)
         of_weights = zip(self.weight_gradients(self.flat), gradients[len(wanted) :], strict=True)
         used = [(place, gradient) for place, gradient in of_weights if gradient is not None]
         copy_all([place for place, _ in used], [gradient for _, gradient in used])
@@ -129,11 +235,6 @@ class GradientRecording:
 
     def weight_gradients(self, flat: Tensor) -> list[Tensor]:
         return [part.view(shape) for part, shape in zip(flat.split(self.sizes), self.shapes, strict=True)]
-
-    @property
-    def free(self) -> bool:
-        pending = None if self.holder is None else self.holder()
-        return pending is None or pending.used
 
 
 class PendingGradient:
@@ -146,21 +247,27 @@ class _Replayed(torch.autograd.Function):
     """The inputs and the weights are arguments, so that both get their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, recording: GradientRecording, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, shelf: Shelf, recording: GradientRecording, *tensors: Tensor) -> Found:
         copy_all([tensor.detach() for tensor in recording.inputs], tensors[: len(recording.inputs)])
+        for ground in recording.kept:
+            ground.holder = recording  # whoever has left his numbers there must compute them again
         recording.forth.replay()
         ctx.recording, ctx.pending = recording, PendingGradient()
-        recording.holder = weakref.ref(ctx.pending)
-        return recording.found.clone()
+        shelf.holder = weakref.ref(ctx.pending)
+        found = tuple(tensor.clone() for tensor in recording.found)
+        fixed = [tensor for tensor, learns in zip(found, recording.learned, strict=True) if not learns]
+        ctx.mark_non_differentiable(*fixed)
+        return found
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_found: Tensor) -> Any:
+    def backward(ctx: Any, *d_found: Tensor) -> Any:
         recording: GradientRecording = ctx.recording
         if ctx.pending.used:
             raise RuntimeError("The way back of a recorded function can be taken once only.")
-        recording.d_found.copy_(d_found)
+        given = [gradient for gradient, learns in zip(d_found, recording.learned, strict=True) if learns]
+        copy_all(recording.d_found, given)
         recording.back.replay()
         ctx.pending.used = True
         of_inputs = [None if gradient is None else gradient.clone() for gradient in recording.d_inputs]
-        return None, *of_inputs, *recording.weight_gradients(recording.flat.clone())
+        return None, None, *of_inputs, *recording.weight_gradients(recording.flat.clone())

@@ -93,6 +93,17 @@ class Packing:
         times = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return self.longest[np.arange(len(times)) - starts[times]], times
 
+    def among_times(self, rows: int) -> Tensor:
+        """(N) time·rows + row of each packed position; kept, because recordings read it."""
+        if rows not in self._among_times:
+            own, times = self.rows_and_times()
+            (self._among_times[rows],) = sent(self.places.device, times * rows + own)
+        return self._among_times[rows]
+
+    @cached_property
+    def _among_times(self) -> dict[int, Tensor]:
+        return {}
+
     def rows(self) -> Tensor:
         """(N) the row each packed position belongs to."""
         return sent(self.places.device, self.rows_and_times()[0])[0]

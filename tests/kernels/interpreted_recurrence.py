@@ -14,8 +14,10 @@ import torch
 from regard.data.batch import Tokens
 from regard.kernels.cuda import beams, best, cost
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
-from regard.nn.decoders import graphed
+from regard.nn.decoders import graphed, recorded_loss
+from regard.nn.decoders.objective import TextObjective
 from regard.nn.encoders import graphed as graphed_layer
+from regard.nn.encoders import recorded as recorded_reading
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.memory import Memory
 from regard.nn.packing import BucketPacking, Packing
@@ -374,3 +376,40 @@ def test_quick_beams_tell_of_a_planted_nan():
         size=2, n_best=1, end=3, penalty=1.0,
     )  # fmt: skip
     assert sound.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cell": "lstm", "state": "current"},
+        {"layers": 2, "objective": TextObjective(smoothing=0.2)},
+        {"memories": 2},
+    ],
+)
+def test_quick_buckets_cost_what_their_batches_cost(options):
+    """With more rows, more positions and more steps than are real, as they are recorded."""
+    whole = model(**options)
+    loss = whole["decoder"].loss(remember(whole), TARGET)
+    expected = [loss.total, loss.count, *gradients(loss.total, whole)]
+    memories = {}
+    for name, given in {"source": SOURCE, "other": OTHER}.items():
+        if name in whole:
+            ids, lengths = wide(given, 0)
+            assert recorded_reading.suits(whole[name])
+            values, summary = recorded_reading.whole(whole[name], ids, lengths)
+            mask = torch.arange(ids.shape[1], device=DEVICE) < lengths[:, None]
+            mask[len(given.ids) :, 0] = True
+            memories[name] = Memory(values, mask, summary)
+    assert recorded_loss.suits(whole["decoder"], memories, None)
+    total, likelihood, count = recorded_loss.whole(whole["decoder"], memories, Tokens(*wide(TARGET, -1)))
+    close(expected, [total, count, *gradients(total, whole)], 1e-9)
+    torch.testing.assert_close(likelihood, loss.parts["likelihood"])
+
+
+def wide(given, length):
+    """In a bucket of 4 rows and two steps more; the row that is not real has this length."""
+    pad = torch.nn.functional.pad
+    steps = -(-(given.ids.shape[1] + 1) // 2) * 2 + 1 + (length == 0)
+    ids = pad(given.ids, (0, steps - given.ids.shape[1], 0, 1))
+    return ids, pad(given.lengths, (0, 1), value=length)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.kernels.replay import Replays, plain_parts, tensors_of, with_tensors
-from regard.kernels.replayed_gradient import _OWNERS, replayed
+from regard.kernels.replayed_gradient import replayed, replays_of
 from regard.nn import Embedding
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.encoders.transformer import TransformerEncoder
@@ -38,8 +38,8 @@ def test_off_cuda_everything_simply_runs() -> None:
     replays = Replays()
     assert replays("key", lambda given: given * 2, torch.ones(2)).sum() == 4
     layer = nn.Linear(2, 2)
-    replayed(layer, layer, torch.ones(1, 2)).sum().backward()
-    assert layer.weight.grad is not None and layer not in _OWNERS
+    replayed(layer, lambda x: (layer(x),), torch.ones(1, 2))[0].sum().backward()
+    assert layer.weight.grad is not None and not replays_of(layer).shelves
 
 
 def transformers(norm: str = "pre") -> tuple[TransformerEncoder, TransformerDecoder]:
@@ -80,8 +80,7 @@ def test_recorded_transformers_learn_the_same(norm: str, monkeypatch: pytest.Mon
         for seed, (lengths, width, targets) in enumerate(BATCHES)
     ]
     found = [gradients(pair, *one) for one in batches * 3]
-    kept = [known for module in pair for known in _OWNERS[module].known.values()]
-    assert kept and not any(isinstance(known, bool) for known in kept)
+    assert all(replays_of(module).recordings and not replays_of(module).refused for module in pair)
     for room in ("encoders", "decoders"):
         name = f"regard.nn.{room}.transformer.replayed"
         monkeypatch.setattr(name, lambda owner, function, *inputs: function(*inputs))
@@ -99,9 +98,13 @@ def test_a_recording_in_use_is_left_alone() -> None:
     torch.manual_seed(0)
     layer = nn.Linear(4, 4).cuda().double()
     one, two = torch.randn(2, 3, 4, device="cuda", dtype=torch.float64)
+
+    def through(x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (layer(x),)
+
     for _ in range(4):
         layer.zero_grad()
-        (replayed(layer, layer, one) * replayed(layer, layer, two)).sum().backward()
+        (replayed(layer, through, one)[0] * replayed(layer, through, two)[0]).sum().backward()
         found = layer.weight.grad.clone()  # type: ignore[union-attr]
         layer.zero_grad()
         (layer(one) * layer(two)).sum().backward()
@@ -109,11 +112,33 @@ def test_a_recording_in_use_is_left_alone() -> None:
 
 
 @needs_cuda
+def test_recordings_of_other_shapes_are_left_alone_too() -> None:
+    """All recordings of a shelf share their memory: one of another shape must not write over what waits in it."""
+    torch.manual_seed(0)
+    layers = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 4)).cuda().double()
+    one = torch.randn(3, 4, device="cuda", dtype=torch.float64)
+    two = torch.randn(5, 4, device="cuda", dtype=torch.float64)
+
+    def through(x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (layers(x),)
+
+    for _ in range(4):
+        layers.zero_grad()
+        first, second = replayed(layers, through, one)[0], replayed(layers, through, two)[0]
+        (first.sum() * second.sum()).backward()
+        found = [weight.grad.clone() for weight in layers.parameters()]  # type: ignore[union-attr]
+        layers.zero_grad()
+        (layers(one).sum() * layers(two).sum()).backward()
+        torch.testing.assert_close(found, [weight.grad for weight in layers.parameters()])
+    assert len(replays_of(layers).recordings) == 2
+
+
+@needs_cuda
 def test_what_cannot_be_recorded_runs() -> None:
     layer = nn.Linear(4, 4).cuda()
 
-    def asking(x: Tensor) -> Tensor:
-        return layer(x) * float(x.sum())
+    def asking(x: Tensor) -> tuple[Tensor]:
+        return (layer(x) * float(x.sum()),)
 
     given = torch.ones(2, 4, device="cuda")
     for _ in range(4):

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from regard.data.batch import END
+from regard.kernels.replay import recorder_of
 from regard.nn import Embedding, MeanEncoder
 from regard.nn.decoders.transformer import TransformerDecoder
-from regard.nn.search import Beam, Greedy, Limits, Sample, Stepper, strides
+from regard.nn.search import Beam, Greedy, Limits, Sample, Stepper
 from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.greedy import MostProbable
 from regard.nn.search.strides import walk_in_strides
@@ -92,7 +93,7 @@ def test_graphs_find_what_single_steps_find(kind: str, name: str, monkeypatch) -
     steppers = [Stepper(first.decoder, stepper_of(kind, rows, device="cuda").memories) for rows in batches]
     search = SEARCHES[name]
     found = [search(stepper) for stepper in steppers * 3]  # the third time everything is a replay
-    assert strides.recorder_of(first.decoder).replays.known
+    assert recorder_of(first.decoder).replays.known
     monkeypatch.setattr("regard.nn.search.strides.serves", lambda *_: False)
     monkeypatch.setattr("regard.nn.search.beam.serves", lambda *_: False)
     expected = [search(stepper) for stepper in steppers]

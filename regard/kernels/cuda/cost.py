@@ -33,10 +33,13 @@ BLOCK = 4096
 @triton.jit(do_not_specialize_on_alignment=["targets", "costs", "likelihoods"])
 def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr, SHARE: tl.constexpr,
                    V: tl.constexpr, WORK: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    """logits (N, V), without their bias, become d cost / d logits; cost and −log p(target) of each row."""
+    """logits (N, V), without their bias, become d cost / d logits; cost and −log p(target) of each row. A row whose
+    target is negative costs nothing."""
     row = tl.program_id(0).to(tl.int64)
     logits += row * V
     target = tl.load(targets + row)
+    real = target >= 0
+    target = tl.where(real, target, 0)
     kept = tl.full([], KEPT, WORK)
     share = tl.full([], SHARE, WORK)
     top = tl.full([BLOCK], float("-inf"), WORK)
@@ -59,8 +62,9 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
     normaliser = safe + tl.log(tl.sum(total * tl.exp(top - safe), 0))
     aim = tl.load(logits + target).to(WORK) + tl.load(bias + target).to(WORK)
     likelihood = normaliser - aim
-    tl.store(likelihoods + row, likelihood)
-    tl.store(costs + row, kept * likelihood + share * (V * normaliser - tl.sum(summed, 0)))
+    cost = kept * likelihood + share * (V * normaliser - tl.sum(summed, 0))
+    tl.store(likelihoods + row, tl.where(real, likelihood, 0.0))
+    tl.store(costs + row, tl.where(real, cost, 0.0))
     tl.debug_barrier()  # the target's logit has been read
     for first in range(0, V, BLOCK):
         v = first + tl.arange(0, BLOCK)
@@ -69,6 +73,7 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
             WORK
         )
         d = tl.exp(x - normaliser) - share - tl.where(v == target, kept, 0.0)
+        d = tl.where(real, d, 0.0)
         tl.store(logits + v, d.to(logits.dtype.element_ty), mask=here)
 
 
@@ -81,7 +86,7 @@ def rows_at_once(count: int, vocabulary: int) -> int:
 
 
 class ChunkedCost(torch.autograd.Function):
-    """rows (N, O), weight (V, O), bias (V), targets (N), ε → Σ cost, Σ −log p(target).
+    """rows (N, O), weight (V, O), bias (V), targets (N), ε → Σ cost, Σ −log p(target), of the targets ≥ 0.
 
     Under autocast the products are in its precision, sums and gradients of the weights in theirs.
     """

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Span
 from regard.errors import RegardError
+from regard.kernels.replayed_gradient import replayed
 from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
@@ -153,11 +154,15 @@ class ContinuingDecoder(Decoder):
 
     def read(self, before: Tensor, state: Carried | None) -> tuple[Tensor, Carried]:
         """As `forward`, packed (B·T, O) for the output layer; None begins a text."""
-        if state is None or len(state[0] if state else before) != len(before):
-            state = self.start(len(before))
-        hidden, state = self(before, state)
+        hidden, state = self(before, self._begun(before, state))
         hidden = self.dropped(hidden).flatten(0, 1)
         return hidden if self.narrow is None else self.narrow(hidden), state
+
+    def _begun(self, before: Tensor, state: Carried | None) -> Carried:
+        """The state, or the first one where there is none for so many texts."""
+        if state is None or len(state[0] if state else before) != len(before):
+            return self.start(len(before))
+        return state
 
     def dropped(self, hidden: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(hidden)
@@ -165,12 +170,18 @@ class ContinuingDecoder(Decoder):
 
     def loss(self, memories: Mapping[str, Memory], target: Span, *, truth: Any = None) -> Loss:
         """−log p of every token of the span. In training, the state is carried from span to span."""
-        state = self.carried if self.training and not target.fresh else None
-        rows, state = self.read(target.before, state)
+        state = self._begun(target.before, self.carried if self.training and not target.fresh else None)
+        run = replayed if isinstance(self.output, Output) else _run
+        total, likelihood, *reached = run(self, self._span, target.before, target.ids, *state)
         if self.training:
-            self.carried = tuple(part.detach() for part in state)
-        total, likelihood = self.output.loss(rows, target.ids.flatten())
+            self.carried = tuple(reached)
         return Loss(total, self.count(target), {"likelihood": likelihood})
+
+    def _span(self, before: Tensor, ids: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
+        """The cost of a span, −log p of it, and the state after it, without a gradient: what is recorded on CUDA."""
+        rows, reached = self.read(before, state)
+        total, likelihood = self.output.loss(rows, ids.flatten())
+        return total, likelihood, *(part.detach() for part in reached)
 
     def count(self, target: Span) -> Tensor:
         # filled on the device: a copy would wait for all that is under way there
@@ -197,3 +208,9 @@ class ContinuingDecoder(Decoder):
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
         raise NotImplementedError("a stream is generated, not predicted")
+
+
+def _run(owner: nn.Module, function: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
+    """What asks the device how large its classes are cannot be recorded."""
+    found: tuple[Tensor, ...] = function(*inputs)
+    return found

@@ -17,7 +17,7 @@ from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing, sent
+from regard.nn.packing import Packing
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
 from regard.private import transforms_active
@@ -186,8 +186,7 @@ def given_of(
         keep, like = 1 - decoder.stack.dropout.p, decoder.stack.cell(0).weight_hh
         shape = (len(packing.starts) - 1, len(packing.longest), plan.size)
         masks = [like.new_empty(shape).bernoulli_(keep).div_(keep) for _ in range(plan.layers - 1)]
-    rows, times = packing.rows_and_times()
-    (index,) = sent(packing.places.device, times * plan.rows + rows)
+    index = packing.among_times(plan.rows)
     seen = tuple(memories[name].mask for name in reading.names)
     contexts = not plan.after and (plan.deep or decoder.copying is not None)
     return UnrollGiven(plan, index, seen, tuple(masks), looks, contexts)

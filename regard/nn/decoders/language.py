@@ -157,7 +157,8 @@ class LanguageDecoder(ContinuingDecoder):
         dropout = self.between if self.training else 0.0
         if self._in_kernels(inputs):
             outputs, last = self._by_layers(_by_kernels, cells, weights, inputs, state)
-        elif not self.alike or (self.variational and dropout):
+        elif not self.alike or dropout:
+            # cuDNN's own dropout keeps its random numbers where a recording cannot draw new ones
             outputs, last = self._by_layers(_by_torch, cells, weights, inputs, state)
         else:
             first = torch.stack([part.to(inputs.dtype) for part in state])

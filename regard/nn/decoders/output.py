@@ -77,3 +77,10 @@ class Output(nn.Module):
             return likelihood, likelihood.detach()
         smooth = -(logits.mean(-1) - logits.logsumexp(-1)).sum()
         return (1 - smoothing) * likelihood + smoothing * smooth, likelihood.detach()
+
+    def loss_of_some(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+        """The same, where a row whose target is negative costs nothing."""
+        if torch.is_grad_enabled() and on_cuda(rows, self.weight):
+            return self.loss(rows, targets, smoothing=smoothing)
+        real = targets >= 0
+        return self.loss(rows[real], targets[real], smoothing=smoothing)

@@ -18,7 +18,7 @@ from regard.kernels.buckets import rounded
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing, sent
+from regard.nn.packing import Packing
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -42,6 +42,11 @@ def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     reading = decoder.reading
     if reading and any(reading.attention(name).select.needs & {"truth", "costs"} for name in reading.names):
         return False  # what is true or drawn differs from batch to batch
+    return simple(memories)
+
+
+def simple(memories: Mapping[str, Memory]) -> bool:
+    """Nothing but what is copied into a recording, or the same for all batches."""
     return all(
         getattr(memory, field.name) is None
         for memory in memories.values()
@@ -56,24 +61,22 @@ def unroll(
     """As `RecurrentDecoder.unroll_plain`, for a decoder it knows."""
     rows, count = previous.shape
     more, further = rounded(rows, 8, 4) - rows, rounded(count, 16, 2) - count
-    wide = {name: _widened(memory, more) for name, memory in memories.items()}
+    wide = {name: widened(memory, more) for name, memory in memories.items()}
     words = nn.functional.pad(previous, (0, further, 0, more))
     whole = every_position(rows + more, count + further, previous.device)
 
-    def run(words: Tensor, *tensors: Tensor) -> Tensor:
-        found = decoder.unroll_plain(_with(wide, tensors), words, whole)
-        return torch.cat([found.readouts, *(found.looks[name] for name in names)], 1)
+    def run(words: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        found = decoder.unroll_plain(with_tensors(wide, tensors), words, whole)
+        return found.readouts, *(found.looks[name] for name in names)
 
     names = decoder.reading.names if decoder.reading else ()
-    found = replayed(decoder, run, words, *_tensors(wide))
-    own, times = packing.rows_and_times()
-    (index,) = sent(previous.device, times * (rows + more) + own)
-    looks = [wide[name].mask.shape[1] for name in names]
-    pieces = found.index_select(0, index).split([found.shape[1] - sum(looks), *looks], 1)
+    readouts, *looks = replayed(decoder, run, words, *tensors_of(wide))
+    index = packing.among_times(rows + more)
     seen = {
-        name: look[:, : memories[name].mask.shape[1]] for name, look in zip(names, pieces[1:], strict=True)
+        name: look.index_select(0, index)[:, : memories[name].mask.shape[1]]
+        for name, look in zip(names, looks, strict=True)
     }
-    return Unrolled(pieces[0], seen)
+    return Unrolled(readouts.index_select(0, index), seen)
 
 
 @cache
@@ -82,7 +85,7 @@ def every_position(rows: int, width: int, device: torch.device) -> Packing:
     return Packing.of(torch.full((rows,), width, device=device), width, torch.full((rows,), width))
 
 
-def _widened(memory: Memory, more: int) -> Memory:
+def widened(memory: Memory, more: int) -> Memory:
     """More rows, of which the first position may be looked at, and as many positions as the next bucket has."""
     count = memory.mask.shape[1]
     further = rounded(count, 8, 2) - count if memory.layout == "line" else 0
@@ -104,12 +107,12 @@ def _widened(memory: Memory, more: int) -> Memory:
     )
 
 
-def _tensors(memories: Mapping[str, Memory]) -> list[Tensor]:
+def tensors_of(memories: Mapping[str, Memory]) -> list[Tensor]:
     found = [getattr(memory, name) for memory in memories.values() for name in TAKEN]
     return [tensor for tensor in found if tensor is not None]
 
 
-def _with(memories: Mapping[str, Memory], tensors: Sequence[Tensor]) -> dict[str, Memory]:
+def with_tensors(memories: Mapping[str, Memory], tensors: Sequence[Tensor]) -> dict[str, Memory]:
     """The memories with other tensors in the places of their own."""
     rest, found = iter(tensors), {}
     for name, memory in memories.items():

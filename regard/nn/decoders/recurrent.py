@@ -22,6 +22,7 @@ from regard.nn.decoders import (
     fused_step,
     graphed,
     recorded,
+    recorded_loss,
     recurrent_board,
     step_by_step,
 )
@@ -42,7 +43,7 @@ from regard.nn.decoders.conditioning import (
     check_given,
 )
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.objective import TextObjective
+from regard.nn.decoders.objective import Distilled, TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Read, Reading
 from regard.nn.decoders.stack import Stack
@@ -56,6 +57,7 @@ from regard.nn.decoders.text_attention import (
 )
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.recurrence import check_residual
@@ -538,6 +540,18 @@ class RecurrentDecoder(StepwiseDecoder):
         if self.copying is None:
             return torch.softmax(self.output(unrolled.readouts), -1)
         return copied.log_mixture(self, unrolled, self.output(unrolled.readouts), memories, packing).exp()
+
+    def loss(
+        self,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> Loss:
+        if distilled is None and recorded_loss.knows(self, memories, target, truth):
+            return recorded_loss.loss(self, memories, target)
+        return super().loss(memories, target, truth=truth, distilled=distilled)
 
     def forced_cost(
         self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None

@@ -359,15 +359,16 @@ class TransformerDecoder(StepwiseDecoder):
         looked_at: list[Tensor] = []
         for name in self.names:
             looked_at += in_bucket(memories[name].values, memories[name].mask[:, None, None])
-        return replayed(self, self._through, *in_bucket(x), *looked_at)[:rows, :count]
+        (x,) = replayed(self, self._through, *in_bucket(x), *looked_at)
+        return x[:rows, :count]
 
-    def _through(self, x: Tensor, *looked_at: Tensor) -> Tensor:
+    def _through(self, x: Tensor, *looked_at: Tensor) -> tuple[Tensor]:
         """All layers: x (B, T, D), and of each memory its values (B, S, D) and mask (B, 1, 1, S)."""
         values = dict(zip(self.names, looked_at[::2], strict=True))
         mask = torch.cat([mask.flatten(1) for mask in looked_at[1::2]], 1)
         for layer in self._layers():
             x = layer(x, layer.over.prepare_all(values), mask)
-        return self._finish(x)
+        return (self._finish(x),)
 
     def forced_cost(
         self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None

@@ -38,28 +38,61 @@ def knows(layer: RecurrentLayer, inputs: Tensor) -> bool:
 
 def run(layer: RecurrentLayer, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
     """As `RecurrentLayer.forward`: packed inputs (N, I) → packed outputs (N, directions·size), last (B, …)."""
-    from regard.kernels.cuda.recurrence import Sweep, sweep_over
+    sweep = sweep_of(layer, len(packing.longest), len(packing.starts) - 1)
+    (rows, times), known = packing.rows_and_times(), packing.known
+    places = [times * sweep.rows + rows]
+    if sweep.directions == 2:
+        places.append((known[rows] - 1 - times) * sweep.rows + rows)
+    with outside_inference():
+        return run_in(sweep, orders_of(sweep, places, known, inputs.device), layer, inputs)
 
-    cells = [layer.cell(direction) for direction in range(len(layer.cells))]
-    cell, count = cells[0], len(packing.longest)
-    sweep = Sweep(
+
+def sweep_of(layer: RecurrentLayer, rows: int, steps: int) -> Sweep:
+    """What is to be computed, with sizes rounded so that other batches share it."""
+    from regard.kernels.cuda.recurrence import Sweep
+
+    cell = layer.cell(0)
+    return Sweep(
         cell=CELLS[type(cell)],  # type: ignore[arg-type]
         size=cell.size,
-        directions=len(cells),
+        directions=len(layer.cells),
         inputs=cell.input_size,
-        rows=rounded(count, 8, 4),
-        steps=rounded(len(packing.starts) - 1, 16, 2),
+        rows=rounded_rows(rows),
+        steps=rounded_steps(steps),
         activation=getattr(cell, "activation", "tanh"),
         dtype=cell.weight_hh.dtype,
     )
-    (rows, times), known = packing.rows_and_times(), packing.known
-    places = [times * sweep.rows + rows]
-    if len(cells) == 2:
-        places.append((known[rows] - 1 - times) * sweep.rows + rows)
-    orders = orders_of(sweep, places, known, inputs.device)
+
+
+def rounded_rows(count: int) -> int:
+    return rounded(count, 8, 4)
+
+
+def rounded_steps(count: int) -> int:
+    return rounded(count, 16, 2)
+
+
+def run_in(sweep: Sweep, orders: Orders, layer: RecurrentLayer, inputs: Tensor) -> tuple[Tensor, Tensor]:
+    from regard.kernels.cuda.recurrence import sweep_over
+
+    cells = [layer.cell(direction) for direction in range(len(layer.cells))]
     weights = [weight for one in cells for weight in one.torch_weights()]
-    with outside_inference():
-        return sweep_over(sweep, orders, inputs.to(sweep.dtype), layer.first, weights)
+    return sweep_over(sweep, orders, inputs.to(sweep.dtype), layer.first, weights)
+
+
+def every_position(sweep: Sweep, lengths: Tensor) -> Orders:
+    """Of the sweep's rows (lengths (rows), on the device) all positions, row by row, padding behind what is real."""
+    from regard.kernels.cuda.recurrence import Orders
+
+    device, directions = lengths.device, sweep.directions
+    time, row = torch.arange(sweep.steps, device=device), torch.arange(sweep.rows, device=device)
+    ends = lengths[:, None]
+    times = [time.expand(sweep.rows, -1), torch.where(time < ends, ends - 1 - time, time)][:directions]
+    places = [(one * sweep.rows + row[:, None]).flatten() for one in times]
+    direction = torch.arange(directions, device=device)
+    words = torch.stack(places, 1) + direction * (sweep.steps * sweep.rows)
+    states = words + (direction + 1) * sweep.rows  # a row of first states before each
+    return Orders(words.flatten(), states.flatten(), lengths * sweep.rows + row, tuple(places))
 
 
 def orders_of(sweep: Sweep, places: Sequence[np.ndarray], known: np.ndarray, device: torch.device) -> Orders:

@@ -11,6 +11,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import TokenVectors, check_dropout
+from regard.nn.encoders import recorded
 from regard.nn.encoders.encoder import LastStates, positions_read, refuse_unread
 from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
 from regard.nn.encoders.text import (
@@ -180,6 +181,8 @@ class RecurrentEncoder(TextEncoder):
         return LastStates(len(self.layers), self.summary_size, first.cell(0).carries)
 
     def forward(self, tokens: Tokens) -> Memory:
+        if recorded.knows(self, tokens):
+            return recorded.read(self, tokens)
         mask = tokens.mask
         packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
         embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed

@@ -342,15 +342,16 @@ class TransformerEncoder(TextEncoder):
     def forward(self, tokens: Tokens) -> Memory:
         x, mask = self._start(tokens)
         rows, count, _ = x.shape
-        x = replayed(self, self._through, *in_bucket(x, mask))[:rows, :count]
+        (x,) = replayed(self, self._through, *in_bucket(x, mask))
+        x = x[:rows, :count]
         x = x * tokens.mask.unsqueeze(-1)  # nothing of the padding is left
         return Memory(x, tokens.mask, masked_mean(x, tokens.mask))
 
-    def _through(self, x: Tensor, mask: Tensor) -> Tensor:
+    def _through(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:
         """All layers: x (B, S, D), mask (B, 1, 1, S)."""
         for layer in self.layers:
             x = layer(x, mask)
-        return x if self.norm is None else self.norm(x)
+        return (x if self.norm is None else self.norm(x),)
 
     @torch.no_grad()
     def self_looks(self, collated: Tokens) -> dict[str, Tensor]:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from regard.data.batch import PAD
 from regard.kernels.availability import installed
+from regard.kernels.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
 from regard.nn.search.candidates import limited_top
@@ -21,7 +22,7 @@ from regard.nn.search.paths import Paths
 from regard.nn.search.pool import Pool
 from regard.nn.search.soundness import check_outputs
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.strides import Key, SearchedRows, by_step, padded_rows, recorder_of, strides_of
+from regard.nn.search.strides import Key, SearchedRows, by_step, padded_rows, strides_of
 
 if TYPE_CHECKING:
     from regard.nn.search.beam import Beam

@@ -9,18 +9,16 @@ where a score is not finite, and says where.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
 from regard.kernels.buckets import rounded
-from regard.kernels.replay import Replays, plain_parts
+from regard.kernels.replay import plain_parts, recorder_of
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
 from regard.nn.search.candidates import limited_top, normalisers
@@ -40,21 +38,6 @@ def strides_of(steps: int) -> Iterator[tuple[int, int]]:
         count = min(LATER if first else FIRST, steps - first)
         yield first, count
         first += count
-
-
-class Recorder:
-    """The recordings of one decoder; one search at a time may use them."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.replays = Replays()
-
-
-_RECORDERS: WeakKeyDictionary[nn.Module, Recorder] = WeakKeyDictionary()
-
-
-def recorder_of(decoder: nn.Module) -> Recorder:
-    return _RECORDERS.setdefault(decoder, Recorder())
 
 
 def serves(stepper: Stepper, bounds: Bounds) -> bool:

@@ -23,6 +23,7 @@ from regard.kernels.cuda.recurrence.forth import forth
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.plan import UnrollPlan
 from regard.kernels.cuda.recurrence.room import UnrollRoom, fill, shapes
+from regard.kernels.grounds import apart, grounds
 from regard.private import apply, copy_all
 
 
@@ -102,7 +103,7 @@ class _Recurrence(torch.autograd.Function):
                 found.append(_packed(room["weights", m], given.index)[:, : mask.shape[1]])
             if given.contexts:
                 found.append(_packed(room["context"][1:], given.index))
-        ctx.given, ctx.token = given, object()
+        ctx.given, ctx.token, ctx.grounds = given, object(), grounds()
         room.ground.holder = ctx.token
         ctx.save_for_backward(*flat)
         ctx.set_materialize_grads(False)
@@ -114,7 +115,7 @@ class _Recurrence(torch.autograd.Function):
         given: UnrollGiven = ctx.given
         inputs = Inputs.of(ctx.saved_tensors, given.plan)
         device = inputs.words.device
-        with on_device_of(inputs.words), unnarrowed(inputs.words):
+        with on_device_of(inputs.words), unnarrowed(inputs.words), apart(ctx.grounds):
             entry = recorded(given.plan, shapes, UnrollRoom, device)
             room = entry.room
             if room.ground.holder is not ctx.token:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.cuda.recurrence.room import Ground, Named, needed
+from regard.kernels.grounds import grounds
 
 KEPT = 128
 Furnished = TypeVar("Furnished", bound=Named)
@@ -73,7 +74,6 @@ class Graphs:
             self.plans.popitem(last=False)
 
 
-_BY_DEVICE: dict[tuple[str, torch.device, torch.dtype], Graphs] = {}
 _SIDE: dict[torch.device, tuple[torch.cuda.Stream, torch.cuda.CUDAGraph, Tensor]] = {}
 
 
@@ -84,7 +84,7 @@ def recorded(
     device: torch.device,
 ) -> Recorded[Furnished]:
     """The room of a plan (its tensors as `shapes` says) and its graphs; each kind of plan has a ground of its own."""
-    graphs = _BY_DEVICE.setdefault((type(plan).__name__, device, plan.dtype), Graphs())
+    graphs: Graphs = grounds().setdefault((type(plan).__name__, device, plan.dtype), Graphs())
     found = graphs.of(plan, _size(plan, shapes), device, plan.dtype)
     if found is None:
         found = Recorded(furnish(plan, cast(Ground, graphs.ground)))
@@ -105,7 +105,7 @@ def unnarrowed(tensor: Tensor) -> AbstractContextManager[Any]:
 
 def forget() -> None:
     """Gives back all graphs and their memory."""
-    _BY_DEVICE.clear()
+    grounds().clear()
 
 
 def _precision() -> str:

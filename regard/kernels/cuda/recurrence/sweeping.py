@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
+from regard.kernels.grounds import apart, grounds
 from regard.private import apply, copy_all
 
 
@@ -57,7 +58,7 @@ class _Sweeping(torch.autograd.Function):
             outputs = states.flatten(0, 2)[orders.states].view(len(inputs), -1)
             last = states.flatten(1, 2)[:, orders.last]
             last = last.transpose(0, 1).reshape(len(orders.last), -1)
-        ctx.sweep, ctx.orders, ctx.token = sweep, orders, object()
+        ctx.sweep, ctx.orders, ctx.token, ctx.grounds = sweep, orders, object(), grounds()
         entry.room.ground.holder = ctx.token
         ctx.save_for_backward(inputs, first, *weights)
         ctx.set_materialize_grads(False)
@@ -69,7 +70,7 @@ class _Sweeping(torch.autograd.Function):
         sweep, orders = ctx.sweep, ctx.orders
         inputs, first, *weights = ctx.saved_tensors
         H = sweep.size
-        with on_device_of(inputs), unnarrowed(inputs):
+        with on_device_of(inputs), unnarrowed(inputs), apart(ctx.grounds):
             entry = recorded(sweep, shapes, SweepRoom, inputs.device)
             room = entry.room
             if room.ground.holder is not ctx.token:

@@ -1,0 +1,34 @@
+"""Grounds: in whose memory the recurrences on CUDA are computed.
+
+All share one set, and whoever finds that another has used it in the meantime computes his numbers again. A recording
+cannot ask: it has a set of its own, which nobody else enters.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Grounds = dict[Any, Any]
+"""By kind of plan, device and precision."""
+
+_ALL: Grounds = {}
+_entered = threading.local()
+
+
+def grounds() -> Grounds:
+    found: Grounds = getattr(_entered, "own", _ALL)
+    return found
+
+
+@contextmanager
+def apart(own: Grounds) -> Iterator[None]:
+    """This thread computes its recurrences on these."""
+    before = grounds()
+    _entered.own = own
+    try:
+        yield
+    finally:
+        _entered.own = before

@@ -1,0 +1,82 @@
+"""The loss of a small batch on CUDA, recorded as it stands: all from the words to their cost is launched at once.
+
+As `encoders.recorded`: all positions of a bucket of rows and steps are written, and those that are padding cost
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.kernels.replayed_gradient import replayed
+from regard.nn.decoders import graphed
+from regard.nn.decoders.decoder import Truth, truth_by_name
+from regard.nn.decoders.recorded import every_position, simple, tensors_of, widened, with_tensors
+from regard.nn.encoders.graphed import rounded_rows, rounded_steps
+from regard.nn.encoders.recorded import POSITIONS
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+from regard.nn.targets import shifted
+
+if TYPE_CHECKING:
+    from regard.nn.decoders.recurrent import RecurrentDecoder
+
+
+def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens, truth: Truth) -> bool:
+    """A small batch on CUDA, of which the words alone cost something."""
+    return (
+        target.ids.is_cuda
+        and torch.is_grad_enabled()
+        and len(target.ids) * (target.ids.shape[1] + 1) <= POSITIONS
+        and suits(decoder, memories, truth)
+        and graphed.knows(decoder, memories)
+    )
+
+
+def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Truth) -> bool:
+    """The same, wherever the tensors are."""
+    known = truth_by_name(truth, decoder.reading.names if decoder.reading else ())
+    return (
+        decoder.copying is None
+        and decoder.sampling is None
+        and decoder.score_function is None
+        and not decoder.objective.reads_looks(known)
+        and simple(memories)
+    )
+
+
+def loss(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens) -> Loss:
+    """As `RecurrentDecoder.loss`, for a decoder it knows."""
+    rows, count = target.ids.shape
+    more, further = rounded_rows(rows) - rows, rounded_steps(count + 1) - count - 1
+    ids = nn.functional.pad(target.ids, (0, further, 0, more)) if more or further else target.ids
+    lengths = nn.functional.pad(target.lengths, (0, more), value=-1) if more else target.lengths
+    wide = {name: widened(memory, more) for name, memory in memories.items()}
+
+    def run(ids: Tensor, lengths: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return whole(decoder, with_tensors(wide, tensors), Tokens(ids, lengths))
+
+    layouts = tuple((name, memory.layout, memory.shape) for name, memory in memories.items())
+    total, likelihood, words = replayed(decoder, run, ids, lengths, *tensors_of(wide), key=layouts)
+    return Loss(total, words, {"likelihood": likelihood})
+
+
+def whole(
+    decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Of a bucket: the sum to minimize, the sum of −log p, how many words there are; a row of length −1 has none."""
+    previous, following, counts = shifted(Tokens(target.ids, target.lengths.clamp(min=0)))
+    counts = counts.masked_fill(target.lengths < 0, 0)
+    rows, steps = previous.shape
+    packing = every_position(rows, steps, previous.device)
+    unrolled = graphed.unroll(decoder, memories, previous, packing, looks=False)
+    beyond = torch.arange(steps, device=previous.device) >= counts[:, None]
+    words = packing.pack(following.masked_fill(beyond, -1))
+    readouts = decoder.dropout(unrolled.readouts)
+    total, likelihood = decoder.output.loss_of_some(readouts, words, smoothing=decoder.objective.smoothing)
+    return total, likelihood, counts.sum()

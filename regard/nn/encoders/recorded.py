@@ -1,0 +1,89 @@
+"""Reading a small batch on CUDA, recorded as it stands: embeddings, layers and summary are launched at once.
+
+A small batch keeps a GPU busy for less time than its host needs to launch what is to be done. Here that is done once
+for each bucket of rows and positions (`regard.kernels.replayed_gradient`, and `replay` where no gradient is wanted).
+All positions are read, padding too, because a recording knows no lengths: it stands behind what is real in both
+directions, and what comes of it is left out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.batch import Tokens
+from regard.kernels.replay import outside_inference, recorder_of
+from regard.kernels.replayed_gradient import replayed
+from regard.nn.embedding import Embedding
+from regard.nn.encoders import graphed
+from regard.nn.memory import Memory
+
+if TYPE_CHECKING:
+    from regard.nn.encoders.recurrent import RecurrentEncoder
+
+POSITIONS = 1 << 12
+"""Of a batch, padding counted; beyond them the GPU is the slower of the two."""
+
+
+def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
+    """A small batch on CUDA, and nothing but ids and layers with kernels."""
+    return (
+        tokens.ids.is_cuda
+        and 0 < tokens.ids.numel() <= POSITIONS
+        and (torch.is_grad_enabled() or not encoder.training)
+        and suits(encoder)
+        and all(graphed.knows(layer, encoder.embedding.weight) for layer in encoder.layers)  # type: ignore
+    )
+
+
+def suits(encoder: RecurrentEncoder) -> bool:
+    """The same, wherever the tensors are."""
+    return (
+        type(encoder.embedding) is Embedding
+        and encoder.values == "states"
+        and not encoder.hands_on
+        and not any(layer.backward for layer in encoder.layers)
+    )
+
+
+def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
+    """As `RecurrentEncoder.forward`, for an encoder it knows."""
+    rows, count = tokens.ids.shape
+    more, further = graphed.rounded_rows(rows) - rows, graphed.rounded_steps(count) - count
+    ids = nn.functional.pad(tokens.ids, (0, further, 0, more)) if more or further else tokens.ids
+    lengths = nn.functional.pad(tokens.lengths, (0, more)) if more else tokens.lengths
+    function = partial(whole, encoder)
+    if torch.is_grad_enabled():
+        values, summary = replayed(encoder, function, ids, lengths)
+    else:
+        values, summary = _replayed(encoder, function, ids, lengths)
+    return Memory(values[:rows, :count], tokens.mask, summary[:rows])
+
+
+def whole(encoder: RecurrentEncoder, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """ids (rows, steps) and lengths (rows) of a bucket → states, zero where there is padding, and summaries."""
+    rows, steps = ids.shape
+    values, last, orders = encoder.embedding(ids.flatten()), None, None  # type: ignore[operator]
+    for index, module in enumerate(encoder.layers):
+        layer: Any = module
+        sweep = graphed.sweep_of(layer, rows, steps)
+        orders = orders or graphed.every_position(sweep, lengths)
+        inputs = values if index == 0 else encoder.dropout(values)
+        values, last = graphed.run_in(sweep, orders, layer, inputs)
+        if encoder.residual and index > 0:
+            values = values + inputs
+    padding = torch.arange(steps, device=ids.device) >= lengths[:, None]
+    found = values.view(rows, steps, -1).masked_fill(padding.unsqueeze(-1), 0.0)
+    assert last is not None
+    return found, last[:, : encoder.summary_size]
+
+
+def _replayed(encoder: RecurrentEncoder, function: Any, ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
+    recorder = recorder_of(encoder)
+    key = ("read", *(weight.data_ptr() for weight in encoder.parameters()))
+    with recorder.lock, outside_inference():
+        found = recorder.replays(key, lambda given: function(*given), (ids, lengths))
+        return tuple(tensor.clone() for tensor in found)

@@ -1,0 +1,121 @@
+"""Small batches on CUDA are read and paid for in one launch: the same numbers as kernel by kernel."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.data.batch import Span, Tokens
+from regard.kernels.replayed_gradient import replays_of
+from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
+from regard.nn.decoders import recorded_loss
+from regard.nn.decoders.language import LanguageDecoder
+from regard.nn.decoders.objective import TextObjective
+from regard.nn.encoders import recorded
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+
+SHAPES = [([5, 2, 4], [3, 6, 1]), ([7, 3, 1, 1, 2], [4, 2, 6, 1, 1]), ([9, 8, 3, 1, 2], [4, 2, 9, 2, 1])]
+
+
+def batch(lengths: list[int], seed: int) -> Tokens:
+    counts = torch.tensor(lengths)
+    ids = torch.randint(4, 11, (len(lengths), max(lengths)), generator=torch.Generator().manual_seed(seed))
+    return Tokens(ids * (torch.arange(max(lengths)) < counts[:, None]), counts).to("cuda")
+
+
+def pair(**options: object) -> torch.nn.ModuleList:
+    torch.manual_seed(0)
+    encoder = RecurrentEncoder(Embedding(11, 5), size=4, layers=2)
+    attention = {"source": Attention(8, 8)}
+    decoder = RecurrentDecoder(Embedding(11, 5), {"source": encoder}, size=8, attention=attention, **options)  # type: ignore[arg-type]
+    return torch.nn.ModuleList([encoder, decoder]).cuda().double()
+
+
+def learned(models: torch.nn.ModuleList, *batches: tuple[Tokens, Tokens]) -> list[Tensor]:
+    """The loss of several batches together, and its gradients: each waits for its way back."""
+    encoder, decoder = models
+    models.zero_grad()
+    losses = [decoder.loss({"source": encoder(source)}, target) for source, target in batches]  # type: ignore[operator]
+    total = torch.stack([loss.mean for loss in losses]).sum()
+    total.backward()
+    return [total.detach(), *(one.grad.clone() for one in models.parameters() if one.grad is not None)]
+
+
+OPTIONS: list[dict[str, object]] = [
+    {},
+    {"cell": "lstm", "state": "current"},
+    {"layers": 2},
+    {"objective": TextObjective(smoothing=0.1)},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("together", [1, 2])
+def test_recorded_batches_teach_the_same(
+    options: dict[str, object], together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = pair(**options)
+    batches = [(batch(one, seed), batch(other, seed + 10)) for seed, (one, other) in enumerate(SHAPES)]
+    groups = [batches[place : place + together] for place in range(len(batches) - together + 1)]
+    found = [learned(models, *group) for group in groups * 3]
+    for module in models:
+        assert replays_of(module).recordings and not replays_of(module).refused
+    for module in (recorded, recorded_loss):
+        monkeypatch.setattr(module, "knows", lambda *given: False)
+    for place, group in enumerate(groups):
+        expected = learned(models, *group)
+        for one in found[place :: len(groups)]:
+            torch.testing.assert_close(one, expected, atol=1e-10, rtol=1e-8)
+
+
+def test_reading_without_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = pair()[0].eval()
+    batches = [batch(one, seed) for seed, (one, _) in enumerate(SHAPES)]
+    with torch.no_grad():
+        found = [encoder(one) for one in batches * 3]
+        monkeypatch.setattr(recorded, "knows", lambda *given: False)
+        for place, one in enumerate(batches):
+            expected = encoder(one)
+            for memory in found[place :: len(batches)]:
+                torch.testing.assert_close(memory.values, expected.values)
+                torch.testing.assert_close(memory.summary, expected.summary)
+
+
+def test_dropout_is_drawn_anew() -> None:
+    models = pair(dropout=0.5)
+    one = (batch([5, 2, 4], 0), batch([3, 6, 1], 1))
+    losses = [float(learned(models, one)[0]) for _ in range(6)]
+    assert replays_of(models[1]).recordings
+    assert len(set(losses)) == 6
+
+
+@pytest.mark.parametrize("variational", [False, True])
+def test_spans_of_a_language_model(variational: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    options = LanguageDecoder.Options(
+        size=6, embedding=6, layers=2, dropout=0.0 if not variational else 0.4, variational=variational
+    )
+    decoder = LanguageDecoder(Embedding(11, 6), options, 11).cuda()
+    ids = torch.randint(4, 11, (5, 3, 8), device="cuda")
+    spans = [Span(one[:, 1:], one[:, :-1], fresh=number == 0) for number, one in enumerate(ids)]
+
+    def through() -> list[Tensor]:
+        found = []
+        for span in spans:
+            decoder.zero_grad()
+            loss = decoder.loss({}, span)
+            loss.mean.backward()
+            found += [loss.mean.detach(), *(one.grad.clone() for one in decoder.parameters())]  # type: ignore[union-attr]
+        return found
+
+    results = [through() for _ in range(3)]
+    assert replays_of(decoder).recordings, replays_of(decoder).refused
+    if variational:
+        assert not torch.equal(results[1][0], results[2][0])
+        return
+    monkeypatch.setattr("regard.nn.decoders.continuing.replayed", lambda owner, run, *given: run(*given))
+    expected = through()
+    for one in results:
+        torch.testing.assert_close(one, expected, atol=1e-5, rtol=1e-4)
