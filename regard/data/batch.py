@@ -18,9 +18,12 @@ UNLABELLED, ADDED = -2, -3
 
 
 def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """The tensor on a device. A copy towards a device goes on while the CPU prepares the next; one towards the CPU is
-    awaited, because it is read next."""
-    return tensor.to(device, non_blocking=torch.device(device).type != "cpu")
+    """The tensor on a device. A copy towards a device goes on while the CPU prepares the next, from memory that CUDA can
+    read by itself; one towards the CPU is awaited, because it is read next."""
+    kind = torch.device(device).type
+    if kind == "cuda" and tensor.device.type == "cpu":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=kind != "cpu")
 
 
 @dataclass(frozen=True)
@@ -261,5 +264,8 @@ class Batch:
         return name in self.columns
 
     def to(self, device: torch.device | str) -> Batch:
-        columns = {name: value.to(device) for name, value in self.columns.items()}
+        columns = {
+            name: moved(value, device) if isinstance(value, Tensor) else value.to(device)
+            for name, value in self.columns.items()
+        }
         return Batch(columns, self.rows, self.cost, self.idle)

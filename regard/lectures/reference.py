@@ -103,4 +103,7 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    folder = Path(sys.argv[1])
+    if not folder.is_dir():
+        sys.exit(f"{folder} is no folder of documents.")
+    write(folder)

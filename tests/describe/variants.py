@@ -135,6 +135,7 @@ lie-access decoder.store={"type":"lie","width":3,"move":"rotate","weights":"soft
 tagger-crf decoder.decode=marginal encoder.cell=gru
 parser-crf decoder.structure=spanning
 lm-word decoder.layers=2 decoder.tie=none
+lm-word decoder.layers=2 decoder.activity=2 decoder.change=1
 lm-word decoder.layers=3 decoder.cell=gru decoder.tie=none decoder.output=adaptive
     decoder.cutoffs=[2,5] decoder.size=16
 lm-word decoder.cell=rnn decoder.embedding=12

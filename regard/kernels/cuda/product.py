@@ -23,7 +23,7 @@ LONG = 1024
 """Of a longer sum a tile takes so much time that there must be several tiles for each part of the device."""
 MANY = 264
 PARTS = 4
-"""Of a long sum, where there are few rows: each is summed by programs of its own, and the parts are added in order."""
+"""Of a long sum, where there are few tiles: each is summed by programs of its own, and the parts are added in order."""
 GROUP = 8
 """Rows of tiles that share their columns in the cache."""
 BLOCK = 512
@@ -103,6 +103,8 @@ def chosen(rows: int, inner: int, columns: int) -> tuple[Tile, int] | None:
     count = -(-rows // tile[0]) * -(-columns // tile[1])
     if count >= (MANY if inner > LONG else TILES):
         return tile, 1
+    if rows >= 512 and inner >= PARTS * LONG and count * PARTS >= TILES:
+        return tile, PARTS
     narrow = (32, 64, 64)
     count = -(-rows // narrow[0]) * -(-columns // narrow[1])
     if rows <= 256 and 48 <= count <= 128:

@@ -155,8 +155,12 @@ class ContinuingDecoder(Decoder):
     def read(self, before: Tensor, state: Carried | None) -> tuple[Tensor, Carried]:
         """As `forward`, packed (B·T, O) for the output layer; None begins a text."""
         hidden, state = self(before, self._begun(before, state))
-        hidden = self.dropped(hidden).flatten(0, 1)
-        return hidden if self.narrow is None else self.narrow(hidden), state
+        return self._said(self.dropped(hidden)), state
+
+    def _said(self, hidden: Tensor) -> Tensor:
+        """(B, T, size) → (B·T, O)."""
+        flat = hidden.flatten(0, 1)
+        return flat if self.narrow is None else self.narrow(flat)
 
     def _begun(self, before: Tensor, state: Carried | None) -> Carried:
         """The state, or the first one where there is none for so many texts."""
@@ -179,9 +183,17 @@ class ContinuingDecoder(Decoder):
 
     def _span(self, before: Tensor, ids: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         """The cost of a span, −log p of it, and the state after it, without a gradient: what is recorded on CUDA."""
-        rows, reached = self.read(before, state)
-        total, likelihood = self.output.loss(rows, ids.flatten())
+        hidden, reached = self(before, state)
+        dropped = self.dropped(hidden)
+        total, likelihood = self.output.loss(self._said(dropped), ids.flatten())
+        restraint = self.restraint(hidden, dropped, state)
+        if restraint is not None:
+            total = total + restraint
         return total, likelihood, *(part.detach() for part in reached)
+
+    def restraint(self, hidden: Tensor, dropped: Tensor, state: Carried) -> Tensor | None:
+        """() what the hidden layer (B, T, size) itself costs beside the tokens, from a state on; most cost nothing."""
+        return None
 
     def count(self, target: Span) -> Tensor:
         # filled on the device: a copy would wait for all that is under way there

@@ -12,11 +12,12 @@ from regard.kernels.availability import within_reach
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.cells.cell import carried_by
 from regard.nn.decoders.continuing import Carried, ContinuingDecoder
+from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, build_embedding
 from regard.nn.packing import Packing
 from regard.nn.recurrence import Weights, by_kernels, run_layers
 from regard.nn.symbols import MemorySymbols
-from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
+from regard.parts import Depth, Dropout, Mistakes, NotNegative, Plan, Size, register
 
 CARRIED = "n"
 """The letter of what a cell carries beside the state s."""
@@ -52,6 +53,10 @@ class LanguageDecoder(ContinuingDecoder):
         """Probability that a weight from state to state is set to zero for a span in training."""
         variational: bool = False
         """Drop the same features at all positions of a span."""
+        activity: NotNegative = 0.0
+        """Weight of the mean square of what the last layer says, which keeps it small (Merity 2017)."""
+        change: NotNegative = 0.0
+        """Weight of the mean square of how much that changes from a token to the next, which keeps it slow."""
 
     @classmethod
     def build(
@@ -114,8 +119,26 @@ class LanguageDecoder(ContinuingDecoder):
             ),
         ]
 
+    @classmethod
+    def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        state, before = (
+            (f"s_{options.layers}t", f"s_{{{options.layers},t−1}}")
+            if options.layers > 1
+            else ("s_t", "s_{t−1}")
+        )
+        squares = {f"{state}²": options.activity, f"({state} − {before})²": options.change}
+        more = "".join(
+            f" + {'' if weight == 1 else f'{weight:g} '}Σ_t mean({square})"
+            for square, weight in squares.items()
+            if weight
+        )
+        if not more:
+            return super().board_loss(options, memories)
+        return [f"loss = ({likelihood(0.0)}{more}) / T     — mean over the tokens of a span, in nats"]
+
     def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
         super().__init__(embedding, options, vocabulary)
+        self.activity, self.change = options.activity, options.change
         sizes = self.sizes(options)
         self.alike = len(set(sizes)) == 1
         self.cells = nn.ModuleList(
@@ -167,6 +190,18 @@ class LanguageDecoder(ContinuingDecoder):
             )
             last = reached.unbind(0)
         return outputs.transpose(0, 1), last
+
+    def restraint(self, hidden: Tensor, dropped: Tensor, state: Carried) -> Tensor | None:
+        if not self.activity and not self.change:
+            return None
+        total = hidden.new_zeros(())
+        if self.activity:
+            total = total + self.activity * dropped.square().mean(-1).sum()
+        if self.change:
+            first = self.cell(-1).output(state[-1]).to(hidden.dtype)
+            before = torch.cat([first.unsqueeze(1), hidden[:, :-1]], 1)
+            total = total + self.change * (hidden - before).square().mean(-1).sum()
+        return total
 
     def _in_kernels(self, inputs: Tensor) -> bool:
         cell = self.cell(0)
