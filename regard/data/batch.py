@@ -18,8 +18,8 @@ UNLABELLED, ADDED = -2, -3
 
 
 def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """The tensor on a device. A copy towards a device goes on while the CPU prepares the next, from memory that CUDA can
-    read by itself; one towards the CPU is awaited, because it is read next."""
+    """The tensor on a device. A copy towards a device goes on while the CPU prepares the next, from memory that CUDA
+    reads by itself; one towards the CPU is awaited, because it is read next."""
     kind = torch.device(device).type
     if kind == "cuda" and tensor.device.type == "cpu":
         tensor = tensor.pin_memory()

@@ -23,10 +23,15 @@ from regard.kernels.grounds import Grounds, apart
 from regard.kernels.replay import on_the_side, recording
 from regard.private import copy_all, transforms_active
 
-KEPT = 32
-"""Recordings of one shelf; the least recently used one is forgotten."""
+KEPT = 256
+"""Recordings of one shelf."""
+SEEN = 2
+"""How often shapes come before they are recorded: what comes rarely does not pay for it."""
+IDLE = 4 * KEPT
+"""A recording gives way to another when so many calls have been made since its last."""
 SHELVES = 4
 """How many ways back of one owner may be open at a time, each with memory of its own."""
+ALIGNED = 256
 
 Found = tuple[Tensor, ...]
 Function = Callable[..., Found]
@@ -110,13 +115,18 @@ def replays_of(owner: nn.Module) -> GradientReplays:
 class Shelf:
     """Recordings that share their memory: one of them at a time has a way back to go.
 
-    known    by key: None after the first time, then the recording, or why there is none
+    counts   how often each key has come that is not recorded
+    known    by key, the recording or why there is none, the least recently used one first
     """
 
     def __init__(self) -> None:
-        self.known: OrderedDict[Hashable, GradientRecording | str | None] = OrderedDict()
+        self.counts: dict[Hashable, int] = {}
+        self.known: OrderedDict[Hashable, GradientRecording | str] = OrderedDict()
+        self.last: dict[Hashable, int] = {}
+        self.calls = 0
         self.pool: Any = None
         self.grounds: Grounds = {}
+        self.desk: Tensor | None = None
         self.holder: weakref.ref[PendingGradient] | None = None
 
     @property
@@ -133,16 +143,27 @@ class Shelf:
         weights: Sequence[nn.Parameter],
         narrow: torch.dtype | None,
     ) -> GradientRecording | None:
-        """The recording for a key, made at its second time."""
+        """The recording for a key, made when it has come often enough."""
+        self.calls += 1
         if key not in self.known:
-            self._keep(key, None)
-            return None
+            self.counts[key] = self.counts.get(key, 0) + 1
+            if self.counts[key] <= SEEN or not self._has_room():
+                return None
+            self.known[key] = self._record(owner, function, inputs, weights, narrow)
+            del self.counts[key]
         self.known.move_to_end(key)
+        self.last[key] = self.calls
         known = self.known[key]
-        if known is None:
-            known = self._record(owner, function, inputs, weights, narrow)
-            self._keep(key, known)
         return known if isinstance(known, GradientRecording) else None
+
+    def _has_room(self) -> bool:
+        if len(self.known) < KEPT:
+            return True
+        oldest = next(iter(self.known))
+        if self.calls - self.last[oldest] < IDLE:
+            return False
+        del self.known[oldest], self.last[oldest]
+        return True
 
     def _record(
         self,
@@ -167,10 +188,19 @@ class Shelf:
             self.pool = None  # it may count as in use
             return str(error)
 
-    def _keep(self, key: Hashable, value: GradientRecording | str | None) -> None:
-        self.known[key] = value
-        while len(self.known) > KEPT:
-            self.known.popitem(last=False)
+    def places(self, like: Sequence[Tensor]) -> list[Tensor]:
+        """Tensors like these side by side on the desk, which all recordings share; it grows where it is too small, and
+        those that lie on the old one stay there."""
+        sizes = [-(-tensor.numel() * tensor.element_size() // ALIGNED) * ALIGNED for tensor in like]
+        needed = max(sum(sizes), 1)
+        if self.desk is None or len(self.desk) < needed:
+            self.desk = torch.zeros(1 << (needed - 1).bit_length(), dtype=torch.uint8, device=like[0].device)
+        parts = self.desk[: sum(sizes)].split(sizes)
+        return [
+            # as `data`, because autograd would take a copy into one of them for a change of all
+            part[: tensor.numel() * tensor.element_size()].view(tensor.dtype).view(tensor.shape).data
+            for part, tensor in zip(parts, like, strict=True)
+        ]
 
 
 @contextmanager
@@ -194,44 +224,66 @@ def stand_ins(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[lis
 
 
 class GradientRecording:
-    """Both ways of a function, for inputs of one shape; the gradients of the weights lie side by side in `flat`."""
+    """Both ways of a function, for inputs of one shape. What goes in and comes out lies on the desk of its shelf: the
+    inputs, what is found, the gradients of both, and side by side in `flat` those of the weights."""
 
     def __init__(
         self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
     ) -> None:
-        self.inputs = [tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in inputs]
         self.shapes = [weight.shape for weight in weights]
         self.sizes = [weight.numel() for weight in weights]
-        self.flat = torch.zeros(sum(self.sizes), device=weights[0].device, dtype=weights[0].dtype)
         self.forth, self.back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with on_the_side(), torch.enable_grad():
-            self._try(function, weights)
-            with recording(self.forth, shelf.pool):
-                found = function(*self.inputs)
+            found = self._try(function, inputs, weights)
             self.learned = [tensor.requires_grad for tensor in found]
-            self.d_found = [torch.zeros_like(tensor) for tensor in found if tensor.requires_grad]
+            self._furnish(inputs, found, weights, shelf)
+            del found
+            with recording(self.forth, shelf.pool):
+                made = function(*self.inputs)
+                copy_all(self.found, [tensor.detach() for tensor in made])
             with recording(self.back, shelf.pool):
-                self.d_inputs = self._go_back(found, weights)
-        self.found = [tensor.detach() for tensor in found]
+                self._go_back(made, weights)
         # a ground that must grow is left for a larger one: this recording stays on its own
         self.kept = [graphs.ground for graphs in shelf.grounds.values()]
 
-    def _try(self, function: Function, weights: Sequence[Tensor]) -> None:
+    def _try(self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor]) -> Found:
         """Once without recording, so that all memory that lasts is there."""
+        given = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in inputs]
         with torch.random.fork_rng(devices=[weights[0].device]):
-            found = function(*self.inputs)
-            self.d_found = [torch.zeros_like(tensor) for tensor in found if tensor.requires_grad]
-            self._go_back(found, weights)
+            found = function(*given)
+            learned = [tensor for tensor in found if tensor.requires_grad]
+            wanted = [*(tensor for tensor in given if tensor.requires_grad), *weights]
+            ones = [torch.ones_like(tensor) for tensor in learned]
+            torch.autograd.grad(learned, wanted, ones, allow_unused=True)
+        return found
 
-    def _go_back(self, found: Found, weights: Sequence[Tensor]) -> list[Tensor | None]:
-        wanted = [tensor for tensor in self.inputs if tensor.requires_grad]
+    def _furnish(
+        self, inputs: Sequence[Tensor], found: Found, weights: Sequence[Tensor], shelf: Shelf
+    ) -> None:
         learned = [tensor for tensor in found if tensor.requires_grad]
+        wanted = [tensor for tensor in inputs if tensor.requires_grad]
+        flat = torch.empty(sum(self.sizes), device="meta", dtype=weights[0].dtype)
+        places = iter(shelf.places([*inputs, *found, *learned, *wanted, flat]))
+        self.inputs = [next(places).copy_(tensor).requires_grad_(tensor.requires_grad) for tensor in inputs]
+        self.found = [next(places) for _ in found]
+        self.d_found = [next(places).zero_() for _ in learned]
+        self.d_inputs = [next(places) if tensor.requires_grad else None for tensor in inputs]
+        self.flat = next(places)
+
+    def _go_back(self, made: Found, weights: Sequence[Tensor]) -> None:
+        """A weight that is not used, or an input, has the gradient zero: others have written there."""
+        wanted = [tensor for tensor in self.inputs if tensor.requires_grad]
+        learned = [tensor for tensor in made if tensor.requires_grad]
         gradients = torch.autograd.grad(learned, [*wanted, *weights], self.d_found, allow_unused=True)
-        of_weights = zip(self.weight_gradients(self.flat), gradients[len(wanted) :], strict=True)
-        used = [(place, gradient) for place, gradient in of_weights if gradient is not None]
-        copy_all([place for place, _ in used], [gradient for _, gradient in used])
-        inputs = iter(gradients)
-        return [next(inputs) if tensor.requires_grad else None for tensor in self.inputs]
+        of_inputs = [place for place in self.d_inputs if place is not None]
+        places = [*of_inputs, *self.weight_gradients(self.flat)]
+        pairs = list(zip(places, gradients, strict=True))
+        copy_all(
+            [place for place, one in pairs if one is not None], [one for _, one in pairs if one is not None]
+        )
+        for place, one in pairs:
+            if one is None:
+                place.zero_()
 
     def weight_gradients(self, flat: Tensor) -> list[Tensor]:
         return [part.view(shape) for part, shape in zip(flat.split(self.sizes), self.shapes, strict=True)]
