@@ -70,19 +70,22 @@ def _variable(
     board: PartBoard, unit: Vertex, equation: Equation, weighed: set[str], units: Sequence[Vertex]
 ) -> str:
     """`z_t`: with the indices that the choice is not over; ζ where z is something else; τ for a structure."""
-    structure = _structure(board, equation)
-    name = structure or ("ζ" if _has_a_z(board, unit, units) else "z") + board.primes
     items = [] if unit.target is None else [one for one in unit.target.items if isinstance(one, Symbol)]
     chosen = set() if _is_over_places(board, equation) else weighed
     indices = [item.base for item in items if item.base in board.lines.ranges]
     below = "".join(index for index in indices if index not in chosen)
+    others = [one for one in units if one is not unit]
+    if not below:  # a lone z would be read as all z_j that another part gives
+        others += board.outside.values()
+    letter = "ζ" if _have_a_z(others, board.primes) else "z"
+    name = _structure(board, equation) or letter + board.primes
     return f"{name}_{below}" if below and name[0] in "zζ" else name
 
 
-def _has_a_z(board: PartBoard, unit: Vertex, units: Sequence[Vertex]) -> bool:
-    """Whether the board calls something else z than what is drawn from a distribution."""
+def _have_a_z(units: Sequence[Vertex], primes: str) -> bool:
+    """Whether one of them is called z and is not what is drawn from a distribution."""
     for one in units:
-        if one is not unit and one.target is not None and one.target.base == f"z{board.primes}":
+        if one.target is not None and one.target.base == f"z{primes}":
             found = [equation.body for equation in one.equations]
             if not any(isinstance(body, Reduction) and body.kind == "argmax" for body in found):
                 return True
