@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from regard import zoo
-from regard.describe import draw
+from regard.describe import answers, draw
 from regard.describe.graph import graph
 from regard.describe.vertices import Graph, Vertex
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
@@ -244,7 +244,8 @@ def test_sizes_follow_the_specs(name: str, symbol: str, size: str) -> None:
         ("translation-sigmoid-char", "z_t"),
         ("nli-syntax", "τ"),
         ("facts-structured", "z_ℓk"),
-        ("document-class", "z"),
+        ("document-class", "ζ_j"),
+        ("document-class", "ζ"),
     ],
 )
 def test_a_selection_is_drawn_as_a_random_variable(name: str, variable: str) -> None:
@@ -252,6 +253,17 @@ def test_a_selection_is_drawn_as_a_random_variable(name: str, variable: str) -> 
     (rolled,) = panel(draw(zoo.find(name), name), "rolled")
     italic = {one.text for one, _, _ in inside(rolled) if isinstance(one, Text) and one.italic}
     assert variable in italic
+
+
+def test_a_random_variable_is_not_called_what_the_board_calls_something_else() -> None:
+    spec = zoo.find("document-class")
+    said = answers(spec)
+    lines = [line for line in (*said["encoder"], *said["decoder"]) if " = " in line]
+    letters = {line.partition(" = ")[0].strip().partition("_")[0] for line in lines}
+    assert {"z", "α", "β"} <= letters  # z_j is the vector of a sentence
+    variables = [unit.latent for unit in made("document-class").units() if unit.latent]
+    assert len(variables) == len(set(variables)) == 2  # a word of each sentence, a sentence
+    assert not letters & {one.partition("_")[0] for one in variables}
 
 
 @pytest.mark.parametrize(

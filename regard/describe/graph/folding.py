@@ -1,0 +1,105 @@
+"""Fewer vertices: what only rewrites another folds into it, and what is computed alike becomes one vertex."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from regard.describe.graph.defining import Definitions
+from regard.describe.graph.given import reads
+from regard.describe.graph.holding import letters_of
+from regard.describe.graph.part_board import PartBoard
+from regard.describe.graph.tables import Tables
+from regard.describe.vertices import Arrow, Vertex
+
+
+@dataclass
+class Draft:
+    """The vertices and arrows of a part while some of them go."""
+
+    units: list[Vertex]
+    arrows: list[Arrow]
+    definitions: Definitions
+
+    def arrows_into(self, unit: Vertex) -> list[Arrow]:
+        return [arrow for arrow in self.arrows if arrow.target == unit.key]
+
+    def remove(self, unit: Vertex) -> None:
+        """With the arrows that leave it."""
+        self.units.remove(unit)
+        self.arrows = [arrow for arrow in self.arrows if arrow.source != unit.key]
+
+    def merge(self, unit: Vertex, into: Vertex) -> None:
+        """What one vertex says and takes, another does."""
+        into.lines += [line for line in unit.lines if line not in into.lines]
+        into.equations += unit.equations
+        self.units.remove(unit)
+        self.definitions.move(unit, into)
+        moved = [
+            replace(
+                arrow,
+                source=into.key if arrow.source == unit.key else arrow.source,
+                target=into.key if arrow.target == unit.key else arrow.target,
+            )
+            for arrow in self.arrows
+        ]
+        self.arrows = [arrow for arrow in moved if arrow.source != arrow.target or arrow.delayed]
+
+
+def fold(board: PartBoard, tables: Tables, draft: Draft) -> None:
+    """A vertex without weights that is computed from one other, in the same step, goes into that one."""
+    for unit in list(draft.units):
+        into = draft.arrows_into(unit)
+        sources = {arrow.source for arrow in into}
+        delayed = any(arrow.shift or arrow.start for arrow in into)
+        if unit.held or len(sources) != 1 or delayed:
+            continue
+        source = next((one for one in draft.units if one.key in sources), None)
+        if source is None or source is unit or source.target is None:
+            continue
+        drawn = unit.kind == "latent" and source.kind == "latent"
+        rewritten = unit.kind == "computed" and source.kind != "latent"
+        answer = unit.symbol.startswith(("p(", "p_"))
+        if (drawn or rewritten) and not answer and not reads(board, tables, unit):
+            draft.merge(unit, source)
+
+
+def drop_constants(board: PartBoard, tables: Tables, draft: Draft) -> None:
+    """A vertex that has no weights and takes nothing; its lines go to another of the same symbol."""
+    for unit in list(draft.units):
+        target = unit.target
+        if target is None or unit.held or draft.arrows_into(unit) or reads(board, tables, unit):
+            continue
+        if not board.is_certain(target) and unit.indices:
+            continue
+        draft.remove(unit)
+        same = (one for one in draft.units if one.target is not None and one.target.base == target.base)
+        other = next(same, None)
+        if other is not None:
+            other.lines += unit.lines
+
+
+def merge_alike(board: PartBoard, draft: Draft) -> None:
+    """The rows of one matrix that are computed from the same are one vertex."""
+    for unit in list(draft.units):
+        if unit not in draft.units or not unit.held or unit.target is None or unit.kind != "computed":
+            continue
+        alike = [
+            one for one in draft.units if one is not unit and _made_of(draft, one) == _made_of(draft, unit)
+        ]
+        for other in alike:
+            if not _weight_letters(board, unit) & _weight_letters(board, other):
+                unit.symbol = f"{unit.symbol}, {other.symbol}" if len(unit.symbol) < 12 else unit.symbol
+                draft.merge(other, unit)
+
+
+def _made_of(draft: Draft, unit: Vertex) -> tuple[Any, ...]:
+    """The weights of a vertex, and what it takes."""
+    taken = {(arrow.source, arrow.shift) for arrow in draft.arrows_into(unit)}
+    return {one.identity for one in unit.held}, taken, unit.kind
+
+
+def _weight_letters(board: PartBoard, unit: Vertex) -> set[str]:
+    used = letters_of(board, unit)
+    return {one for one in used if any(re.fullmatch(weight.letters, one) for weight in unit.held)}

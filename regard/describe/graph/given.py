@@ -1,0 +1,85 @@
+"""What a part reads, or writes: the vertex of its column, and the arrows from or to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from regard.describe.graph.part_board import GIVEN, PartBoard
+from regard.describe.graph.tables import Tables
+from regard.describe.notation import Symbol, symbols
+from regard.describe.notation.walking import items_in, said_symbols
+from regard.describe.vertices import Arrow, Vertex
+
+
+def reads(board: PartBoard, tables: Tables, unit: Vertex) -> bool:
+    """Whether a vertex takes what is given: words in an encoder, in a decoder those it has written."""
+    for equation in unit.equations:
+        looked = [] if unit.target is None else list(items_in(equation.body))
+        elsewhere = {id(one) for entry in looked if tables.have(entry) for one in symbols(entry.items)}
+        for one in symbols(equation.body):
+            base = one.base.replace("′", "")
+            if id(one) in elsewhere or board.is_defined(one.base, len(one.items)):
+                continue
+            given = (base in GIVEN and bool(one.items)) or base == "X"
+            if given and (base == "y") == board.decodes:
+                return True
+    return False
+
+
+def with_given(
+    board: PartBoard,
+    tables: Tables,
+    units: Sequence[Vertex],
+    arrows: Sequence[Arrow],
+    name: str,
+    described: str,
+) -> tuple[list[Vertex], list[Arrow]]:
+    """The vertices and arrows of a part, with those of the column of that name."""
+    given = Vertex(f"{board.key}/given", board.key, name, lines=[described.removeprefix(f"{name}: ")])
+    readers = [unit for unit in units if reads(board, tables, unit)]
+    if board.decodes:
+        given.kind = "output"
+        return _with_output(board, units, arrows, given, readers)
+    given.kind = "input"
+    return _with_input(board, units, arrows, given, readers)
+
+
+def _with_input(
+    board: PartBoard,
+    units: Sequence[Vertex],
+    arrows: Sequence[Arrow],
+    given: Vertex,
+    readers: Sequence[Vertex],
+) -> tuple[list[Vertex], list[Arrow]]:
+    taken = {arrow.target for arrow in arrows}
+    first = readers or [unit for unit in units if unit.key not in taken][:1]
+    given.target = _read_symbol(board, first)
+    given.indices = () if given.target is None else board.indices(given.target)
+    return [given, *units], [*arrows, *(Arrow(given.key, unit.key, "") for unit in first)]
+
+
+def _with_output(
+    board: PartBoard,
+    units: Sequence[Vertex],
+    arrows: Sequence[Arrow],
+    given: Vertex,
+    readers: Sequence[Vertex],
+) -> tuple[list[Vertex], list[Arrow]]:
+    """It is taken from the answers, and what reads takes it from the step before."""
+    symbol, used = "y" + board.primes, {arrow.source for arrow in arrows}
+    answers = [unit for unit in units if unit.key not in used and unit.kind != "box"]
+    if answers and answers[-1].target is not None:
+        given.target, given.indices = Symbol(symbol, answers[-1].target.items), answers[-1].indices
+    to = [Arrow(unit.key, given.key, unit.symbol) for unit in answers]
+    back = [Arrow(given.key, unit.key, symbol, -1) for unit in readers if unit not in answers]
+    return [*units, given], [*arrows, *to, *back]
+
+
+def _read_symbol(board: PartBoard, readers: Sequence[Vertex]) -> Symbol | None:
+    """How what is read is written: w_j."""
+    for unit in readers:
+        for equation in unit.equations:
+            for one in said_symbols(equation.body):
+                if one.base.replace("′", "") in GIVEN and not board.is_defined(one.base, len(one.items)):
+                    return one
+    return None

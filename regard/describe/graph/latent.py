@@ -1,0 +1,92 @@
+"""Which vertices are distributions over where to look, and how their random variables are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from regard.describe.graph.part_board import PartBoard
+from regard.describe.notation import Call, Equation, Operation, Reduction, Symbol, symbols
+from regard.describe.notation.walking import operations_in, reductions_in
+from regard.describe.vertices import Arrow, Vertex
+
+DISTRIBUTIONS = ("softmax", "sparsemax", "entmax")
+
+
+def mark_latent(board: PartBoard, units: Sequence[Vertex], arrows: Sequence[Arrow]) -> None:
+    """A distribution over positions is latent: normalized over them, or a weight of each in a sum."""
+    taken = {arrow.source for arrow in arrows}
+    weighed = _weighed(units)
+    for unit in units:
+        if unit.target is None or unit.symbol.startswith("p(") or unit.key not in taken:
+            continue  # an answer is not something to look with
+        over = weighed.get(unit.target.base, set())
+        for equation in unit.equations:
+            if _is_choice(board, equation, weighs=bool(over)):
+                unit.kind = "latent"
+                unit.latent = _variable(board, unit, equation, over, units)
+                break
+
+
+def _weighed(units: Sequence[Vertex]) -> Mapping[str, set[str]]:
+    """{a symbol: the indices of sums in which it is the weight of something}."""
+    found: dict[str, set[str]] = {}
+    bodies = [equation.body for unit in units for equation in unit.equations]
+    for over in (one for body in bodies for one in reductions_in(body) if one.kind == "Σ"):
+        inner = over.body
+        while isinstance(inner, Reduction):
+            inner = inner.body
+        for symbol in symbols(inner) if isinstance(inner, Operation) else ():
+            if over.index in {one.base for one in symbols(symbol.items)}:
+                found.setdefault(symbol.base, set()).add(over.index)
+    return found
+
+
+def _is_choice(board: PartBoard, equation: Equation, *, weighs: bool) -> bool:
+    body = equation.body
+    normalized = any(one.sign == "/" and list(reductions_in(one.right)) for one in operations_in(body))
+    squashed = isinstance(body, Call) and body.base == "σ" and isinstance(body.arguments[0], Symbol)
+    drawn = isinstance(body, Reduction) and body.kind == "argmax"
+    return bool(
+        _is_over_places(board, equation)
+        or _structure(board, equation)
+        or (weighs and (normalized or squashed))
+        or drawn
+    )
+
+
+def _is_over_places(board: PartBoard, equation: Equation) -> bool:
+    body = equation.body
+    normalized = isinstance(body, Reduction) and body.kind in DISTRIBUTIONS
+    return normalized and board.goes_over_places(body.index)
+
+
+def _structure(board: PartBoard, equation: Equation) -> str:
+    """The structure whose distribution it is: τ of all trees."""
+    found = (one.index for one in reductions_in(equation.body) if board.is_structure(one.index))
+    return next(found, "")
+
+
+def _variable(
+    board: PartBoard, unit: Vertex, equation: Equation, weighed: set[str], units: Sequence[Vertex]
+) -> str:
+    """`z_t`: with the indices that the choice is not over; ζ where z is something else; τ for a structure."""
+    items = [] if unit.target is None else [one for one in unit.target.items if isinstance(one, Symbol)]
+    chosen = set() if _is_over_places(board, equation) else weighed
+    indices = [item.base for item in items if item.base in board.lines.ranges]
+    below = "".join(index for index in indices if index not in chosen)
+    others = [one for one in units if one is not unit]
+    if not below:  # a lone z would be read as all z_j that another part gives
+        others += board.outside.values()
+    letter = "ζ" if _have_a_z(others, board.primes) else "z"
+    name = _structure(board, equation) or letter + board.primes
+    return f"{name}_{below}" if below and name[0] in "zζ" else name
+
+
+def _have_a_z(units: Sequence[Vertex], primes: str) -> bool:
+    """Whether one of them is called z and is not what is drawn from a distribution."""
+    for one in units:
+        if one.target is not None and one.target.base == f"z{primes}":
+            found = [equation.body for equation in one.equations]
+            if not any(isinstance(body, Reduction) and body.kind == "argmax" for body in found):
+                return True
+    return False

@@ -1,0 +1,136 @@
+"""The graph of a model: its encoders, then its decoders, which take what the encoders define."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.describe.board import memory_symbols, read_by
+from regard.describe.graph.counting import count, group
+from regard.describe.graph.part import Names, PartGraph, part_graph
+from regard.describe.graph.part_board import PartBoard
+from regard.describe.notation import Range, symbols
+from regard.describe.notation.grammar import Parser
+from regard.describe.notation.walking import written_symbol
+from regard.describe.sizes import Size
+from regard.describe.vertices import Graph, Vertex
+from regard.describe.weights import held
+from regard.model.building import build_network
+from regard.model.counting import fitted_to_nothing, parameter_slopes
+from regard.model.store import read_columns
+from regard.nn.symbols import MemorySymbols, primed
+from regard.parts import as_data
+from regard.spec import Spec
+
+
+def graph(spec: Spec, what: str = "") -> Graph:
+    """The graph of a model; with the vocabularies of a run's folder where `what` is one."""
+    file = Path(what) / "columns.json"
+    columns = read_columns(file) if file.is_file() else fitted_to_nothing(spec)
+    with torch.device("meta"):
+        network: Any = build_network(spec, columns, read_files=False)
+    slopes = {} if file.is_file() else parameter_slopes(spec)
+    encoders = {name: _encoder(spec, network, name) for name in spec.encoder}
+    ranges: dict[str, Range] = {}
+    sizes: dict[tuple[str, int], Size] = {}
+    for one in encoders.values():
+        ranges |= one.part.ranges
+        sizes |= one.sizes
+    outside = _memories(spec, encoders)
+    decoders = []
+    for name in spec.outputs:
+        vocabulary = f"V({name})" if name in slopes else ""
+        decoders.append(_decoder(spec, network, name, outside, ranges, sizes, vocabulary))
+        ranges |= decoders[-1].part.ranges
+    parts = [*encoders.values(), *decoders]
+    made = Graph(
+        spec.name or what,
+        [one.part for one in parts],
+        [arrow for one in parts for arrow in one.arrows],
+        sum(parameter.numel() for parameter in network.parameters()),
+        {name: units for name, (_, units) in slopes.items()},
+    )
+    count(made, {name: grown for name, (grown, _) in slopes.items()})
+    group(made)
+    return made
+
+
+def _encoder(spec: Spec, network: Any, name: str) -> PartGraph:
+    place, options, column = list(spec.encoder).index(name), spec.encoder[name], spec.inputs[name]
+    owner = options.part.owner(options) or name
+    owned = spec.encoder[owner]
+    board = PartBoard(
+        f"encoder {name}",
+        primed(owned.part.board(owned), place),
+        held(network.encoders[owner], "encoders", owner),
+        primes="′" * place,
+    )
+    names = Names(f"encoder of {name}", _said(options), name, column.part.describe(column, name))
+    return part_graph(board, names, {})
+
+
+def _decoder(
+    spec: Spec,
+    network: Any,
+    name: str,
+    outside: Mapping[str, Vertex],
+    ranges: Mapping[str, Range],
+    sizes: Mapping[tuple[str, int], Size],
+    vocabulary: str,
+) -> PartGraph:
+    place, options, column = list(spec.outputs).index(name), spec.decoder[name], spec.outputs[name]
+    read = read_by(spec, name)
+    kept = {one for memory in read.values() for one in memory.names}
+    board = PartBoard(
+        f"decoder {name}",
+        primed(options.part.board(options, read), place, kept),
+        held(network.decoders[name], "decoders", name),
+        primes="′" * place,
+        outside=outside,
+        ranges=ranges,
+        decodes=True,
+    )
+    names = Names(f"decoder of {name}", _said(options), name, column.part.describe(column, name))
+    return part_graph(board, names, sizes, vocabulary)
+
+
+def _memories(spec: Spec, encoders: Mapping[str, PartGraph]) -> dict[str, Vertex]:
+    """{a symbol of an encoder that decoders may take: its vertex}."""
+    found: dict[str, Vertex] = {}
+    memories = memory_symbols(spec)
+    for name, encoder in encoders.items():
+        for text in _memory_texts(memories[name]):
+            for symbol in symbols(Parser(text).expression()):
+                unit = encoder.definer(symbol)
+                if unit is not None:
+                    found[written_symbol(symbol)] = unit
+    return found
+
+
+def _memory_texts(memory: MemorySymbols) -> list[str]:
+    found = [memory.values, memory.keys, memory.summary, *memory.last, *memory.carried]
+    if memory.words is not None:
+        found += _memory_texts(memory.words)
+    return [one for one in found if one]
+
+
+def _said(options: Any) -> str:
+    """Options as a reader writes them: `recurrent, cell gru, size 128`."""
+    data = as_data(options)
+    if not isinstance(data, Mapping):
+        return str(data)
+    rest = [f"{key} {_plain(value)}" for key, value in data.items() if key != "type"]
+    return ", ".join([str(data.get("type", "")), *rest])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        kind = value.get("type")
+        inside = ", ".join(f"{key} {_plain(item)}" for key, item in value.items() if key != "type")
+        return f"{kind} ({inside})" if kind and inside else str(kind or inside)
+    if isinstance(value, list):
+        return " + ".join(map(_plain, value))
+    return str(value)

@@ -1,0 +1,77 @@
+"""The graph of one part, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from regard.describe.graph.defining import Definitions, define
+from regard.describe.graph.folding import Draft, drop_constants, fold, merge_alike
+from regard.describe.graph.given import with_given
+from regard.describe.graph.holding import hold
+from regard.describe.graph.insides import insides
+from regard.describe.graph.latent import mark_latent
+from regard.describe.graph.linking import link
+from regard.describe.graph.part_board import PartBoard
+from regard.describe.graph.shapes import cell_sizes, measure
+from regard.describe.graph.tables import look_up
+from regard.describe.notation import Symbol
+from regard.describe.sizes import BoardSizes, Known
+from regard.describe.vertices import Arrow, GraphPart, Vertex, in_order
+
+
+@dataclass
+class PartGraph:
+    """A part with its arrows, and what the parts after it need: the sizes of its symbols, and who defines them."""
+
+    part: GraphPart
+    arrows: list[Arrow]
+    sizes: Known
+    board: PartBoard
+    definitions: Definitions
+
+    def definer(self, wanted: Symbol) -> Vertex | None:
+        """The vertex that defines a symbol."""
+        found = self.definitions.definers(self.board, wanted)
+        return next((unit for unit in found if unit in self.part.units), None)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a part is called: its title and options; the column it reads or writes, and what that is, in words."""
+
+    title: str
+    options: str
+    column: str
+    described: str
+
+
+def part_graph(board: PartBoard, names: Names, known: Known, vocabulary: str = "") -> PartGraph:
+    """The vertices of a part in the order of computation, the arrows between them, and the insides of its cells.
+
+    known        the sizes of what other parts define
+    vocabulary   how many words it chooses from, as it is written
+    """
+    definitions = define(board)
+    tables = look_up(board, definitions.units)
+    units = [*definitions.units, *tables.units]
+    units += hold(board, units)
+    arrows = tables.arrows + link(board, definitions)
+    mark_latent(board, units, arrows)
+    draft = Draft(units, arrows, definitions)
+    fold(board, tables, draft)
+    drop_constants(board, tables, draft)
+    merge_alike(board, draft)
+    units, arrows = with_given(board, tables, draft.units, draft.arrows, names.column, names.described)
+    cells = cell_sizes(board)
+    sizes = BoardSizes(board.lines, board.weights, board.cells, cells, known, vocabulary)
+    measure(board, sizes, units)
+    part = GraphPart(
+        board.key,
+        names.title,
+        names.options,
+        board.lines.ranges,
+        board.own,
+        in_order(units, arrows),
+        insides(board, cells),
+    )
+    return PartGraph(part, arrows, sizes.found, board, definitions)

@@ -1,0 +1,44 @@
+"""The shapes of what each vertex defines, as they are written: `S × 128`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from regard.describe.graph.part_board import PartBoard, cell_name
+from regard.describe.notation.walking import written_symbol
+from regard.describe.sizes import BoardSizes, Size
+from regard.describe.vertices import Vertex
+from regard.describe.weights import STEP
+
+
+def cell_sizes(board: PartBoard) -> dict[str, int]:
+    """{a cell: how large its state is}."""
+    sizes = {
+        cell_name(one.owner): int(one.tensor.shape[-1])
+        for one in board.weights
+        if one.letters.startswith(STEP) and one.name.endswith("weight_hh")
+    }
+    return {base: sizes.get(cell_name(base), 0) for base in board.cells}
+
+
+def measure(board: PartBoard, sizes: BoardSizes, units: Iterable[Vertex]) -> None:
+    """Give each vertex the shapes of what it defines; a first value has that of the others."""
+    for unit in units:
+        for equation in unit.equations:
+            target = equation.targets[0]
+            if unit.target is None:  # a table
+                unit.shapes[unit.symbol] = _shape(sizes, unit.indices, sizes.of(equation.body, {}))
+            elif target == unit.target or not board.is_certain(target):
+                size = sizes.found.get(sizes.key(target))
+                unit.shapes[written_symbol(target)] = _shape(sizes, board.indices(target), size)
+
+
+def _shape(sizes: BoardSizes, indices: Iterable[str], size: Size) -> str:
+    """`S × 128`; the last of it is left out where it is 1, all of it where it is not known."""
+    if size is None:
+        return ""
+    sides = [sizes.length(index) for index in indices]
+    sides += [] if size == 1 and sides else [size]
+    if None in sides:
+        return ""
+    return " × ".join(f"{side:,}" if isinstance(side, int) else str(side) for side in sides)
