@@ -36,7 +36,8 @@ class _Unrolling:
         self.units = {unit.key: unit for unit in made.units()}
         self.index = {part.key: self._main(part) for part in made.parts}
         self.letters = {unit.key: self._letter(unit) for unit in made.units()}
-        self.bars = {arrow.source for arrow in made.arrows if self._reads_all(arrow)}
+        # in the order of the arrows: what a set gives changes from process to process
+        self.bars = dict.fromkeys(arrow.source for arrow in made.arrows if self._reads_all(arrow))
 
     # Which index the columns are
 
