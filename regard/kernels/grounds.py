@@ -32,3 +32,9 @@ def apart(own: Grounds) -> Iterator[None]:
         yield
     finally:
         _entered.own = before
+
+
+def furnished(own: Grounds) -> list[Any]:
+    """All rooms on these: a recording keeps those it was made in. Others forget them, when a ground must grow say, and
+    what does not lie on the ground itself would be given to somebody else."""
+    return [known.room for graphs in own.values() for known in graphs.plans.values()]

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.grounds import Grounds, apart
+from regard.kernels.grounds import Grounds, apart, furnished
 from regard.private import copy_all
 
 KEPT = 48
@@ -124,7 +124,7 @@ def _end_well() -> None:
 class Recording:
     """One graph: what it is given is copied into `given`, what it found lies in `found` until the next replay.
 
-    kept   memory it uses that others may leave for a larger one
+    rooms   memory it uses that others may leave for a larger one
     """
 
     def __init__(self, function: Callable[[Any], Any], given: Any, pool: Any, grounds: Grounds) -> None:
@@ -133,12 +133,10 @@ class Recording:
         copied = with_tensors(given, iter(self.inputs))
         with on_the_side(), recording(self.graph, pool):
             self.found = function(copied)
-        self.kept = [graphs.ground for graphs in grounds.values()]
+        self.rooms = furnished(grounds)
 
     def replay(self, given: Any) -> Any:
         copy_all(self.inputs, list(tensors_of(given)))
-        for ground in self.kept:
-            ground.holder = self
         self.graph.replay()
         return self.found
 

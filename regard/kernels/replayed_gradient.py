@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from regard.kernels.grounds import Grounds, apart
+from regard.kernels.grounds import Grounds, apart, furnished
 from regard.kernels.replay import on_the_side, recording
 from regard.private import copy_all, transforms_active
 
@@ -75,12 +75,9 @@ class GradientReplays:
             narrow,
         )
         shelf = self._free()
-        if shelf is None:
+        known = None if shelf is None else shelf.recorded(key, owner, function, inputs, weights, narrow)
+        if shelf is None or known is None:
             return function(*inputs)
-        known = shelf.recorded(key, owner, function, inputs, weights, narrow)
-        if known is None:
-            with apart(shelf.grounds):
-                return function(*inputs)
         found: Found = _Replayed.apply(shelf, known, *inputs, *weights)
         return found
 
@@ -243,8 +240,7 @@ class GradientRecording:
                 copy_all(self.found, [tensor.detach() for tensor in made])
             with recording(self.back, shelf.pool):
                 self._go_back(made, weights)
-        # a ground that must grow is left for a larger one: this recording stays on its own
-        self.kept = [graphs.ground for graphs in shelf.grounds.values()]
+        self.rooms = furnished(shelf.grounds)
 
     def _try(self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor]) -> Found:
         """Once without recording, so that all memory that lasts is there."""
@@ -301,8 +297,6 @@ class _Replayed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, shelf: Shelf, recording: GradientRecording, *tensors: Tensor) -> Found:
         copy_all([tensor.detach() for tensor in recording.inputs], tensors[: len(recording.inputs)])
-        for ground in recording.kept:
-            ground.holder = recording  # whoever has left his numbers there must compute them again
         recording.forth.replay()
         ctx.recording, ctx.pending = recording, PendingGradient()
         shelf.holder = weakref.ref(ctx.pending)

@@ -122,7 +122,7 @@ def test_recordings_of_other_shapes_are_left_alone_too() -> None:
     def through(x: torch.Tensor) -> tuple[torch.Tensor]:
         return (layers(x),)
 
-    for _ in range(4):
+    for _ in range(7):
         layers.zero_grad()
         first, second = replayed(layers, through, one)[0], replayed(layers, through, two)[0]
         (first.sum() * second.sum()).backward()
@@ -130,7 +130,7 @@ def test_recordings_of_other_shapes_are_left_alone_too() -> None:
         layers.zero_grad()
         (layers(one).sum() * layers(two).sum()).backward()
         torch.testing.assert_close(found, [weight.grad for weight in layers.parameters()])
-    assert len(replays_of(layers).recordings) == 2
+    assert len(replays_of(layers).recordings) == 2 and len(replays_of(layers).shelves) == 2
 
 
 @needs_cuda

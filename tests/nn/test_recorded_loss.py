@@ -70,6 +70,23 @@ def test_recorded_batches_teach_the_same(
             torch.testing.assert_close(one, expected, atol=1e-10, rtol=1e-8)
 
 
+def test_recordings_survive_batches_that_outgrow_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was recorded writes to its own memory and to nobody else's, when a larger batch has been given more."""
+    models = pair()
+    small, large = (batch([5, 2, 4], 0), batch([3, 6, 1], 1)), (batch([40] * 20, 2), batch([30] * 20, 3))
+    for _ in range(4):
+        learned(models, small)
+    for _ in range(4):
+        learned(models, large)
+    others = [torch.full((512,), 77, dtype=torch.int8, device="cuda") for _ in range(20_000)]
+    found = learned(models, small)
+    assert all(len(replays_of(module).recordings) == 2 for module in models)
+    assert torch.stack(others).eq(77).all()
+    for module in (recorded, recorded_loss):
+        monkeypatch.setattr(module, "knows", lambda *given: False)
+    torch.testing.assert_close(found, learned(models, small), atol=1e-10, rtol=1e-8)
+
+
 def test_reading_without_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = pair()[0].eval()
     batches = [batch(one, seed) for seed, (one, _) in enumerate(SHAPES)]
