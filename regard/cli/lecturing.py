@@ -29,12 +29,11 @@ from regard.lectures.drawing import drawn, has_figure
 from regard.lectures.shelf import command
 
 STANDARD = Path("-")
-STYLES = {"pass": "green", "fail": "bold red", "record": "cyan", "later": "yellow", "nothing": "dim"}
+STYLES = {"pass": "green", "fail": "bold red", "record": "cyan", "nothing": "dim"}
 WORDS = {
     "pass": "pass",
     "fail": "FAIL",
     "record": "on record",
-    "later": "later",
     "nothing": "nothing to compute",
 }
 

@@ -68,8 +68,6 @@ class Entry(Settings):
     """Where the slide is wrong."""
     figure: EntryFigure | None = None
     """What --open draws; default: the lab of its first check, or the network of the system its command describes."""
-    awaits: tuple[str, ...] = ()
-    """Systems of the zoo that it needs and that are being built: until they are there it is for later."""
     nothing: str = ""
     """Why there is nothing to compute: history, a list of references."""
     note: str = ""
@@ -77,9 +75,9 @@ class Entry(Settings):
 
     @model_validator(mode="after")
     def _answered(self) -> Entry:
-        given = bool(self.checks or self.errata or self.awaits), bool(self.like), bool(self.nothing)
+        given = bool(self.checks or self.errata), bool(self.like), bool(self.nothing)
         if sum(given) != 1:
-            raise ValueError("expected one of: checks (or errata, or awaits), like, nothing")
+            raise ValueError("expected one of: checks (or errata), like, nothing")
         return self
 
 

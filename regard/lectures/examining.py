@@ -8,14 +8,13 @@ from typing import Any, Literal
 
 import torch
 
-from regard import zoo
 from regard.kernels import plainly
 from regard.lectures.checks import Check, TrainedCheck
 from regard.lectures.entry import Entry
 from regard.lectures.shelf import entry as find
 
-State = Literal["pass", "fail", "record", "later", "nothing"]
-"""record: figures of longer trainings, which are not run again; later: its systems are not there yet."""
+State = Literal["pass", "fail", "record", "nothing"]
+"""record: figures of longer trainings, which are not run again."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +59,6 @@ def examine(entry: Entry) -> EntryResult:
         findings += [_finding(erratum.printed, "as printed"), _finding(erratum.corrected, "corrected")]
     if not all(one.passed for one in findings):
         return EntryResult("fail", tuple(findings))
-    if missing := [name for name in entry.awaits if name not in zoo.names()]:
-        told = Finding(
-            f"in the zoo: {', '.join(entry.awaits)}", f"not there yet: {', '.join(missing)}", True, 0.0
-        )
-        return EntryResult("later", (*findings, told))
-    if entry.awaits:
-        findings.append(Finding(f"in the zoo: {', '.join(entry.awaits)}", "there", True, 0.0))
     recorded = bool(entry.checks) and all(isinstance(check, TrainedCheck) for check in entry.checks)
     return EntryResult("record" if recorded and not entry.errata else "pass", tuple(findings))
 

@@ -59,8 +59,6 @@ def _lines(deck: Deck, entry: Entry) -> list[str]:
     if shown := command(name):
         lines += ["", f"    {shown}"]
     told = [_told(check) for check in source.checks]
-    if source.awaits:
-        told.append(f"the systems {', '.join(f'`{one}`' for one in source.awaits)} in the zoo")
     for erratum in source.errata:
         told.append(f"as printed, {_told(erratum.printed)}: fails")
         told.append(f"corrected, {_told(erratum.corrected)}: passes")

@@ -79,8 +79,6 @@ def command(name: str) -> str:
     for check in source.checks:
         if not isinstance(check, PythonCheck) and check.command:
             return check.command
-    if source.awaits:
-        return f"regard train {source.awaits[0]}"
     if source.figure is not None and source.figure.lab:
         return lab_command(source.figure.lab, source.figure.set)
     return "" if own.nothing else f"regard lecture {name}"

@@ -33,11 +33,6 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 COUNTS = {"000": 68, "001": 10, "002": 53, "003": 74, "004": 49}
 ALL = [f"{deck.deck}.{entry.number}" for deck in lectures.decks() for entry in deck.entries]
 ERRATA = [name for name in ALL if lectures.entry(name).errata]
-AWAITED = {
-    "cloze", "dialog", "dialog-context", "dialog-memory", "document-class", "document-class-hierarchical",
-    "entailment-generation", "entailment-generation-every-step", "entailment-generation-start", "headline", "nli-words",
-    "sentiment", "summary", "summary-hierarchical",
-}  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -70,9 +65,7 @@ def test_everything_the_lectures_show_has_an_entry() -> None:
 
 def test_nearly_all_of_it_is_answered() -> None:
     nothing = [name for name in ALL if lectures.entry(name).nothing]
-    later = [name for name in ALL if lectures.entry(name).awaits]
-    assert len(nothing) == 7 and len(ALL) - len(nothing) - len(later) >= 230
-    assert {system for name in later for system in lectures.entry(name).awaits} <= AWAITED
+    assert len(nothing) == 7
 
 
 @pytest.mark.parametrize("name", ERRATA)
@@ -145,11 +138,6 @@ def test_figures_on_record_are_in_the_book() -> None:
     assert examine(entry(checks=[wrong])).state == "fail"
 
 
-def test_what_is_awaited_turns_green_by_itself() -> None:
-    assert examine(entry(awaits=["translation"])).state == "pass"
-    assert examine(entry(awaits=["translation", "not-built-yet"])).state == "later"
-
-
 def test_pages_are_up_to_date() -> None:
     """`python -m regard.lectures.reference docs` writes them."""
     for name, text in pages().items():
@@ -176,7 +164,7 @@ def test_commands_can_be_typed() -> None:
         if words[1] == "lab":
             assert given in names("lab"), line
         elif words[1] in ("train", "describe", "init"):
-            assert given in {*zoo.names(), *AWAITED} or (RECIPES.parent / given).is_file(), line
+            assert given in zoo.names() or (RECIPES.parent / given).is_file(), line
         for setting in context.params.get("overrides") or ():
             assert "=" in setting
         if words[1] == "describe" and given in zoo.names() and "FILE" not in line:
