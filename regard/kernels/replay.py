@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
@@ -22,7 +22,11 @@ from regard.kernels.grounds import Grounds, apart, furnished
 from regard.private import copy_all
 
 KEPT = 48
-"""Recordings of one owner; the least recently used one is forgotten."""
+"""Recordings of one owner."""
+IDLE = 4
+"""A recording gives way to another when so many times as many calls have been made since its last as there are."""
+COUNTED = 4096
+"""Keys that are counted; beyond them all counts begin anew."""
 PLAIN = (int, float, str, bool, type(None), torch.dtype)
 
 
@@ -141,11 +145,55 @@ class Recording:
         return self.found
 
 
+Made = TypeVar("Made")
+
+
+class Recordings(Generic[Made]):
+    """Recordings by key: made when a key has come often enough, and kept while they are used.
+
+    often   how often a key comes before it is recorded: what comes rarely does not pay for it
+    most    so many are kept; a new one takes the place of one that has not been used for long
+    known   by key, the recording, or why there is none; the least recently used one first
+    """
+
+    def __init__(self, often: int, most: int) -> None:
+        self.often, self.most, self.calls = often, most, 0
+        self.counts: dict[Hashable, int] = {}
+        self.known: OrderedDict[Hashable, Made | str] = OrderedDict()
+        self.last: dict[Hashable, int] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Made | str]) -> Made | None:
+        """The recording for a key, where there is one."""
+        self.calls += 1
+        if key not in self.known:
+            self.counts[key] = self.counts.get(key, 0) + 1
+            if self.counts[key] <= self.often or not self._has_room():
+                return None
+            del self.counts[key]
+            self.known[key] = make()
+        self.known.move_to_end(key)
+        self.last[key] = self.calls
+        found = self.known[key]
+        return None if isinstance(found, str) else found
+
+    def _has_room(self) -> bool:
+        if len(self.counts) > COUNTED:
+            self.counts.clear()
+            return False
+        if len(self.known) < self.most:
+            return True
+        oldest = next(iter(self.known))
+        if self.calls - self.last[oldest] < IDLE * self.most:
+            return False
+        del self.known[oldest], self.last[oldest]
+        return True
+
+
 class Replays:
     """The recordings of one owner, whose memory they share. What is found is good until the next call."""
 
     def __init__(self) -> None:
-        self.known: OrderedDict[Hashable, Recording | bool] = OrderedDict()
+        self.recordings: Recordings[Recording] = Recordings(often=1, most=KEPT)
         self.pool: Any = None
         self.grounds: Grounds = {}
 
@@ -159,32 +207,19 @@ class Replays:
             return function(given)
         shapes = tuple((tensor.shape, tensor.dtype) for tensor in tensors)
         key = (key, shapes, tensors[0].device, torch.get_float32_matmul_precision(), _narrowed())
-        known = self.known.get(key)
-        if known is None:
-            self._keep(key, True)
-            with apart(self.grounds):
-                return function(given)
-        self.known.move_to_end(key)
-        if known is True:
-            known = self._record(key, function, given)
-        return function(given) if known is False else known.replay(given)  # type: ignore[union-attr]
+        with apart(self.grounds):
+            known = self.recordings.get(key, lambda: self._recorded(function, given))
+            return function(given) if known is None else known.replay(given)
 
-    def _record(self, key: Hashable, function: Callable[[Any], Any], given: Any) -> Recording | bool:
+    def _recorded(self, function: Callable[[Any], Any], given: Any) -> Recording | str:
         if self.pool is None:
             self.pool = torch.cuda.graph_pool_handle()
         try:
-            with apart(self.grounds):
-                made: Recording | bool = Recording(function, given, self.pool, self.grounds)
-        except RuntimeError:  # something in it cannot be recorded
+            return Recording(function, given, self.pool, self.grounds)
+        except RuntimeError as error:  # something in it cannot be recorded
             torch.cuda.synchronize()
-            made = False
-        self._keep(key, made)
-        return made
-
-    def _keep(self, key: Hashable, value: Recording | bool) -> None:
-        self.known[key] = value
-        while len(self.known) > KEPT:
-            self.known.popitem(last=False)
+            self.pool = None  # it may count as in use
+            return str(error)
 
 
 class Recorder:

@@ -9,7 +9,6 @@ function simply runs.
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,15 +19,13 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from regard.kernels.grounds import Grounds, apart, furnished
-from regard.kernels.replay import on_the_side, recording
+from regard.kernels.replay import Recordings, on_the_side, recording
 from regard.private import copy_all, transforms_active
 
 KEPT = 256
 """Recordings of one shelf."""
-SEEN = 2
-"""How often shapes come before they are recorded: what comes rarely does not pay for it."""
-IDLE = 4 * KEPT
-"""A recording gives way to another when so many calls have been made since its last."""
+OFTEN = 2
+"""How often shapes come before they are recorded."""
 SHELVES = 4
 """How many ways back of one owner may be open at a time, each with memory of its own."""
 ALIGNED = 256
@@ -84,11 +81,12 @@ class GradientReplays:
     @property
     def refused(self) -> list[str]:
         """Why something could not be recorded."""
-        return [one for shelf in self.shelves for one in shelf.known.values() if isinstance(one, str)]
+        kept = [one for shelf in self.shelves for one in shelf.recordings.known.values()]
+        return [one for one in kept if isinstance(one, str)]
 
     @property
     def recordings(self) -> list[GradientRecording]:
-        kept = [one for shelf in self.shelves for one in shelf.known.values()]
+        kept = [one for shelf in self.shelves for one in shelf.recordings.known.values()]
         return [one for one in kept if isinstance(one, GradientRecording)]
 
     def _free(self) -> Shelf | None:
@@ -110,17 +108,10 @@ def replays_of(owner: nn.Module) -> GradientReplays:
 
 
 class Shelf:
-    """Recordings that share their memory: one of them at a time has a way back to go.
-
-    counts   how often each key has come that is not recorded
-    known    by key, the recording or why there is none, the least recently used one first
-    """
+    """Recordings that share their memory: one of them at a time has a way back to go."""
 
     def __init__(self) -> None:
-        self.counts: dict[Hashable, int] = {}
-        self.known: OrderedDict[Hashable, GradientRecording | str] = OrderedDict()
-        self.last: dict[Hashable, int] = {}
-        self.calls = 0
+        self.recordings: Recordings[GradientRecording] = Recordings(OFTEN, KEPT)
         self.pool: Any = None
         self.grounds: Grounds = {}
         self.desk: Tensor | None = None
@@ -140,27 +131,8 @@ class Shelf:
         weights: Sequence[nn.Parameter],
         narrow: torch.dtype | None,
     ) -> GradientRecording | None:
-        """The recording for a key, made when it has come often enough."""
-        self.calls += 1
-        if key not in self.known:
-            self.counts[key] = self.counts.get(key, 0) + 1
-            if self.counts[key] <= SEEN or not self._has_room():
-                return None
-            self.known[key] = self._record(owner, function, inputs, weights, narrow)
-            del self.counts[key]
-        self.known.move_to_end(key)
-        self.last[key] = self.calls
-        known = self.known[key]
-        return known if isinstance(known, GradientRecording) else None
-
-    def _has_room(self) -> bool:
-        if len(self.known) < KEPT:
-            return True
-        oldest = next(iter(self.known))
-        if self.calls - self.last[oldest] < IDLE:
-            return False
-        del self.known[oldest], self.last[oldest]
-        return True
+        """The recording for a key, where there is one."""
+        return self.recordings.get(key, lambda: self._record(owner, function, inputs, weights, narrow))
 
     def _record(
         self,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.replay import Replays, plain_parts, tensors_of, with_tensors
+from regard.kernels.replay import Recordings, Replays, plain_parts, tensors_of, with_tensors
 from regard.kernels.replayed_gradient import replayed, replays_of
 from regard.nn import Embedding
 from regard.nn.decoders.transformer import TransformerDecoder
@@ -40,6 +40,38 @@ def test_off_cuda_everything_simply_runs() -> None:
     layer = nn.Linear(2, 2)
     replayed(layer, lambda x: (layer(x),), torch.ones(1, 2))[0].sum().backward()
     assert layer.weight.grad is not None and not replays_of(layer).shelves
+
+
+def test_what_comes_often_is_recorded_and_kept_while_it_is_used() -> None:
+    made: list[str] = []
+    kept: Recordings[int] = Recordings(often=2, most=3)
+
+    def get(key: str) -> int | None:
+        def make() -> int:
+            made.append(key)
+            return ord(key)
+
+        return kept.get(key, make)
+
+    assert [get("a") for _ in range(4)] == [None, None, 97, 97]
+    for key in "bcd" * 3:
+        get(key)
+    assert made == ["a", "b", "c"]  # there is no place for d, while a has been used of late
+    for _ in range(12):
+        get("b")
+        get("c")
+    assert get("d") == 100 and list(kept.known) == ["b", "c", "d"]
+
+
+def test_what_cannot_be_recorded_is_not_tried_again() -> None:
+    tried: list[int] = []
+    kept: Recordings[int] = Recordings(often=0, most=3)
+
+    def make() -> str:
+        tried.append(1)
+        return "it asks the device"
+
+    assert [kept.get("a", make) for _ in range(3)] == [None] * 3 and len(tried) == 1
 
 
 def transformers(norm: str = "pre") -> tuple[TransformerEncoder, TransformerDecoder]:

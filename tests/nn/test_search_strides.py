@@ -93,7 +93,7 @@ def test_graphs_find_what_single_steps_find(kind: str, name: str, monkeypatch) -
     steppers = [Stepper(first.decoder, stepper_of(kind, rows, device="cuda").memories) for rows in batches]
     search = SEARCHES[name]
     found = [search(stepper) for stepper in steppers * 3]  # the third time everything is a replay
-    assert recorder_of(first.decoder).replays.known
+    assert recorder_of(first.decoder).replays.recordings.known
     monkeypatch.setattr("regard.nn.search.strides.serves", lambda *_: False)
     monkeypatch.setattr("regard.nn.search.beam.serves", lambda *_: False)
     expected = [search(stepper) for stepper in steppers]

@@ -9,7 +9,7 @@ directions, and what comes of it is left out.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,7 @@ from regard.nn.encoders import graphed
 from regard.nn.memory import Memory
 
 if TYPE_CHECKING:
+    from regard.nn.encoders.layer import RecurrentLayer
     from regard.nn.encoders.recurrent import RecurrentEncoder
 
 POSITIONS = 1 << 12
@@ -35,7 +36,7 @@ def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
         and 0 < tokens.ids.numel() <= POSITIONS
         and (torch.is_grad_enabled() or not encoder.training)
         and suits(encoder)
-        and all(graphed.knows(layer, encoder.embedding.weight) for layer in encoder.layers)  # type: ignore
+        and all(graphed.knows(cast("RecurrentLayer", layer), tokens.ids) for layer in encoder.layers)
     )
 
 
