@@ -18,7 +18,7 @@ from regard.matrix import MECHANISMS, TASKS, MatrixTable, MechanismMatrix, find_
 from regard.matrix.matrix import chosen_rows
 from regard.matrix.seeing import see
 from regard.matrix.table import shown, title
-from regard.matrix.writing import missing, to_json, write_matrix, writer_of
+from regard.matrix.writing import remarks, to_json, write_matrix, writer_of
 
 STANDARD = Path("-")
 
@@ -126,7 +126,7 @@ def _show(table: MatrixTable, console: Console) -> None:
     looking = f"; looks: {title(table.task.looks)}" if looked else ""
     told = f"by {table.task.unit} of the input{looking}; weights: parameters; ms: of an update"
     console.print(Text(f"{told}; {table.updates:,} updates each", style="dim"))
-    for name, why in missing(table).items():
+    for name, why in remarks(table).items():
         console.print(Text(f"{name}: {why}", style="dim"))
     console.print()
     console.print(Text(see(table), style="bold"))

@@ -29,6 +29,7 @@ class Task:
     window      of local attention
     without     further changes of the rows that have no attention
     refused     {mechanism: why this task cannot have it}
+    notes       {mechanism: what must be known to read its row}
     unaligned   why nobody knows the true alignment; "" where the world does
     """
 
@@ -47,6 +48,7 @@ class Task:
     window: int = 5
     without: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
     unaligned: str = ""
 
     def reason(self, mechanism: Mechanism) -> str:

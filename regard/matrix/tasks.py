@@ -76,6 +76,10 @@ TASKS = (
         units=64,
         without=("encoder.position=none",),
         refused={"local": f"a window is no region: {GRID}", "segments": f"a segment is no region: {GRID}"},
+        notes={
+            "oracle": "the truth is known of nouns alone; at the words before them, which tell size and color, it "
+            "sees nothing."
+        },
     ),
     LabelTask(
         "image-questions",

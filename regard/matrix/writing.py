@@ -55,15 +55,18 @@ def budget(table: MatrixTable) -> str:
 
 def heads(table: MatrixTable) -> list[str]:
     looks = [title(table.task.looks)] if table.task.looks else []
-    lengths = [f"{label} {table.task.unit}" for label in table.columns]
+    unit = table.task.unit
+    lengths = [f"{label} {unit.removesuffix('s') if label == '1' else unit}" for label in table.columns]
     return ["mechanism", title(table.task.metric), *lengths, *looks, "parameters", "ms/update"]
 
 
-def missing(table: MatrixTable) -> dict[str, str]:
-    """The mechanisms without a row, and why; those with one reason together."""
+def remarks(table: MatrixTable) -> dict[str, str]:
+    """What must be known to read a row; the mechanisms without one, and why, those with one reason together."""
+    here = {row.mechanism for row in table.rows}
+    notes = {name: note for name, note in table.task.notes.items() if name in here}
     waiting = dict.fromkeys(table.waiting, "not finished.")
     names: dict[str, list[str]] = {}
-    for name, why in {**table.refused, **table.failed, **waiting}.items():
+    for name, why in {**notes, **table.refused, **table.failed, **waiting}.items():
         names.setdefault(why, []).append(name)
     return {", ".join(together): why for why, together in names.items()}
 
@@ -85,9 +88,9 @@ def to_html(table: MatrixTable) -> str:
         )
         looked = looked or mechanism.looks
     sections = [Section(shaded=ShadedTable(heads(table), rows)) if rows else Section()]
-    if missing(table):
+    if remarks(table):
         sections.append(
-            Section("Not in the table", table=(["mechanism", "why"], list(missing(table).items())))
+            Section("Remarks", table=(["mechanism", "what must be known"], list(remarks(table).items())))
         )
     commands = "\n".join(_command(table, row) for row in table.rows)
     sections += [
@@ -136,7 +139,7 @@ def to_markdown(table: MatrixTable) -> str:
             ]
             lines.append(_line([row.mechanism, *cells]))
         lines.append("")
-    lines += [f"- {name}: {why}" for name, why in missing(table).items()]
+    lines += [f"- {name}: {why}" for name, why in remarks(table).items()]
     return "\n".join(lines).rstrip() + "\n"
 
 
