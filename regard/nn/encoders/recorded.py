@@ -32,7 +32,8 @@ POSITIONS = 1 << 12
 def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
     """A small batch on CUDA, and nothing but ids and layers with kernels."""
     return (
-        tokens.ids.is_cuda
+        isinstance(tokens, Tokens)  # other encoders read points, or sentences, by the same layers
+        and tokens.ids.is_cuda
         and 0 < tokens.ids.numel() <= POSITIONS
         and (torch.is_grad_enabled() or not encoder.training)
         and suits(encoder)
