@@ -92,9 +92,9 @@ def outside_inference() -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def on_the_side() -> Iterator[None]:
-    """On a stream of its own, between what was launched before and what is launched after."""
-    here, side = torch.cuda.current_stream(), torch.cuda.Stream()
+def on_the_side(side: torch.cuda.Stream | None = None) -> Iterator[None]:
+    """On a stream of its own, or this one, between what was launched before and what is launched after."""
+    here, side = torch.cuda.current_stream(), side or torch.cuda.Stream()
     side.wait_stream(here)
     with torch.cuda.stream(side):
         yield

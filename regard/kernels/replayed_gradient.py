@@ -113,6 +113,7 @@ class Shelf:
     def __init__(self) -> None:
         self.recordings: Recordings[GradientRecording] = Recordings(OFTEN, KEPT)
         self.pool: Any = None
+        self.side: torch.cuda.Stream | None = None
         self.grounds: Grounds = {}
         self.desk: Tensor | None = None
         self.holder: weakref.ref[PendingGradient] | None = None
@@ -143,7 +144,8 @@ class Shelf:
         narrow: torch.dtype | None,
     ) -> GradientRecording | str:
         if self.pool is None:
-            self.pool = torch.cuda.graph_pool_handle()
+            # one stream for all, because memory of a pool is given again on the stream it was used on
+            self.pool, self.side = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
         try:
             # autocast must not keep weights it has narrowed beyond a recording
             with (
@@ -202,7 +204,7 @@ class GradientRecording:
         self.shapes = [weight.shape for weight in weights]
         self.sizes = [weight.numel() for weight in weights]
         self.forth, self.back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-        with on_the_side(), torch.enable_grad():
+        with on_the_side(shelf.side), torch.enable_grad():
             found = self._try(function, inputs, weights)
             self.learned = [tensor.requires_grad for tensor in found]
             self._furnish(inputs, found, weights, shelf)
