@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,34 @@ LARGEST = 1 << 28
 LONGEST_NAME = (
     50  # of the characters that a temporary file takes from its target: names have at most 255 bytes
 )
+
+
+def check_apart(written: Mapping[str, Path | None], read: Iterable[str | Path | None]) -> None:
+    """Refuse to write over a file that the same command reads: it may be the only one.
+
+    written   {the option that names it: the file}
+    read      files; several in one text are joined by +, as the splits of a spec are
+    """
+    given = [
+        Path(part).expanduser()
+        for one in read
+        if one is not None
+        for part in (str(one), *str(one).split("+"))
+    ]
+    for option, path in written.items():
+        if path is not None and any(_are_one(path.expanduser(), other) for other in given):
+            raise RegardError(
+                "this command reads the file, and would write over it.",
+                where=f"{option} {path}",
+                fix="Choose another name.",
+            )
+
+
+def _are_one(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def write_text(path: Path, text: str) -> None:

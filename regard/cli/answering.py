@@ -20,7 +20,7 @@ from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import kind
 from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
-from regard.files import replacing
+from regard.files import check_apart, replacing
 from regard.model import Model
 from regard.model.model import INPUT_REMEDY
 from regard.prediction import Prediction
@@ -67,6 +67,7 @@ def answer(
     ensemble = [load(other, overrides, device) for other in others]
     check_together(model, ensemble, [run, *others])
     named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
+    check_apart({"--output": output, "--json": json_file}, [named])
     if named is not None and is_treebank(named) and json_file is None:
         annotate(model, named, output, ensemble)
         return
@@ -342,6 +343,7 @@ def score_pairs(
     overrides: Sequence[str],
     device: str | None,
 ) -> None:
+    check_apart({"--output": output}, [file])
     model = load(run, overrides, device)
     if not model.spec.inputs:
         from regard.cli.continuing import score_text

@@ -16,9 +16,11 @@ from regard.cli.answering import STANDARD, check_together, load, written
 from regard.console import safe_console
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
+from regard.files import check_apart
 from regard.metrics import ByGroup, ByLength
 from regard.model import Model
 from regard.model.store import versions
+from regard.spec.data import SPLITS
 
 TOGETHER = " + "
 """Between the names of models that are measured as one."""
@@ -42,6 +44,8 @@ def evaluate_runs(
 ) -> None:
     beside = [load(other, overrides, device) for other in others]
     models = [load(run, overrides, device) for run in runs]
+    known = [name for model in models for split in SPLITS for name in getattr(model.spec.data, split)]
+    check_apart({"--plot": plot, "--json": json_file, "--predictions": predictions}, [*files, *known])
     for run, model in zip(runs, models, strict=True):
         check_together(model, beside, [run, *others])
     if compare:

@@ -24,6 +24,7 @@ from regard.data.readers.rows import read_rows
 from regard.data.readers.table import is_blank
 from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
+from regard.files import check_apart
 from regard.model import Model
 from regard.sources import file_fields
 
@@ -93,6 +94,7 @@ def add_column(
 
     name   NAME, or NAME=OUTPUT where the model has several outputs
     """
+    check_apart({"--output": output}, [file])
     model, *ensemble = (load(one, overrides, device) for one in (run, *others))
     refuse_stream(model, run)
     if len(model.spec.inputs) > 1:

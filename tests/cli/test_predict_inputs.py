@@ -185,3 +185,34 @@ def test_runs_that_cannot_be_compared_are_refused_before_anything_is_measured(
     assert code == 2 and "--with" in err and f"{other} writes label" in err
     code, _, err = regard("predict", other, "ab", "--beam", "3", "--device", "cpu")
     assert code == 2 and "search.method=beam has no effect" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content"),
+    [
+        (["predict", "RUN", "--file", "FILE", "-o", "FILE"], "ab\nfed\n"),
+        (["predict", "RUN", "--file", "FILE", "--json", "FILE"], "ab\nfed\n"),
+        (
+            ["predict", "RUN", "--file", "FILE", "--column", "word", "--as", "said", "-o", "FILE"],
+            "word\tnote\nab\tmine\n",
+        ),
+        (["score", "RUN", "--file", "FILE", "-o", "FILE"], "abc\tA B\n"),
+        (["evaluate", "RUN", "--data", "FILE", "--predictions", "FILE"], "abc\tA B\nfed\tF E\n"),
+        (["evaluate", "RUN", "--data", "FILE", "--json", "FILE"], "abc\tA B\nfed\tF E\n"),
+    ],
+    ids=lambda value: " ".join(value[:1] + value[-2:-1]) if isinstance(value, list) else "",
+)
+def test_a_file_that_is_read_is_not_written_over(
+    regard: Run, runs: list[str], tmp_path: Path, arguments: list[str], content: str
+) -> None:
+    file = tmp_path / "words.tsv"
+    file.write_text(content, encoding="utf-8")
+    code, _, err = regard(*({"RUN": runs[0], "FILE": str(file)}.get(one, one) for one in arguments))
+    assert code == 2 and "would write over it" in err and "Choose another name" in err
+    assert file.read_text(encoding="utf-8") == content
+    linked = tmp_path / "link.tsv"
+    linked.symlink_to(file)
+    last = [*arguments[:-1], "LINK"]
+    names = {"RUN": runs[0], "FILE": str(file), "LINK": str(linked)}
+    assert regard(*(names.get(one, one) for one in last))[0] == 2
+    assert file.read_text(encoding="utf-8") == content
