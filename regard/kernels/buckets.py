@@ -7,3 +7,17 @@ def rounded(size: int, parts: int, least: int) -> int:
     """The next size that there are buckets for: at most one of `parts` parts more, and a multiple of `least`."""
     step = max(least, (1 << size.bit_length() >> 1) // parts)
     return -(-size // step) * step
+
+
+def rounded_rows(count: int) -> int:
+    """Of a batch, or of a search."""
+    return rounded(count, 8, 4)
+
+
+def rounded_steps(count: int) -> int:
+    """Of a recurrence."""
+    return rounded(count, 16, 2)
+
+
+SMALL = 1 << 12
+"""A batch of up to so many positions, padding counted, is recorded whole: beyond, a GPU is slower than its host."""

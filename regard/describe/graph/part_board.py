@@ -39,7 +39,7 @@ class PartBoard:
     weights     every parameter it has
     cells       the functions that are steps of a recurrence
     outside     {a symbol that another part defines: its vertex}
-    primes      what its symbols have after them, to be told from those of the parts beside it
+    primes      the mark after its symbols, where other parts have the same letters
     decodes     whether it writes an output
     """
 

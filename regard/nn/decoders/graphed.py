@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import installed
-from regard.kernels.buckets import rounded
+from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
 from regard.kernels.replay import outside_inference
 from regard.nn.attention import Attention
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
@@ -114,8 +114,8 @@ def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: in
         cell=CELLS[type(cell)],  # type: ignore[arg-type]
         size=stack.size,
         layers=len(stack.cells),
-        rows=rounded(len(memory.values), 8, 4),
-        steps=rounded(steps, 16, 2),
+        rows=rounded_rows(len(memory.values)),
+        steps=rounded_steps(steps),
         words=decoder.embedding.size,
         summary=decoder.summary_size,
         looks=tuple(look_of(reading.attention(name), memories[name]) for name in reading.names),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.buckets import rounded
+from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
@@ -60,7 +60,7 @@ def unroll(
 ) -> Unrolled:
     """As `RecurrentDecoder.unroll_plain`, for a decoder it knows."""
     rows, count = previous.shape
-    more, further = rounded(rows, 8, 4) - rows, rounded(count, 16, 2) - count
+    more, further = rounded_rows(rows) - rows, rounded_steps(count) - count
     wide = {name: widened(memory, more) for name, memory in memories.items()}
     words = nn.functional.pad(previous, (0, further, 0, more))
     whole = every_position(rows + more, count + further, previous.device)

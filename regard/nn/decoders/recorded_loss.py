@@ -13,12 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.kernels.buckets import SMALL, rounded_rows, rounded_steps
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders import graphed
 from regard.nn.decoders.decoder import Truth, truth_by_name
 from regard.nn.decoders.recorded import every_position, simple, tensors_of, widened, with_tensors
-from regard.nn.encoders.graphed import rounded_rows, rounded_steps
-from regard.nn.encoders.recorded import POSITIONS
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.targets import shifted
@@ -32,7 +31,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tok
     return (
         target.ids.is_cuda
         and torch.is_grad_enabled()
-        and len(target.ids) * (target.ids.shape[1] + 1) <= POSITIONS
+        and len(target.ids) * (target.ids.shape[1] + 1) <= SMALL
         and suits(decoder, memories, truth)
         and graphed.knows(decoder, memories)
     )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.availability import installed
-from regard.kernels.buckets import rounded
+from regard.kernels.buckets import rounded_rows, rounded_steps
 from regard.kernels.replay import outside_inference
 from regard.nn.cells import GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing, sent
@@ -62,14 +62,6 @@ def sweep_of(layer: RecurrentLayer, rows: int, steps: int) -> Sweep:
         activation=getattr(cell, "activation", "tanh"),
         dtype=cell.weight_hh.dtype,
     )
-
-
-def rounded_rows(count: int) -> int:
-    return rounded(count, 8, 4)
-
-
-def rounded_steps(count: int) -> int:
-    return rounded(count, 16, 2)
 
 
 def run_in(sweep: Sweep, orders: Orders, layer: RecurrentLayer, inputs: Tensor) -> tuple[Tensor, Tensor]:

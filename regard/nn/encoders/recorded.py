@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.kernels.buckets import SMALL, rounded_rows, rounded_steps
 from regard.kernels.replay import outside_inference, recorder_of
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.embedding import Embedding
@@ -25,16 +26,13 @@ if TYPE_CHECKING:
     from regard.nn.encoders.layer import RecurrentLayer
     from regard.nn.encoders.recurrent import RecurrentEncoder
 
-POSITIONS = 1 << 12
-"""Of a batch, padding counted; beyond them the GPU is the slower of the two."""
-
 
 def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
     """A small batch on CUDA, and nothing but ids and layers with kernels."""
     return (
         isinstance(tokens, Tokens)  # other encoders read points, or sentences, by the same layers
         and tokens.ids.is_cuda
-        and 0 < tokens.ids.numel() <= POSITIONS
+        and 0 < tokens.ids.numel() <= SMALL
         and (torch.is_grad_enabled() or not encoder.training)
         and suits(encoder)
         and all(graphed.knows(cast("RecurrentLayer", layer), tokens.ids) for layer in encoder.layers)
@@ -54,7 +52,7 @@ def suits(encoder: RecurrentEncoder) -> bool:
 def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
     """As `RecurrentEncoder.forward`, for an encoder it knows."""
     rows, count = tokens.ids.shape
-    more, further = graphed.rounded_rows(rows) - rows, graphed.rounded_steps(count) - count
+    more, further = rounded_rows(rows) - rows, rounded_steps(count) - count
     ids = nn.functional.pad(tokens.ids, (0, further, 0, more)) if more or further else tokens.ids
     lengths = nn.functional.pad(tokens.lengths, (0, more)) if more else tokens.lengths
     function = partial(whole, encoder)

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.buckets import rounded
+from regard.kernels.buckets import rounded, rounded_rows
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.mean import masked_mean
@@ -230,7 +230,7 @@ def in_bucket(x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
     """
     if x.is_cuda and torch.is_grad_enabled():
         rows, count, _ = x.shape
-        more, further = rounded(rows, 8, 4) - rows, rounded(count, 8, 8) - count
+        more, further = rounded_rows(rows) - rows, rounded(count, 8, 8) - count
         x = nn.functional.pad(x, (0, 0, 0, further, 0, more))
         if mask is not None:
             mask = nn.functional.pad(mask, (0, further, 0, 0, 0, 0, 0, more))

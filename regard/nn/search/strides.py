@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.buckets import rounded
+from regard.kernels.buckets import rounded, rounded_rows
 from regard.kernels.replay import plain_parts, recorder_of
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
@@ -101,7 +101,7 @@ class SearchedRows:
 
 def padded_rows(rows: Tensor) -> Tensor:
     """The rows and, up to the next bucket, the first of them again."""
-    lacking = rounded(len(rows), 8, 4) - len(rows)
+    lacking = rounded_rows(len(rows)) - len(rows)
     return rows if lacking == 0 else torch.cat([rows, rows[:1].expand(lacking)])
 
 
