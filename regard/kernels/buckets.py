@@ -19,5 +19,7 @@ def rounded_steps(count: int) -> int:
     return rounded(count, 16, 2)
 
 
-SMALL = 1 << 12
+SMALL = 6 << 10
 """A batch of up to so many positions, padding counted, is recorded whole: beyond, a GPU is slower than its host."""
+MIDDLE = 1 << 14
+"""The same where all steps of an output are taken at once, which is quicker."""

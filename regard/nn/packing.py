@@ -105,7 +105,11 @@ class Packing:
         return {}
 
     def rows(self) -> Tensor:
-        """(N) the row each packed position belongs to."""
+        """(N) the row each packed position belongs to; kept, because recordings read it."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> Tensor:
         return sent(self.places.device, self.rows_and_times()[0])[0]
 
     def turned(self) -> Tensor:

@@ -13,14 +13,15 @@ import torch
 
 from regard.data.batch import Tokens
 from regard.kernels.cuda import beams, best, cost
-from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
+from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell, swept
+from regard.nn.cells import make_cell
 from regard.nn.decoders import graphed, recorded_loss
 from regard.nn.decoders.objective import TextObjective
-from regard.nn.encoders import graphed as graphed_layer
 from regard.nn.encoders import recorded as recorded_reading
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.memory import Memory
 from regard.nn.packing import BucketPacking, Packing
+from regard.nn.recurrence import run_cells
 from regard.nn.search import Beam
 from regard.nn.search.active import Active
 from regard.nn.search.limits import Bounds
@@ -246,7 +247,7 @@ def test_a_layer_over_whole_sequences(cell, bidirectional, buckets):
     packing = BucketPacking.over([OTHER, SOURCE]) if buckets else Packing.of(SOURCE.lengths, 6)
     inputs = torch.randn(packing.starts[-1], 5, dtype=torch.float64).to(DEVICE).requires_grad_()
     results = []
-    for run in (layer.by_torch, *[lambda *given: graphed_layer.run(layer, *given)] * 3):
+    for run in (layer.by_torch, *[lambda *given: swept.run(layer.each(), layer.first, *given)] * 3):
         outcomes = run(inputs, packing)
         torch.manual_seed(1)
         drawn = [torch.randn(part.shape, dtype=torch.float64).to(DEVICE) for part in outcomes]
@@ -254,6 +255,62 @@ def test_a_layer_over_whole_sequences(cell, bidirectional, buckets):
         results.append([*outcomes, *torch.autograd.grad(total, [inputs, *layer.parameters()])])
     for found in results[1:]:
         close(found, results[0], 1e-9)
+
+
+def run_by(run, first, inputs, weights):
+    """What comes out, and the gradients of all that goes in."""
+    given = [tensor.detach().requires_grad_() for tensor in (first, inputs)]
+    outputs = run(*given)
+    torch.manual_seed(1)
+    total = (outputs * torch.randn(outputs.shape).to(outputs)).sum()
+    return [outputs, *torch.autograd.grad(total, [*given, *weights])]
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+def test_a_layer_from_first_states_of_each_row(cell):
+    torch.manual_seed(0)
+    one = make_cell(cell, 5, 4).to(DEVICE, torch.float64)
+    packing = Packing.of(SOURCE.lengths, 6)
+    inputs = torch.randn(packing.starts[-1], 5, dtype=torch.float64).to(DEVICE)
+    first = torch.randn(3, one.state_size, dtype=torch.float64).to(DEVICE)
+
+    def by_torch(first, inputs):
+        return run_cells([one], inputs, packing, first[None, packing.order], training=True)[0]
+
+    expected = run_by(by_torch, first, inputs, one.parameters())
+    for _ in range(3):
+        found = run_by(
+            lambda *given: swept.run_forward(one, *given, packing), first, inputs, one.parameters()
+        )
+        close(found, expected, 1e-9)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_half_precision_in_products_alone(cell, directions):
+    """Of every number the three digits of bfloat16, and sums over all steps that have not lost more."""
+    torch.manual_seed(0)
+    layer = RecurrentLayer(8, 16, cell=cell, bidirectional=directions == 2).to(DEVICE)
+    packing = Packing.of(SOURCE.lengths, 6)
+    inputs = torch.randn(packing.starts[-1], 8).to(DEVICE)
+    sweep = replace(swept.sweep_of(layer.each(), len(packing.longest), len(packing.starts) - 1), narrow=True)
+    (rows, times), known = packing.rows_and_times(), packing.known
+    places = [times * sweep.rows + rows, (known[rows] - 1 - times) * sweep.rows + rows][:directions]
+    orders = swept.orders_of(sweep, places, known, inputs.device)
+
+    def narrow(first, inputs):
+        return swept.run_in(sweep, orders, layer.each(), first, inputs)[0]
+
+    def whole(first, inputs):
+        each = first.unsqueeze(1).expand(-1, len(packing.longest), -1)
+        return run_cells(layer.each(), inputs, packing, each, training=True)[0]
+
+    weights = list(layer.cells.parameters())
+    expected = run_by(whole, layer.first, inputs, weights)
+    for _ in range(3):
+        for one, other in zip(run_by(narrow, layer.first, inputs, weights), expected, strict=True):
+            assert one.dtype == torch.float32
+            assert 0 < (one - other).norm() < 0.01 * other.norm()
 
 
 @pytest.mark.parametrize("score", ["additive", "dot", "scaled-dot", "general"])

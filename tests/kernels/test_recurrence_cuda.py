@@ -13,7 +13,7 @@ import pytest
 import torch
 
 INTERPRETED = Path(__file__).with_name("interpreted_recurrence.py")
-QUICK = "quick or layer_over or chunks or forward_passes or planted"
+QUICK = "quick or layer_over or layer_from or half_precision or chunks or forward_passes or planted"
 """In the interpreter every option once, not every combination."""
 
 

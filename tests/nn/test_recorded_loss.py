@@ -47,6 +47,8 @@ OPTIONS: list[dict[str, object]] = [
     {},
     {"cell": "lstm", "state": "current"},
     {"layers": 2},
+    {"cell": "lstm", "layers": 2, "state": "current", "feed": False},
+    {"state": "current", "feed": False, "condition": ("start", "every-step", "attention")},
     {"objective": TextObjective(smoothing=0.1)},
 ]
 

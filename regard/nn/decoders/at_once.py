@@ -1,6 +1,6 @@
 """A whole output at once, where the recurrence does not wait for what is read.
 
-It is run by our kernels on the CPU, and else by torch's, which are cuDNN's on CUDA.
+It is run by our kernels where they know the cell, and else by torch's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.nn import swept
+from regard.nn.decoders import recorded
 from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
@@ -29,6 +31,12 @@ def knows(decoder: RecurrentDecoder) -> bool:
         and not decoder.feeds
         and not decoder.looks_before
     )
+
+
+def records(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+    """On CUDA, with kernels of ours for the cells, and nothing but the tensors of simple memories goes in."""
+    cell = decoder.stack.cell(0)
+    return knows(decoder) and swept.knows(cell, cell.weight_hh) and recorded.suits(decoder, memories)
 
 
 def unroll(

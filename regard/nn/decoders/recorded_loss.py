@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.buckets import SMALL, rounded_rows, rounded_steps
+from regard.kernels.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
 from regard.kernels.replayed_gradient import replayed
-from regard.nn.decoders import graphed
+from regard.nn.decoders import at_once, graphed
 from regard.nn.decoders.decoder import Truth, truth_by_name
 from regard.nn.decoders.recorded import every_position, simple, tensors_of, widened, with_tensors
 from regard.nn.loss import Loss
@@ -31,10 +31,16 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tok
     return (
         target.ids.is_cuda
         and torch.is_grad_enabled()
-        and len(target.ids) * (target.ids.shape[1] + 1) <= SMALL
         and suits(decoder, memories, truth)
-        and graphed.knows(decoder, memories)
+        and len(target.ids) * (target.ids.shape[1] + 1) <= most(decoder, memories)
     )
+
+
+def most(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> int:
+    """Positions of a batch that is recorded whole."""
+    if at_once.records(decoder, memories):
+        return MIDDLE
+    return SMALL if graphed.knows(decoder, memories) else 0
 
 
 def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Truth) -> bool:
@@ -73,7 +79,10 @@ def whole(
     counts = counts.masked_fill(target.lengths < 0, 0)
     rows, steps = previous.shape
     packing = every_position(rows, steps, previous.device)
-    unrolled = graphed.unroll(decoder, memories, previous, packing, looks=False)
+    if at_once.knows(decoder):
+        unrolled = at_once.unroll(decoder, memories, previous, packing)
+    else:
+        unrolled = graphed.unroll(decoder, memories, previous, packing, looks=False)
     beyond = torch.arange(steps, device=previous.device) >= counts[:, None]
     words = packing.pack(following.masked_fill(beyond, -1))
     readouts = decoder.dropout(unrolled.readouts)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import within_reach
+from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.packing import Packing
 from regard.nn.recurrence import by_kernels, run_cells
@@ -68,13 +69,16 @@ class Stack(nn.Module):
         state) of each layer → packed outputs (N, size)."""
         for index, state in enumerate(first):
             below = inputs if index == 0 else self.dropout(inputs)
-            inputs = self._layer(self.cell(index), below, state.index_select(0, packing.order), packing)
+            inputs = self._layer(self.cell(index), below, state, packing)
             if index > 0 and self.residual:
                 inputs = inputs + below
         return inputs
 
     def _layer(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
-        """One layer, from the states (B, state) of the longest row first."""
+        """One layer, from the first states (B, state) of the rows."""
+        if swept.knows(cell, inputs):
+            return swept.run_forward(cell, first, inputs, packing)
+        first = first.index_select(0, packing.order)
         if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
             return by_kernels([cell], inputs, packing, first)[0]
         if cell.torch_recurrence() is not None:

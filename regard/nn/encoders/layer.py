@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import within_reach
+from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import carried_by
-from regard.nn.encoders import graphed
 from regard.nn.packing import Packing
 from regard.nn.recurrence import by_kernels, run_cells
 from regard.parts import Options
@@ -119,6 +119,10 @@ class RecurrentLayer(nn.Module):
     def cell(self, direction: int) -> Cell:
         return cast(Cell, self.cells[direction])
 
+    def each(self) -> list[Cell]:
+        """The cells of all directions."""
+        return [self.cell(direction) for direction in range(len(self.cells))]
+
     def forward(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         if not self.backward:
             return self.run(inputs, packing, whole=whole)
@@ -131,8 +135,8 @@ class RecurrentLayer(nn.Module):
         cell = self.cell(0)
         if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
             return self.by_kernels(inputs, packing, whole=whole)
-        if graphed.knows(self, inputs) and not (whole and cell.carries):
-            return graphed.run(self, inputs, packing)
+        if swept.knows(cell, inputs) and not (whole and cell.carries):
+            return swept.run(self.each(), self.first, inputs, packing)
         run = self.by_cells if cell.torch_recurrence() is None else self.by_torch
         return run(inputs, packing, whole=whole)
 
@@ -145,15 +149,13 @@ class RecurrentLayer(nn.Module):
     def by_torch(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         rows = len(packing.longest)
         first = self.first.unsqueeze(1).expand(-1, rows, -1)  # (directions, B, state)
-        cells = [self.cell(direction) for direction in range(len(self.cells))]
-        outputs, last = run_cells(cells, inputs, packing, first, training=self.training)
+        outputs, last = run_cells(self.each(), inputs, packing, first, training=self.training)
         return outputs, self._last(last.index_select(1, packing.back).transpose(0, 1), whole)
 
     def by_kernels(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
-        cells = [self.cell(direction) for direction in range(len(self.cells))]
         first = self.first.flatten().expand(len(packing.longest), -1)
-        outputs, last = by_kernels(cells, inputs, packing, first)
-        states = last.unflatten(1, (len(cells), -1)).index_select(0, packing.back)
+        outputs, last = by_kernels(self.each(), inputs, packing, first)
+        states = last.unflatten(1, (len(self.cells), -1)).index_select(0, packing.back)
         return outputs, self._last(states, whole)
 
     def by_cells(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:

@@ -18,8 +18,8 @@ from regard.data.batch import Tokens
 from regard.kernels.buckets import SMALL, rounded_rows, rounded_steps
 from regard.kernels.replay import outside_inference, recorder_of
 from regard.kernels.replayed_gradient import replayed
+from regard.nn import swept
 from regard.nn.embedding import Embedding
-from regard.nn.encoders import graphed
 from regard.nn.memory import Memory
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
         and 0 < tokens.ids.numel() <= SMALL
         and (torch.is_grad_enabled() or not encoder.training)
         and suits(encoder)
-        and all(graphed.knows(cast("RecurrentLayer", layer), tokens.ids) for layer in encoder.layers)
+        and all(swept.knows(cast("RecurrentLayer", layer).cell(0), tokens.ids) for layer in encoder.layers)
     )
 
 
@@ -69,10 +69,10 @@ def whole(encoder: RecurrentEncoder, ids: Tensor, lengths: Tensor) -> tuple[Tens
     values, last, orders = encoder.embedding(ids.flatten()), None, None  # type: ignore[operator]
     for index, module in enumerate(encoder.layers):
         layer: Any = module
-        sweep = graphed.sweep_of(layer, rows, steps)
-        orders = orders or graphed.every_position(sweep, lengths)
+        sweep = swept.sweep_of(layer.each(), rows, steps)
+        orders = orders or swept.every_position(sweep, lengths)
         inputs = values if index == 0 else encoder.dropout(values)
-        values, last = graphed.run_in(sweep, orders, layer, inputs)
+        values, last = swept.run_in(sweep, orders, layer.each(), layer.first, inputs)
         if encoder.residual and index > 0:
             values = values + inputs
     padding = torch.arange(steps, device=ids.device) >= lengths[:, None]

@@ -11,6 +11,9 @@
 z points to rows of width W whose gates begin at AT (see `plan`); several directions at once lie ZD numbers apart in z
 and SD in everything else. With DROPS, what the layer above reads is
 below = h' ⊙ mask, and the gradient that comes from there, d_below, joins dh' as d_below ⊙ mask.
+With BIAS, `row` (W) is added to the rows of z before anything else.
+With NARROW, `slim` is what products in half precision read: h' on the way forth, and back the gradients of the gates,
+which z itself does not get then.
 """
 
 from __future__ import annotations
@@ -31,17 +34,42 @@ def tanh(x):
 
 @triton.jit
 def _place(count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr, BLOCK: tl.constexpr):
-    """Of some of the B·H features: themselves, whether they exist, and where their gates begin."""
+    """Of some of the B·H features: themselves, whether they exist, where their gates begin in z, and in a row."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     direction = tl.program_id(1).to(tl.int64)
-    return direction * SD + i, i < count, direction * ZD + (i // H) * W + AT + i % H
+    return (
+        direction * SD + i,
+        i < count,
+        direction * ZD + (i // H) * W + AT + i % H,
+        direction * W + AT + i % H,
+    )
 
 
 @triton.jit
-def _leave(h, after, mask, below, i, here, DROPS: tl.constexpr):
+def _sum(z, row, at, feature, here, BIAS: tl.constexpr):
+    """What a gate is computed from; `feature` is where it stands in a row of z."""
+    found = tl.load(z + at, mask=here, other=0.0)
+    if BIAS:
+        found += tl.load(row + feature, mask=here, other=0.0)
+    return found
+
+
+@triton.jit
+def _leave(h, after, mask, below, slim, i, here, DROPS: tl.constexpr, NARROW: tl.constexpr):
     tl.store(after + i, h, mask=here)
+    if NARROW:
+        tl.store(slim + i, h, mask=here)
     if DROPS:
         tl.store(below + i, h * tl.load(mask + i, mask=here, other=0.0), mask=here)
+
+
+@triton.jit
+def _give(d, z, slim, at, here, NARROW: tl.constexpr):
+    """The gradient of a gate."""
+    if NARROW:
+        tl.store(slim + at, d, mask=here)
+    else:
+        tl.store(z + at, d, mask=here)
 
 
 @triton.jit
@@ -53,24 +81,27 @@ def _gradient(d_after, mask, d_below, i, here, DROPS: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def gru_forth(z, before, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
-              DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
-    hn = tl.load(z + at, mask=here, other=0.0)
-    reset = sigmoid(tl.load(z + at + H, mask=here, other=0.0))
-    update = sigmoid(tl.load(z + at + 2 * H, mask=here, other=0.0))
-    new = tanh(tl.load(z + at + 3 * H, mask=here, other=0.0) + reset * hn)
+def gru_forth(z, row, before, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+              AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BIAS: tl.constexpr,
+              BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at, feature = _place(count, ZD, SD, H, W, AT, BLOCK)
+    hn = _sum(z, row, at, feature, here, BIAS)
+    reset = sigmoid(_sum(z, row, at + H, feature + H, here, BIAS))
+    update = sigmoid(_sum(z, row, at + 2 * H, feature + 2 * H, here, BIAS))
+    new = tanh(_sum(z, row, at + 3 * H, feature + 3 * H, here, BIAS) + reset * hn)
     h = tl.load(before + i, mask=here, other=0.0)
+    if BIAS:
+        tl.store(z + at, hn, mask=here)
     tl.store(z + at + H, reset, mask=here)
     tl.store(z + at + 2 * H, update, mask=here)
     tl.store(z + at + 3 * H, new, mask=here)
-    _leave(new + update * (h - new), after, mask, below, i, here, DROPS)
+    _leave(new + update * (h - new), after, mask, below, slim, i, here, DROPS, NARROW)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def gru_back(z, before, d_after, d_before, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
-             AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+def gru_back(z, before, d_after, d_before, mask, d_below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+             AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
     hn = tl.load(z + at, mask=here, other=0.0)
     reset = tl.load(z + at + H, mask=here, other=0.0)
     update = tl.load(z + at + 2 * H, mask=here, other=0.0)
@@ -79,35 +110,36 @@ def gru_back(z, before, d_after, d_before, mask, d_below, count, ZD, SD, H: tl.c
     carried = tl.load(d_before + i, mask=here, other=0.0)
     dh = _gradient(d_after, mask, d_below, i, here, DROPS)
     d_new = dh * (1.0 - update) * (1.0 - new * new)
-    tl.store(z + at, d_new * reset, mask=here)
-    tl.store(z + at + H, d_new * hn * reset * (1.0 - reset), mask=here)
-    tl.store(z + at + 2 * H, dh * (h - new) * update * (1.0 - update), mask=here)
-    tl.store(z + at + 3 * H, d_new, mask=here)
+    _give(d_new * reset, z, slim, at, here, NARROW)
+    _give(d_new * hn * reset * (1.0 - reset), z, slim, at + H, here, NARROW)
+    _give(dh * (h - new) * update * (1.0 - update), z, slim, at + 2 * H, here, NARROW)
+    _give(d_new, z, slim, at + 3 * H, here, NARROW)
     tl.store(d_before + i, carried + dh * update, mask=here)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def lstm_forth(z, carry, carried, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
-               AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
-    entry = sigmoid(tl.load(z + at, mask=here, other=0.0))
-    forget = sigmoid(tl.load(z + at + H, mask=here, other=0.0))
-    new = tanh(tl.load(z + at + 2 * H, mask=here, other=0.0))
-    leave = sigmoid(tl.load(z + at + 3 * H, mask=here, other=0.0))
+def lstm_forth(z, row, carry, carried, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+               AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BIAS: tl.constexpr,
+               BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at, feature = _place(count, ZD, SD, H, W, AT, BLOCK)
+    entry = sigmoid(_sum(z, row, at, feature, here, BIAS))
+    forget = sigmoid(_sum(z, row, at + H, feature + H, here, BIAS))
+    new = tanh(_sum(z, row, at + 2 * H, feature + 2 * H, here, BIAS))
+    leave = sigmoid(_sum(z, row, at + 3 * H, feature + 3 * H, here, BIAS))
     c = forget * tl.load(carry + i, mask=here, other=0.0) + entry * new
     tl.store(z + at, entry, mask=here)
     tl.store(z + at + H, forget, mask=here)
     tl.store(z + at + 2 * H, new, mask=here)
     tl.store(z + at + 3 * H, leave, mask=here)
     tl.store(carried + i, c, mask=here)
-    _leave(leave * tanh(c), after, mask, below, i, here, DROPS)
+    _leave(leave * tanh(c), after, mask, below, slim, i, here, DROPS, NARROW)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
-              AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+              AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     """d_carry (B, H) holds dc' and then dc."""
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
     entry = tl.load(z + at, mask=here, other=0.0)
     forget = tl.load(z + at + H, mask=here, other=0.0)
     new = tl.load(z + at + 2 * H, mask=here, other=0.0)
@@ -116,31 +148,32 @@ def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, count, ZD, SD,
     bent = tanh(tl.load(carried + i, mask=here, other=0.0))
     dh = _gradient(d_after, mask, d_below, i, here, DROPS)
     dc = tl.load(d_carry + i, mask=here, other=0.0) + dh * leave * (1.0 - bent * bent)
-    tl.store(z + at, dc * new * entry * (1.0 - entry), mask=here)
-    tl.store(z + at + H, dc * c * forget * (1.0 - forget), mask=here)
-    tl.store(z + at + 2 * H, dc * entry * (1.0 - new * new), mask=here)
-    tl.store(z + at + 3 * H, dh * bent * leave * (1.0 - leave), mask=here)
+    _give(dc * new * entry * (1.0 - entry), z, slim, at, here, NARROW)
+    _give(dc * c * forget * (1.0 - forget), z, slim, at + H, here, NARROW)
+    _give(dc * entry * (1.0 - new * new), z, slim, at + 2 * H, here, NARROW)
+    _give(dh * bent * leave * (1.0 - leave), z, slim, at + 3 * H, here, NARROW)
     tl.store(d_carry + i, dc * forget, mask=here)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def rnn_forth(z, after, mask, below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
-              DROPS: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
-    h = tl.load(z + at, mask=here, other=0.0)
+def rnn_forth(z, row, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+              DROPS: tl.constexpr, NARROW: tl.constexpr, BIAS: tl.constexpr, ACTIVATION: tl.constexpr,
+              BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at, feature = _place(count, ZD, SD, H, W, AT, BLOCK)
+    h = _sum(z, row, at, feature, here, BIAS)
     if ACTIVATION == "tanh":
         h = tanh(h)
     elif ACTIVATION == "sigmoid":
         h = sigmoid(h)
     elif ACTIVATION == "relu":
         h = tl.where(h < 0, 0.0, h)  # NaN stays
-    _leave(h, after, mask, below, i, here, DROPS)
+    _leave(h, after, mask, below, slim, i, here, DROPS, NARROW)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def rnn_back(z, after, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
-             DROPS: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+def rnn_back(z, after, d_after, mask, d_below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+             DROPS: tl.constexpr, NARROW: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
     h = tl.load(after + i, mask=here, other=0.0)
     d = _gradient(d_after, mask, d_below, i, here, DROPS)
     if ACTIVATION == "tanh":
@@ -149,14 +182,14 @@ def rnn_back(z, after, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W
         d = d * h * (1.0 - h)
     elif ACTIVATION == "relu":
         d = tl.where(h > 0, d, 0.0)
-    tl.store(z + at, d, mask=here)
+    _give(d, z, slim, at, here, NARROW)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
 def combine_forth(z, out, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
                   BLOCK: tl.constexpr):  # fmt: skip
     """o = tanh p."""
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
     tl.store(out + i, tanh(tl.load(z + at, mask=here, other=0.0)), mask=here)
 
 
@@ -164,6 +197,6 @@ def combine_forth(z, out, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: t
 def combine_back(z, out, d_out, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
                  BLOCK: tl.constexpr):  # fmt: skip
     """dp = do (1 − o²)."""
-    i, here, at = _place(count, ZD, SD, H, W, AT, BLOCK)
+    i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
     o = tl.load(out + i, mask=here, other=0.0)
     tl.store(z + at, tl.load(d_out + i, mask=here, other=0.0) * (1.0 - o * o), mask=here)

@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
+from regard.kernels.cuda.recurrence.room import fill
 from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
 from regard.kernels.grounds import apart, grounds
 from regard.private import apply, copy_all
@@ -41,7 +42,8 @@ class Orders:
 def sweep_over(
     sweep: Sweep, orders: Orders, inputs: Tensor, first: Tensor, weights: list[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """inputs (N, I), first (D, state), weights (W, U, b, c) of each direction → outputs (N, D·H), last (b, D·H)."""
+    """inputs (N, I), first (D, state) or (D, b, state), weights (W, U, b, c) of each direction → outputs (N, D·H), last
+    (b, D·H)."""
     outputs, last = apply(_Sweeping, sweep, orders, inputs, first, *weights)
     return outputs, last
 
@@ -57,7 +59,7 @@ class _Sweeping(torch.autograd.Function):
             states = entry.room["states"]
             outputs = states.flatten(0, 2)[orders.states].view(len(inputs), -1)
             last = states.flatten(1, 2)[:, orders.last]
-            last = last.transpose(0, 1).reshape(len(orders.last), -1)
+            last = last.transpose(0, 1).flatten(1)
         ctx.sweep, ctx.orders, ctx.token, ctx.grounds = sweep, orders, object(), grounds()
         entry.room.ground.holder = ctx.token
         ctx.save_for_backward(inputs, first, *weights)
@@ -85,10 +87,13 @@ class _Sweeping(torch.autograd.Function):
             entry.run("back", lambda: back(room))
             d_inputs = room["words"].flatten(0, 2)[orders.words]
             if sweep.directions > 1:
-                d_inputs = d_inputs.view(len(inputs), sweep.directions, -1).sum(1)
-            d_first = room["d_states"][:, 0].sum(1)
+                d_inputs = d_inputs.view(len(inputs), sweep.directions, -1).sum(1, dtype=sweep.dtype)
+            d_first = room["d_states"][:, 0]
             if sweep.cell == "lstm":
-                d_first = torch.cat([d_first, room["d_carries"][:, 0].sum(1)], -1)
+                d_first = torch.cat([d_first, room["d_carries"][:, 0]], -1)
+            # the next to use the room must not change it
+            d_first = d_first[:, : first.shape[1]].clone() if first.ndim == 3 else d_first.sum(1)
+            d_inputs = d_inputs.to(sweep.dtype)
             return None, None, d_inputs, d_first, *room.gradients().values()
 
 
@@ -101,9 +106,13 @@ def _forward(
     words = room["words"].flatten(1, 2)
     if len(inputs) < words.shape[1]:
         words.zero_()
+    inputs = inputs.to(words.dtype)
     for d, index in enumerate(orders.index):
         words[d].index_copy_(0, index, inputs)
-    room["states"][:, 0].copy_(first[:, None, :H].expand(-1, sweep.rows, -1))
+    each = first if first.ndim == 3 else first[:, None].expand(-1, sweep.rows, -1)
+    fill(room["states"][:, 0], each[..., :H])
+    if sweep.narrow:
+        fill(room["slim_states"][:, 0], each[..., :H])
     if sweep.cell == "lstm":
-        room["carries"][:, 0].copy_(first[:, None, H:].expand(-1, sweep.rows, -1))
+        fill(room["carries"][:, 0], each[..., H:])
     entry.run("forth", lambda: forth(room))

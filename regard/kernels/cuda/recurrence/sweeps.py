@@ -1,10 +1,13 @@
 """Sweeps: a recurrent layer over whole sequences, in one direction or several side by side, each with its own weights.
 
-    Z = W x + b for all steps at once;   for t = 1 … T:   Z[t−1] += U h_{t−1},   h_t = cell(Z[t−1])
+    Z = W x for all steps at once;   for t = 1 … T:   Z[t−1] += U h_{t−1},   h_t = cell(Z[t−1] + b)
 
 Of D directions, each sees the sequence in an order of its own (the last position of a row first, say): its inputs are
 put in that order before, its outputs taken from there after. One batched product and one kernel a step serve all of
 them. Rows of Z (D, T+1, B, W) are as in `plan`, without q and p.
+
+Where a sweep is `narrow`, its products read bfloat16 (inputs, states, weights, gradients of gates) and add up in single
+precision, in which states and gates stay.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ class Sweep:
     steps: int
     activation: str = "tanh"
     dtype: torch.dtype = torch.float32
+    narrow: bool = False
 
     @property
     def width(self) -> int:
@@ -57,11 +61,13 @@ def parameters(sweep: Sweep) -> dict[str, tuple[int, ...]]:
 def shapes(sweep: Sweep) -> dict[str, tuple[int, ...]]:
     D, B, T, H, W = sweep.directions, sweep.rows, sweep.steps, sweep.size, sweep.width
     found = {f"d_{name}": shape for name, shape in parameters(sweep).items()} | parameters(sweep)
-    found |= {"words": (D, T, B, sweep.inputs), "z": (D, T + 1, B, W), "row": (D, W)}
-    G = W - sweep.extra
-    found |= dict.fromkeys(("hidden", "d_hidden"), (D, G, H))
-    found |= dict.fromkeys(("entry", "d_entry"), (D, G, sweep.inputs))
+    found |= {"z": (D, T + 1, B, W), "row": (D, W)}
+    G, half = W - sweep.extra, 2 if sweep.narrow else 1  # two narrow numbers take the room of one
+    found |= {"words": (D, T, B, sweep.inputs // half), "d_hidden": (D, G, H), "hidden": (D, G, H // half)}
+    found |= {"d_entry": (D, G, sweep.inputs), "entry": (D, G, sweep.inputs // half)}
     found |= dict.fromkeys(("states", "d_states"), (D, T + 1, B, H))
+    if sweep.narrow:
+        found |= {"slim_states": (D, T + 1, B, H // half), "slim_z": (D, T + 1, B, W // half)}
     if sweep.cell == "lstm":
         found |= dict.fromkeys(("carries", "d_carries"), (D, T + 1, B, H))
     return found
@@ -73,11 +79,17 @@ class SweepRoom(Named):
         self.sweep = sweep
         self.from_state = slice(0, sweep.width - sweep.extra)
         self.from_input = slice(sweep.extra, sweep.width)
+        if sweep.narrow:
+            for name in ("words", "hidden", "entry", "slim_states", "slim_z"):
+                self.tensors[name] = self.tensors[name].view(torch.bfloat16)
 
-    def gates(self) -> Tensor:
-        """(D, T·B, ·) what the inputs reach, of all steps."""
-        T, B = self.sweep.steps, self.sweep.rows
-        return self["z"].flatten(1, 2)[:, : T * B, self.from_input]
+    def read(self, name: str) -> Tensor:
+        """ "states" or "z" as products read them."""
+        return self[f"slim_{name}" if self.sweep.narrow else name]
+
+    def steps(self, of: Tensor) -> Tensor:
+        """(D, T·B, ·) all steps, the last row of time left out."""
+        return of.flatten(1, 2)[:, : self.sweep.steps * self.sweep.rows]
 
 
 def forth(room: SweepRoom) -> None:
@@ -96,31 +108,31 @@ def forth(room: SweepRoom) -> None:
         else:
             hidden[d].copy_(weight)
             row[d].copy_(bias).add_(second)
-    z.copy_(row[:, None, None].expand_as(z))
-    room.gates().baddbmm_(room["words"].flatten(1, 2), entry.transpose(1, 2))
+    put_product(room.steps(z)[..., room.from_input], room["words"].flatten(1, 2), entry.transpose(1, 2))
+    z[..., : sweep.extra].zero_()
     room["d_states"].zero_()
     if sweep.cell == "lstm":
         room["d_carries"].zero_()
     for step in range(1, sweep.steps + 1):
-        z[:, step - 1, :, room.from_state].baddbmm_(room["states"][:, step - 1], hidden.transpose(1, 2))
+        gates_ = z[:, step - 1, :, room.from_state]
+        add_product(gates_, room.read("states")[:, step - 1], hidden.transpose(1, 2))
         _cell(room, step, forward=True)
 
 
 def back(room: SweepRoom) -> None:
     """Everything backward: `d_states` holds what comes from outside."""
     sweep, H = room.sweep, room.sweep.size
-    T, B = sweep.steps, sweep.rows
-    z, d_states, hidden = room["z"], room["d_states"], room["hidden"]
-    for step in range(T, 0, -1):
+    z, d_states, hidden = room.read("z"), room["d_states"], room["hidden"]
+    for step in range(sweep.steps, 0, -1):
         _cell(room, step, forward=False)
-        d_states[:, step - 1].baddbmm_(z[:, step - 1, :, room.from_state], hidden)
-    flat, gates_ = z.flatten(1, 2)[:, : T * B], room.gates()
-    states, words = room["states"].flatten(1, 2)[:, : T * B], room["words"].flatten(1, 2)
+        add_product(d_states[:, step - 1], z[:, step - 1, :, room.from_state], hidden)
+    flat, states, words = room.steps(z), room.steps(room.read("states")), room["words"].flatten(1, 2)
+    gates_ = flat[..., room.from_input]
     d_hidden, d_entry = room["d_hidden"], room["d_entry"]
-    torch.bmm(flat[..., room.from_state].transpose(1, 2), states, out=d_hidden)
-    torch.bmm(gates_.transpose(1, 2), words, out=d_entry)
-    torch.bmm(gates_, room["entry"], out=words)
-    torch.sum(flat, 1, out=room["row"])
+    put_product(d_hidden, flat[..., room.from_state].transpose(1, 2), states)
+    put_product(d_entry, gates_.transpose(1, 2), words)
+    put_product(words, gates_, room["entry"])
+    torch.sum(flat, 1, dtype=sweep.dtype, out=room["row"])
     for d in range(sweep.directions):
         weight, bias, second = room["d_weight_hh", d], room["d_bias_ih", d], room["d_bias_hh", d]
         row = room["row"][d]
@@ -137,30 +149,57 @@ def back(room: SweepRoom) -> None:
             second.copy_(row)
 
 
+def add_product(out: Tensor, left: Tensor, right: Tensor) -> None:
+    """out += left · right, one for each direction, in the precision of `out`."""
+    if left.dtype == out.dtype:
+        out.baddbmm_(left, right)
+    elif out.is_cuda:
+        torch.baddbmm(out, left, right, out.dtype, out=out)
+    else:
+        out.baddbmm_(left.to(out.dtype), right.to(out.dtype))
+
+
+def put_product(out: Tensor, left: Tensor, right: Tensor) -> None:
+    """out = left · right."""
+    if left.dtype == out.dtype:
+        torch.bmm(left, right, out=out)
+    elif out.is_cuda:
+        torch.bmm(left, right, out.dtype, out=out)
+    else:
+        torch.bmm(left.to(out.dtype), right.to(out.dtype), out=out)
+
+
 def _cell(room: SweepRoom, step: int, *, forward: bool) -> None:
     """One kernel for the cells of all directions: of each, row `step` of the first one's memory is pointed to."""
     sweep = room.sweep
     count, apart = sweep.rows * sweep.size, (sweep.steps + 1) * sweep.rows
     grid = (-(-count // BLOCK), sweep.directions)
     options: dict[str, Any] = {"H": sweep.size, "W": sweep.width, "AT": 0, "DROPS": False, "BLOCK": BLOCK}
-    options |= {"ZD": apart * sweep.width, "SD": apart * sweep.size}
+    options |= {"ZD": apart * sweep.width, "SD": apart * sweep.size, "NARROW": sweep.narrow}
+    slim = None
+    if sweep.narrow:
+        slim = room["slim_states"][0, step] if forward else room["slim_z"][0, step - 1]
     z, states, d_states = room["z"][0, step - 1], room["states"][0], room["d_states"][0]
+    if forward:
+        options["BIAS"] = True
     if sweep.cell == "gru" and forward:
-        gates.gru_forth[grid](z, states[step - 1], states[step], None, None, count, **options)
+        gates.gru_forth[grid](
+            z, room["row"], states[step - 1], states[step], None, None, slim, count, **options
+        )
     elif sweep.cell == "gru":
         given = (z, states[step - 1], d_states[step], d_states[step - 1])
-        gates.gru_back[grid](*given, None, None, count, **options)
+        gates.gru_back[grid](*given, None, None, slim, count, **options)
     elif sweep.cell == "lstm":
-        carries = room["carries"][0]
+        carry, carried = room["carries"][0, step - 1], room["carries"][0, step]
         if forward:
-            given = (z, carries[step - 1], carries[step], states[step])
-            gates.lstm_forth[grid](*given, None, None, count, **options)
+            after = (room["row"], carry, carried, states[step])
+            gates.lstm_forth[grid](z, *after, None, None, slim, count, **options)
         else:
-            given = (z, carries[step - 1], carries[step], room["d_carries"][0, 0])
-            gates.lstm_back[grid](*given, d_states[step], None, None, count, **options)
+            after = (carry, carried, room["d_carries"][0, 0], d_states[step])
+            gates.lstm_back[grid](z, *after, None, None, slim, count, **options)
     elif forward:
         options["ACTIVATION"] = sweep.activation
-        gates.rnn_forth[grid](z, states[step], None, None, count, **options)
+        gates.rnn_forth[grid](z, room["row"], states[step], None, None, slim, count, **options)
     else:
         options["ACTIVATION"] = sweep.activation
-        gates.rnn_back[grid](z, states[step], d_states[step], None, None, count, **options)
+        gates.rnn_back[grid](z, states[step], d_states[step], None, None, slim, count, **options)

@@ -1,4 +1,4 @@
-"""A recurrent layer on CUDA: both directions side by side, recorded as a graph."""
+"""A recurrent layer on CUDA, over whole packed sequences: both directions side by side, recorded as a graph."""
 
 from __future__ import annotations
 
@@ -12,64 +12,95 @@ from torch import Tensor
 from regard.kernels.availability import installed
 from regard.kernels.buckets import rounded_rows, rounded_steps
 from regard.kernels.replay import outside_inference
-from regard.nn.cells import GRUCell, LSTMCell, RNNCell
+from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing, sent
 from regard.private import transforms_active
 
 if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Orders, Sweep
-    from regard.nn.encoders.layer import RecurrentLayer
 
 CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
 
 
-def knows(layer: RecurrentLayer, inputs: Tensor) -> bool:
-    cell = layer.cell(0)
+def knows(cell: Cell, inputs: Tensor) -> bool:
     return (
         inputs.is_cuda
-        and type(cell) in CELLS
-        and cell.kernel is not None
-        and cell.weight_hh.dtype in (torch.float32, torch.float64)
+        and has_kernels(cell)
         and installed("triton")
         and not torch.compiler.is_compiling()
         and not transforms_active()
     )
 
 
-def run(layer: RecurrentLayer, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-    """As `RecurrentLayer.forward`: packed inputs (N, I) → packed outputs (N, directions·size), last (B, …)."""
-    sweep = sweep_of(layer, len(packing.longest), len(packing.starts) - 1)
+def has_kernels(cell: Cell) -> bool:
+    """The same, wherever the tensors are."""
+    return (
+        type(cell) in CELLS
+        and cell.kernel is not None
+        and cell.weight_hh.dtype in (torch.float32, torch.float64)
+    )
+
+
+def run(cells: Sequence[Cell], first: Tensor, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    """A cell for each direction: first states (D, state), or (D, B, state) of each row, and packed inputs (N, I) →
+    packed outputs (N, D·size) and the last (B, D·size)."""
+    sweep = sweep_of(cells, len(packing.longest), len(packing.starts) - 1)
     (rows, times), known = packing.rows_and_times(), packing.known
     places = [times * sweep.rows + rows]
     if sweep.directions == 2:
         places.append((known[rows] - 1 - times) * sweep.rows + rows)
     with outside_inference():
-        return run_in(sweep, orders_of(sweep, places, known, inputs.device), layer, inputs)
+        return run_in(sweep, orders_of(sweep, places, known, inputs.device), cells, first, inputs)
 
 
-def sweep_of(layer: RecurrentLayer, rows: int, steps: int) -> Sweep:
+def run_forward(cell: Cell, first: Tensor, inputs: Tensor, packing: Packing) -> Tensor:
+    """In one direction, from first states (B, state): outputs (N, size) alone. What it reads of the packing is kept
+    there, so that it can be recorded."""
+    from regard.kernels.cuda.recurrence import Orders
+
+    sweep = sweep_of([cell], len(packing.longest), len(packing.starts) - 1)
+    index = packing.among_times(sweep.rows)
+    orders = Orders(index, index + sweep.rows, index[:0], (index,))
+    with outside_inference():
+        return run_in(sweep, orders, [cell], first.unsqueeze(0), inputs)[0]
+
+
+def sweep_of(cells: Sequence[Cell], rows: int, steps: int) -> Sweep:
     """What is to be computed, with sizes rounded so that other batches share it."""
     from regard.kernels.cuda.recurrence import Sweep
 
-    cell = layer.cell(0)
+    cell = cells[0]
     return Sweep(
         cell=CELLS[type(cell)],  # type: ignore[arg-type]
         size=cell.size,
-        directions=len(layer.cells),
+        directions=len(cells),
         inputs=cell.input_size,
         rows=rounded_rows(rows),
         steps=rounded_steps(steps),
         activation=getattr(cell, "activation", "tanh"),
         dtype=cell.weight_hh.dtype,
+        narrow=_narrow(cell),
     )
 
 
-def run_in(sweep: Sweep, orders: Orders, layer: RecurrentLayer, inputs: Tensor) -> tuple[Tensor, Tensor]:
+def _narrow(cell: Cell) -> bool:
+    """Autocast to bfloat16, and rows of numbers that tensor cores take."""
+    return (
+        torch.is_autocast_enabled("cuda")
+        and torch.get_autocast_dtype("cuda") == torch.bfloat16
+        and cell.weight_hh.dtype == torch.float32
+        and cell.size % 8 == 0
+        and cell.input_size % 8 == 0
+    )
+
+
+def run_in(
+    sweep: Sweep, orders: Orders, cells: Sequence[Cell], first: Tensor, inputs: Tensor
+) -> tuple[Tensor, Tensor]:
     from regard.kernels.cuda.recurrence import sweep_over
 
-    cells = [layer.cell(direction) for direction in range(len(layer.cells))]
     weights = [weight for one in cells for weight in one.torch_weights()]
-    return sweep_over(sweep, orders, inputs.to(sweep.dtype), layer.first, weights)
+    return sweep_over(sweep, orders, inputs.to(sweep.dtype), first.to(sweep.dtype), weights)
 
 
 def every_position(sweep: Sweep, lengths: Tensor) -> Orders:
