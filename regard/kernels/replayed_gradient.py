@@ -11,6 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -37,16 +38,45 @@ Function = Callable[..., Found]
 def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashable = None) -> Found:
     """function(*inputs), which uses the owner's weights: recorded where its gradient is wanted on CUDA.
 
-    The function must depend on nothing but its inputs, the weights, whether the owner is in training, and the key.
+    The function must depend on nothing but its inputs, the weights, whether the owner is in training, the shares its
+    dropouts drop, and the key.
     """
     if not inputs[0].is_cuda or not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
         return function(*inputs)
     if torch.compiler.is_compiling() or transforms_active() or torch.cuda.is_current_stream_capturing():
         return function(*inputs)
-    weights = [weight for weight in owner.parameters() if weight.requires_grad]
-    if not weights:
-        return function(*inputs)
-    return replays_of(owner)((owner.training, key), owner, function, inputs, weights)
+    asked = Asked.of(owner, function, inputs)
+    return replays_of(owner)(asked, key) if asked.weights else function(*inputs)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be computed: a function of the inputs that uses the owner's weights. `narrow`: the precision of
+    autocast, where it is on."""
+
+    owner: nn.Module
+    function: Function
+    inputs: Sequence[Tensor]
+    weights: Sequence[nn.Parameter]
+    narrow: torch.dtype | None
+
+    @classmethod
+    def of(cls, owner: nn.Module, function: Function, inputs: Sequence[Tensor]) -> Asked:
+        weights = [weight for weight in owner.parameters() if weight.requires_grad]
+        narrow = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
+        return cls(owner, function, inputs, weights, narrow)
+
+    @property
+    def key(self) -> Hashable:
+        """What a recording of it is good for."""
+        return (
+            self.owner.training,
+            tuple((tensor.shape, tensor.dtype, tensor.requires_grad) for tensor in self.inputs),
+            tuple(weight.data_ptr() for weight in self.weights),
+            tuple(module.p for module in self.owner.modules() if isinstance(module, nn.Dropout)),
+            torch.get_float32_matmul_precision(),
+            self.narrow,
+        )
 
 
 class GradientReplays:
@@ -55,27 +85,12 @@ class GradientReplays:
     def __init__(self) -> None:
         self.shelves: list[Shelf] = []
 
-    def __call__(
-        self,
-        key: Hashable,
-        owner: nn.Module,
-        function: Function,
-        inputs: Sequence[Tensor],
-        weights: Sequence[nn.Parameter],
-    ) -> Found:
-        narrow = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
-        key = (
-            key,
-            tuple((tensor.shape, tensor.dtype, tensor.requires_grad) for tensor in inputs),
-            tuple(weight.data_ptr() for weight in weights),
-            torch.get_float32_matmul_precision(),
-            narrow,
-        )
+    def __call__(self, asked: Asked, key: Hashable) -> Found:
         shelf = self._free()
-        known = None if shelf is None else shelf.recorded(key, owner, function, inputs, weights, narrow)
+        known = None if shelf is None else shelf.recorded((key, asked.key), asked)
         if shelf is None or known is None:
-            return function(*inputs)
-        found: Found = _Replayed.apply(shelf, known, *inputs, *weights)
+            return asked.function(*asked.inputs)
+        found: Found = _Replayed.apply(shelf, known, *asked.inputs, *asked.weights)
         return found
 
     @property
@@ -123,26 +138,11 @@ class Shelf:
         pending = None if self.holder is None else self.holder()
         return pending is None or pending.used
 
-    def recorded(
-        self,
-        key: Hashable,
-        owner: nn.Module,
-        function: Function,
-        inputs: Sequence[Tensor],
-        weights: Sequence[nn.Parameter],
-        narrow: torch.dtype | None,
-    ) -> GradientRecording | None:
+    def recorded(self, key: Hashable, asked: Asked) -> GradientRecording | None:
         """The recording for a key, where there is one."""
-        return self.recordings.get(key, lambda: self._record(owner, function, inputs, weights, narrow))
+        return self.recordings.get(key, lambda: self._record(asked))
 
-    def _record(
-        self,
-        owner: nn.Module,
-        function: Function,
-        inputs: Sequence[Tensor],
-        weights: Sequence[nn.Parameter],
-        narrow: torch.dtype | None,
-    ) -> GradientRecording | str:
+    def _record(self, asked: Asked) -> GradientRecording | str:
         if self.pool is None:
             # one stream for all, because memory of a pool is given again on the stream it was used on
             self.pool, self.side = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
@@ -150,10 +150,10 @@ class Shelf:
             # autocast must not keep weights it has narrowed beyond a recording
             with (
                 apart(self.grounds),
-                torch.autocast("cuda", narrow, enabled=narrow is not None, cache_enabled=False),
-                stand_ins(owner, weights) as others,
+                torch.autocast("cuda", asked.narrow, enabled=asked.narrow is not None, cache_enabled=False),
+                stand_ins(asked.owner, asked.weights) as others,
             ):
-                return GradientRecording(function, inputs, others, self)
+                return GradientRecording(asked.function, asked.inputs, others, self)
         except RuntimeError as error:  # something in it cannot be recorded
             torch.cuda.synchronize()
             self.pool = None  # it may count as in use

@@ -28,6 +28,7 @@ from regard.training.objective import Updater
 from regard.training.progress import Progress, make_progress
 from regard.training.report import LOG_EVERY, Report
 from regard.training.seed import seed_everything
+from regard.training.sent_ahead import sent_ahead
 from regard.training.signals import Interrupted, Signals
 from regard.training.state import TrainingState
 from regard.training.weights import set_weights, start_from
@@ -178,7 +179,7 @@ class Training:
         rank = self.accelerator.process_index
         batches = self.batches.epoch(position.epoch, start=position.batch, rank=rank)
         with ended(batches):
-            if not self._updates(batches):
+            if not self._updates(sent_ahead(batches, self.accelerator.device)):
                 return
         if position.step == 0:
             raise RegardError("the training data gave no batch.", where="data.train")

@@ -110,6 +110,18 @@ def test_dropout_is_drawn_anew() -> None:
     assert len(set(losses)) == 6
 
 
+def test_a_dropout_that_was_changed_is_drawn_as_it_is_now() -> None:
+    models = pair(dropout=0.5)
+    one = (batch([5, 2, 4], 0), batch([3, 6, 1], 1))
+    for _ in range(4):
+        learned(models, one)
+    for module in models.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    losses = [float(learned(models, one)[0]) for _ in range(4)]
+    assert max(losses) - min(losses) < 1e-12
+
+
 @pytest.mark.parametrize("variational", [False, True])
 def test_spans_of_a_language_model(variational: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)

@@ -10,9 +10,11 @@ import pytest
 import torch
 
 import regard
+from regard.data.batch import Batch
 from regard.spec.training import TrainingSpec
 from regard.training import Interrupted, Progress, fit, seed_everything
 from regard.training.checkpoint import STATE, read
+from regard.training.sent_ahead import sent_ahead
 
 from .tiny import TinyBatches, TinyNetwork
 
@@ -64,3 +66,16 @@ def test_training_goes_on_after_a_measurement(tmp_path: Path) -> None:
     changes = [*sizes, "training.epochs=null", "training.steps=12", "training.evaluate_every=4"]
     model = regard.fit("reverse", run=tmp_path / "run", overrides=changes, device="cuda", quiet=True)
     assert model.metrics["training"]["steps"] == 12
+
+
+def test_batches_are_sent_ahead_and_whole() -> None:
+    """Each has its own numbers when it is read, though the device is slower than what sends them."""
+    made = [Batch({"x": torch.full((1 << 16,), number)}, rows=(number,), cost=1) for number in range(40)]
+    slow = torch.randn(2000, 2000, device="cuda")
+    found = []
+    for batch in sent_ahead(iter(made), torch.device("cuda")):
+        for _ in range(5):
+            slow = torch.nn.functional.normalize(slow @ slow)
+        found.append(batch["x"].sum())
+        del batch
+    assert torch.stack(found).tolist() == [number << 16 for number in range(40)]
