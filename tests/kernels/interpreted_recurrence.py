@@ -252,7 +252,9 @@ def test_a_layer_over_whole_sequences(cell, bidirectional, buckets):
         torch.manual_seed(1)
         drawn = [torch.randn(part.shape, dtype=torch.float64).to(DEVICE) for part in outcomes]
         total = sum((part * factor).sum() for part, factor in zip(outcomes, drawn, strict=True))
-        results.append([*outcomes, *torch.autograd.grad(total, [inputs, *layer.parameters()])])
+        gradients = torch.autograd.grad(total, [inputs, *layer.parameters()])
+        assert len({one.data_ptr() for one in gradients}) == len(gradients)
+        results.append([*outcomes, *gradients])
     for found in results[1:]:
         close(found, results[0], 1e-9)
 

@@ -71,15 +71,10 @@ def _taken(shape: tuple[int, ...]) -> int:
 
 
 class Named:
-    """Tensors by name, as views of the ground: `room["states", 0]`. The gradients of the `parameters` come first."""
+    """Tensors by name, as views of the ground: `room["states", 0]`."""
 
-    def __init__(
-        self,
-        ground: Ground,
-        shapes: Mapping[str, tuple[int, ...]],
-        parameters: Mapping[str, tuple[int, ...]],
-    ) -> None:
-        self.ground, self.shapes = ground, parameters
+    def __init__(self, ground: Ground, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.ground = ground
         self.tensors: dict[str, Tensor] = {}
         self.places: dict[str, int] = {}
         at = 0
@@ -87,17 +82,18 @@ class Named:
             self.tensors[name] = ground.flat[at : at + math.prod(shape)].view(shape)
             self.places[name] = at
             at += _taken(shape)
-        self.parameters = [self.tensors[name] for name in parameters]
-        self.cuts = [(name, self.places[f"d_{name}"], math.prod(shape)) for name, shape in parameters.items()]
 
     def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
         return self.tensors[key if isinstance(key, str) else f"{key[0]}{key[1]}"]
 
-    def gradients(self) -> dict[str, Tensor]:
-        """Copies of the gradients of all weights, by name."""
-        _, last, size = self.cuts[-1]
-        flat = self.ground.flat[: last + size].clone()
-        return {name: flat[at : at + size].view(self.shapes[name]) for name, at, size in self.cuts}
+    def copies(self, *names: str) -> list[Tensor]:
+        """Copies of tensors that lie side by side, in one launch."""
+        tensors, places = [self.tensors[name] for name in names], [self.places[name] for name in names]
+        flat = self.ground.flat[places[0] : places[-1] + tensors[-1].numel()].clone()
+        return [
+            flat[place - places[0] :][: tensor.numel()].view(tensor.shape)
+            for tensor, place in zip(tensors, places, strict=True)
+        ]
 
 
 class UnrollRoom(Named):
@@ -108,12 +104,18 @@ class UnrollRoom(Named):
     """
 
     def __init__(self, plan: UnrollPlan, ground: Ground) -> None:
-        super().__init__(ground, shapes(plan), plan.parameters)
+        super().__init__(ground, shapes(plan))
         self.plan, device = plan, ground.flat.device
+        self.parameters = [self.tensors[name] for name in plan.parameters]
         self.alive = torch.zeros(plan.steps, plan.rows, device=device, dtype=torch.int8)
         self.masks = [
             torch.zeros(plan.rows, look.positions, device=device, dtype=torch.int8) for look in plan.looks
         ]
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Copies of the gradients of all weights, by name."""
+        names = tuple(self.plan.parameters)
+        return dict(zip(names, self.copies(*(f"d_{name}" for name in names)), strict=True))
 
     def z(self, layer: int, time: int, part: slice) -> Tensor:
         """(B, ·) a slice of the rows of one time."""

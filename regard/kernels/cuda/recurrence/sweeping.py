@@ -18,7 +18,7 @@ from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.room import fill
 from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
 from regard.kernels.grounds import apart, grounds
-from regard.private import apply, copy_all
+from regard.private import apply
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Sweeping(torch.autograd.Function):
             # the next to use the room must not change it
             d_first = d_first[:, : first.shape[1]].clone() if first.ndim == 3 else d_first.sum(1)
             d_inputs = d_inputs.to(sweep.dtype)
-            return None, None, d_inputs, d_first, *room.gradients().values()
+            return None, None, d_inputs, d_first, *room.gradients()
 
 
 def _forward(
@@ -102,7 +102,7 @@ def _forward(
 ) -> None:
     room = entry.room
     sweep, H = room.sweep, room.sweep.size
-    copy_all(room.parameters, list(weights))
+    room.arrange(weights)
     words = room["words"].flatten(1, 2)
     if len(inputs) < words.shape[1]:
         words.zero_()

@@ -12,6 +12,7 @@ precision, in which states and gates stay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from regard.kernels.cuda.recurrence import gates
 from regard.kernels.cuda.recurrence.launches import BLOCK
 from regard.kernels.cuda.recurrence.plan import GATES, Cell
 from regard.kernels.cuda.recurrence.room import Ground, Named
+from regard.private import copy_all
 
 
 @dataclass(frozen=True)
@@ -48,23 +50,13 @@ class Sweep:
         return self.size if self.cell == "gru" else 0
 
 
-def parameters(sweep: Sweep) -> dict[str, tuple[int, ...]]:
-    """Gates in torch's order."""
-    D, H, G = sweep.directions, sweep.size, sweep.width - sweep.extra
-    found: dict[str, tuple[int, ...]] = {}
-    for d in range(D):
-        found |= {f"weight_ih{d}": (G, sweep.inputs), f"weight_hh{d}": (G, H)}
-        found |= {f"bias_ih{d}": (G,), f"bias_hh{d}": (G,)}
-    return found
-
-
 def shapes(sweep: Sweep) -> dict[str, tuple[int, ...]]:
+    """Every tensor by name, the gradients of the weights first."""
     D, B, T, H, W = sweep.directions, sweep.rows, sweep.steps, sweep.size, sweep.width
-    found = {f"d_{name}": shape for name, shape in parameters(sweep).items()} | parameters(sweep)
-    found |= {"z": (D, T + 1, B, W), "row": (D, W)}
     G, half = W - sweep.extra, 2 if sweep.narrow else 1  # two narrow numbers take the room of one
-    found |= {"words": (D, T, B, sweep.inputs // half), "d_hidden": (D, G, H), "hidden": (D, G, H // half)}
-    found |= {"d_entry": (D, G, sweep.inputs), "entry": (D, G, sweep.inputs // half)}
+    found = {"d_entry": (D, G, sweep.inputs), "d_hidden": (D, G, H), "d_row": (D, W), "row": (D, W)}
+    found |= {"entry": (D, G, sweep.inputs // half), "hidden": (D, G, H // half)}
+    found |= {"words": (D, T, B, sweep.inputs // half), "z": (D, T + 1, B, W)}
     found |= dict.fromkeys(("states", "d_states"), (D, T + 1, B, H))
     if sweep.narrow:
         found |= {"slim_states": (D, T + 1, B, H // half), "slim_z": (D, T + 1, B, W // half)}
@@ -75,7 +67,7 @@ def shapes(sweep: Sweep) -> dict[str, tuple[int, ...]]:
 
 class SweepRoom(Named):
     def __init__(self, sweep: Sweep, ground: Ground) -> None:
-        super().__init__(ground, shapes(sweep), parameters(sweep))
+        super().__init__(ground, shapes(sweep))
         self.sweep = sweep
         self.from_state = slice(0, sweep.width - sweep.extra)
         self.from_input = slice(sweep.extra, sweep.width)
@@ -87,27 +79,45 @@ class SweepRoom(Named):
         """ "states" or "z" as products read them."""
         return self[f"slim_{name}" if self.sweep.narrow else name]
 
+    def arrange(self, weights: Sequence[Tensor]) -> None:
+        """W, U, b, c of each direction, gates in torch's order, as rows of Z have them."""
+        H, extra = self.sweep.size, self.sweep.extra
+        places, sources = [], []
+        for d in range(self.sweep.directions):
+            entry, hidden, bias, second = weights[4 * d : 4 * d + 4]
+            row, kept = self["row"][d], len(second) - extra  # of a gru, n stands behind r and z
+            places += [self["entry"][d], self["hidden"][d, extra:], row[extra:]]
+            sources += [entry, hidden[:kept], bias]
+            if extra:
+                places += [self["hidden"][d, :H], row[:H]]
+                sources += [hidden[kept:], second[kept:]]
+        copy_all(places, sources)
+        for d, second in enumerate(weights[3::4]):
+            kept = len(second) - extra
+            self["row"][d, extra : extra + kept].add_(second[:kept])
+
+    def gradients(self) -> list[Tensor]:
+        """Copies of those of W, U, b, c of each direction."""
+        extra = self.sweep.extra
+        entry, hidden, row = self.copies("d_entry", "d_hidden", "d_row")
+        found: list[Tensor] = []
+        for d in range(self.sweep.directions):
+            if extra:
+                kept = slice(extra, row.shape[1] - extra)
+                state = torch.cat([hidden[d, extra:], hidden[d, :extra]])
+                found += [entry[d], state, row[d, extra:], torch.cat([row[d, kept], row[d, :extra]])]
+            else:
+                found += [entry[d], hidden[d], row[d], row[d].clone()]  # somebody may scale each in its place
+        return found
+
     def steps(self, of: Tensor) -> Tensor:
         """(D, T·B, ·) all steps, the last row of time left out."""
         return of.flatten(1, 2)[:, : self.sweep.steps * self.sweep.rows]
 
 
 def forth(room: SweepRoom) -> None:
-    """Everything forward: inputs, first states and weights have been copied in."""
-    sweep, H = room.sweep, room.sweep.size
-    z, row, hidden, entry = room["z"], room["row"], room["hidden"], room["entry"]
-    for d in range(sweep.directions):
-        weight, bias, second = room["weight_hh", d], room["bias_ih", d], room["bias_hh", d]
-        entry[d].copy_(room["weight_ih", d])
-        if sweep.cell == "gru":
-            hidden[d, :H].copy_(weight[2 * H :])
-            hidden[d, H:].copy_(weight[: 2 * H])
-            row[d, :H].copy_(second[2 * H :])
-            row[d, H:].copy_(bias)
-            row[d, H : 3 * H].add_(second[: 2 * H])
-        else:
-            hidden[d].copy_(weight)
-            row[d].copy_(bias).add_(second)
+    """Everything forward: inputs and first states have been copied in, the weights arranged."""
+    sweep, z, entry, hidden = room.sweep, room["z"], room["entry"], room["hidden"]
     put_product(room.steps(z)[..., room.from_input], room["words"].flatten(1, 2), entry.transpose(1, 2))
     z[..., : sweep.extra].zero_()
     room["d_states"].zero_()
@@ -121,32 +131,17 @@ def forth(room: SweepRoom) -> None:
 
 def back(room: SweepRoom) -> None:
     """Everything backward: `d_states` holds what comes from outside."""
-    sweep, H = room.sweep, room.sweep.size
+    sweep = room.sweep
     z, d_states, hidden = room.read("z"), room["d_states"], room["hidden"]
     for step in range(sweep.steps, 0, -1):
         _cell(room, step, forward=False)
         add_product(d_states[:, step - 1], z[:, step - 1, :, room.from_state], hidden)
     flat, states, words = room.steps(z), room.steps(room.read("states")), room["words"].flatten(1, 2)
     gates_ = flat[..., room.from_input]
-    d_hidden, d_entry = room["d_hidden"], room["d_entry"]
-    put_product(d_hidden, flat[..., room.from_state].transpose(1, 2), states)
-    put_product(d_entry, gates_.transpose(1, 2), words)
+    put_product(room["d_hidden"], flat[..., room.from_state].transpose(1, 2), states)
+    put_product(room["d_entry"], gates_.transpose(1, 2), words)
     put_product(words, gates_, room["entry"])
-    torch.sum(flat, 1, dtype=sweep.dtype, out=room["row"])
-    for d in range(sweep.directions):
-        weight, bias, second = room["d_weight_hh", d], room["d_bias_ih", d], room["d_bias_hh", d]
-        row = room["row"][d]
-        room["d_weight_ih", d].copy_(d_entry[d])
-        if sweep.cell == "gru":
-            weight[2 * H :].copy_(d_hidden[d, :H])
-            weight[: 2 * H].copy_(d_hidden[d, H:])
-            bias.copy_(row[H:])
-            second[2 * H :].copy_(row[:H])
-            second[: 2 * H].copy_(row[H : 3 * H])
-        else:
-            weight.copy_(d_hidden[d])
-            bias.copy_(row)
-            second.copy_(row)
+    torch.sum(flat, 1, dtype=sweep.dtype, out=room["d_row"])
 
 
 def add_product(out: Tensor, left: Tensor, right: Tensor) -> None:
