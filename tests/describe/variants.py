@@ -132,6 +132,8 @@ ntm-copy decoder.store.heads=2 decoder.cell=gru
 ntm-copy decoder.store=null decoder.cell=rnn
 dnc decoder.store.heads=2
 lie-access decoder.store={"type":"lie","width":3,"move":"rotate","weights":"softmax","heads":2}
+lie-access decoder.store={"type":"lie","width":3,"move":"rotate","reach":0.7}
+lie-access decoder.store={"type":"lie","width":3,"reach":1.5}
 tagger-crf decoder.decode=marginal encoder.cell=gru
 parser-crf decoder.structure=spanning
 lm-word decoder.layers=2 decoder.tie=none

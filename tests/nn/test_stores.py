@@ -174,6 +174,35 @@ def test_lie_moves_and_weights() -> None:
     same(lie.nearest_by_softmax(distances, strengths, temperatures), soft / soft.sum(-1, keepdims=True))
 
 
+@pytest.mark.parametrize("move", ["shift", "rotate"])
+def test_steps_within_reach_are_alike(move: Any) -> None:
+    """What the controller says differs from row to row; where it is large, every step is as far as the reach."""
+    store = LieStore(5, width=4, heads=2, move=move, reach=0.3).double()
+    with torch.no_grad():
+        begin = 0
+        for name, size in store.pieces.items():
+            store.interface.bias[begin : begin + size] += {"g": -1e3, "d": 40.0, "η": 40.0}.get(name[0], 0.0)
+            begin += size
+        start = store.start(3)  # all heads at (1, 0)
+        done = store.step(made(3, 5), start).state
+    goal = [1.3, 0.3] if move == "shift" else [math.cos(0.3), math.sin(0.3)]
+    for found, heads in ((done.write, 1), (done.read, 2)):
+        same(found, np.broadcast_to(np.array(goal), (3, heads, 2)))
+
+
+def test_a_step_within_reach_is_a_gate_times_a_hyperbolic_tangent() -> None:
+    store, said = LieStore(5, width=4, reach=0.3).double(), made(3, 5)
+    with torch.no_grad():
+        heard, before = store.said(said), store.start(3).write
+        jumped = torch.lerp(before, heard["xa"].unsqueeze(1), heard["ga"].sigmoid().unsqueeze(-1))
+        found = store.step(said, store.start(3)).state.write - jumped
+    truth = np.zeros((3, 1, 2))
+    for row in range(3):
+        goes = 1 / (1 + math.exp(-float(heard["ηa"][row])))
+        truth[row, 0] = [0.3 * goes * math.tanh(float(heard["da"][row, axis])) for axis in range(2)]
+    same(found, truth)
+
+
 def machine(store: Any, width: int = 3, size: int = 5, seed: int = 1) -> MachineDecoder:
     torch.manual_seed(seed)
     read = 0 if store is None else store.read_size

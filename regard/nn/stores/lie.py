@@ -8,6 +8,10 @@ back.
     x = x̄ + a                                  move: shift, the group R²
     x = |x̄| (cos(φ + a), sin(φ + a))           move: rotate, the group SO(2); φ the angle of x̄
 
+The motion a is what the controller says, or with a `reach` R bounded, η R tanh(a), η a gate: a head stays, or goes a
+whole step. Where gate and step are saturated all steps are alike, whatever was read or written, so that a head that
+walks after another does not drift from it.
+
 What a head reads at x is a mixture of all values written so far, by the distance of their keys:
 
     w_ι ∝ s_ι / (|x − x_ι|² + ε)               weights: inverse-square
@@ -26,7 +30,7 @@ from torch.nn.functional import softplus
 
 from regard.nn.products import weighted_sums
 from regard.nn.stores.store import Store, StoreStep, number, vector
-from regard.parts import register
+from regard.parts import Positive, register
 
 EPSILON = 1e-4
 """Beside the squared distance: at its very place a value counts 1 / ε."""
@@ -59,9 +63,12 @@ class LieStore(Store):
         """How heads move: shift, in any direction; rotate, about the origin."""
         weights: Weights = "inverse-square"
         """How much a value counts at a distance d of its key from the head: 1 / d², or exp(−d² / θ)."""
+        reach: Positive | None = None
+        """How far one step moves a head at most, along each axis (rotate: by which angle); default: any distance."""
 
-    begin = {"ga": -3.0, "gr": -3.0}
-    """Heads stay where they are, and move: a jump is learned where it is needed."""
+    begin = {"ga": -6.0, "gr": -6.0}
+    """Heads stay where they are, and move: a jump is learned where it is needed. A gate that is a little open pulls the
+    head back at every step, the more the farther it has gone."""
 
     def __init__(
         self,
@@ -71,13 +78,15 @@ class LieStore(Store):
         heads: int = 1,
         move: Move = "shift",
         weights: Weights = "inverse-square",
+        reach: float | None = None,
     ) -> None:
         motion = 2 if move == "shift" else 1
         pieces = {"ga": 1, "xa": 2, "da": motion, "va": width, "ςa": 1}
         pieces |= {"gr": heads, "xr": 2 * heads, "dr": motion * heads}
         pieces |= {"θr": heads} if weights == "softmax" else {}
+        pieces |= {"ηa": 1, "ηr": heads} if reach is not None else {}
         super().__init__(size, width, heads, pieces)
-        self.move, self.weights = move, weights
+        self.move, self.weights, self.reach = move, weights, reach
         self.first_points = nn.Parameter(torch.tensor([[1.0, 0.0]]).repeat(1 + heads, 1))
 
     @classmethod
@@ -90,10 +99,10 @@ class LieStore(Store):
         return [
             f"ι = 1 … {length}, k = 1 … K     — a slot of {options.width} numbers at each step; heads to read: "
             f"{options.heads}",
-            *_points("a", j, state, options.move),
+            *_points("a", j, state, options),
             f"v_{j} = tanh({vector('v', 'a', state)})     — the value that is written, at the key x_{j}a",
             f"ς_{j} = σ({number('ς', 'a', state)})     — and its strength",
-            *_points("kr", j, state, options.move),
+            *_points("kr", j, state, options),
             f"ρ_{j}kι = {near}",
             f"w_{j}kι = ρ_{j}kι / Σ_{{ι: ι ≤ {j}}} ρ_{j}kι",
             f"r_{j}k = Σ_{{ι: ι ≤ {j}}} w_{j}kι v_ι",
@@ -129,23 +138,35 @@ class LieStore(Store):
         named = said["x" + mark].unflatten(-1, (heads, 2))
         jumped = torch.lerp(points, named, torch.sigmoid(said["g" + mark]).unsqueeze(-1))
         motion = said["d" + mark].unflatten(-1, (heads, -1))
+        if self.reach is not None:
+            motion = self.reach * torch.sigmoid(said["η" + mark]).unsqueeze(-1) * torch.tanh(motion)
         return jumped + motion if self.move == "shift" else rotated(jumped, motion.squeeze(-1))
 
 
-def _points(head: str, j: str, state: str, move: str) -> list[str]:
+def _points(head: str, j: str, state: str, options: Any) -> list[str]:
     """Where the heads go: `head` is what stands below, a or kr."""
     at, before, named = f"{j}{head}", f"x_{{{j}−1,{','.join(head)}}}", vector("x", head, state)
     lines = [
         f"g_{at} = σ({number('g', head, state)})",
         f"x̄_{at} = g_{at} ({named}) + (1 − g_{at}) {before}     — jumps, or stays",
     ]
-    if move == "shift":
-        return [*lines, f"x_{at} = x̄_{at} + {vector('d', head, state)}     — is shifted"]
+    far = ""
+    if options.reach is not None:
+        lines.append(f"η_{at} = σ({number('η', head, state)})     — goes, or stays")
+        far = f"{options.reach:g} η_{at} tanh"
+    if options.move == "shift":
+        said = vector("d", head, state)
+        return [*lines, f"x_{at} = x̄_{at} + {f'{far}({said})' if far else said}     — is shifted"]
     turned = [
         f"cos(φ_{at}) x̄_{at}[1] − sin(φ_{at}) x̄_{at}[2]",
         f"sin(φ_{at}) x̄_{at}[1] + cos(φ_{at}) x̄_{at}[2]",
     ]
-    return [*lines, f"φ_{at} = {number('d', head, state)}", f"x_{at} = [{'; '.join(turned)}]     — is turned"]
+    said = number("d", head, state)
+    return [
+        *lines,
+        f"φ_{at} = {f'{far}({said})' if far else said}",
+        f"x_{at} = [{'; '.join(turned)}]     — is turned",
+    ]
 
 
 def rotated(points: Tensor, angles: Tensor) -> Tensor:
