@@ -53,11 +53,11 @@ LETTERS: tuple[tuple[str, str], ...] = (
     (r"encoders (network|frames)\.first\..*", r"[Fgb]_0"),
     (r"encoders (network|frames)\.stages\.(?P<at>\d+)\.(?P<within>\w+)\..*", r"[Fgb]_#[012]"),
     (r"encoders (network|frames)\.layers\.\d+\..*", r"[Fgb]_l"),
-    (r"encoders (network|frames)\.summary\..*", r"[Wb]_v"),
+    (r"encoders (network|frames)\.summary\..*", r"[Wgb]_v"),
     (r"encoders motion\.first\..*", r"[Fgb]̇_0"),
     (r"encoders motion\.stages\.(?P<at>\d+)\.(?P<within>\w+)\..*", r"[Fgb]̇_#[012]"),
     (r"encoders motion\.layers\.\d+\..*", r"[Fgb]̇_l"),
-    (r"encoders motion\.summary\..*", r"[Wb]̇_v"),
+    (r"encoders motion\.summary\..*", r"[Wgb]̇_v"),
     (r"encoders network\.[csf](?P<number>\d)\..*", r"[FWgb]_{number}"),
     # decoders
     (r"decoders (embedding|candidates\.bag\.embedding)\.weight", r"E_y"),

@@ -38,7 +38,9 @@ translation decoder.bridge=copy encoder.cell=lstm decoder.cell=lstm
 translation-no-attention encoder.layers=3 encoder.direction=alternate encoder.residual=true decoder.layers=3
 translation-no-attention encoder.layers=2 encoder.bidirectional=true encoder.direction=forward encoder.size=6
     decoder.layers=2 decoder.cell=gru
-caption-start decoder.bridge=tanh
+caption-start decoder.bridge=tanh encoder.network.connected_norm=true
+caption-start
+    encoder.network={"type":"vgg","channels":[3,4],"connected":12,"stride":4,"normalize":"batch","connected_norm":true}
 caption-start decoder={"type":"recurrent","size":12,"embedding":5,"condition":["first-input"]}
 caption-start
     decoder={"type":"recurrent","cell":"lstm","layers":2,"size":12,"embedding":5,"condition":["first-input","every-step"]}

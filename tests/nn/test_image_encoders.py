@@ -151,9 +151,31 @@ def test_a_connected_summary_knows_where_things_are_and_a_mean_does_not():
         assert bool((told[0] - told[1]).abs().max() > 1e-4) == differs
 
 
+def test_a_normed_summary_is_not_moved_by_what_moves_all_of_its_units():
+    torch.manual_seed(0)
+    seen = pictures(4)
+    for norm, moves in ((False, True), (True, False)):
+        net = ResidualNetwork((3, 32, 32), channels=(4, 4, 4), stride=8, connected=16, connected_norm=norm)
+        encoder = ImageEncoder(net).double().eval()
+        before = encoder(seen).summary
+        with torch.no_grad():  # as a step of Adam does where all units have the same gradient
+            net.summary.layer.weight += torch.rand(1, net.summary.layer.in_features)
+        after = encoder(seen).summary
+        assert bool((after - before).abs().max() > 1e-6) == moves
+        assert (after > 0).any(1).all()
+    # over the units of an image: mean 0 and variance 1 before the relu
+    units = net.summary.norm(net.summary.layer(torch.rand(4, net.summary.layer.in_features).double()))
+    torch.testing.assert_close(units.mean(1), torch.zeros(4).double(), atol=1e-9, rtol=0)
+    torch.testing.assert_close(units.var(1, unbiased=False), torch.ones(4).double(), atol=1e-3, rtol=0)
+
+
 def test_all_weights_learn():
     torch.manual_seed(0)
-    for network in (LeNet.Options(), ResidualNetwork.Options(connected=128), VGG.Options(connected=128)):
+    for network in (
+        LeNet.Options(),
+        ResidualNetwork.Options(connected=128),
+        VGG.Options(connected=128, connected_norm=True),
+    ):
         encoder = ImageEncoder(make_network(network, (3, 32, 32)), position="learned")
         memory = encoder(pictures(4))
         (memory.values.square().sum() + memory.summary.square().sum()).backward()

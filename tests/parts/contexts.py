@@ -181,6 +181,8 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "memory-retrieval.attention": [{"guide": 1.0}],
     "retrieval.attention": [{"guide": 1.0}],
     "timm": [{"pretrained": True}],
+    "resnet": [{"connected": 5}],
+    "vgg": [{"connected": 5}],
 }
 """Further options with which a part is tried: what means something only beside another one is seen there."""
 

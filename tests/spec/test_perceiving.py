@@ -68,6 +68,11 @@ def test_a_picture_has_an_image_encoder_without_being_told():
             ["starts with fresh ones", "pretrained: true"],
         ),
         (CAPTION, ["encoder.network={type: resnet, stride: 6}"], ["stride is 6", "1, 2, 4, 8 pixels wide"]),
+        (
+            CAPTION,
+            ["encoder.network={type: vgg, connected_norm: true}"],
+            ["connected_norm normalizes the connected layer, and there is none", "connected: 128"],
+        ),
         (CAPTION, ["encoder.network={type: vgg, stride: 16}"], ["stride is 16", "1, 2, 4, 8 pixels wide"]),
         (
             CAPTION,

@@ -127,7 +127,9 @@ def test_things_do_not_touch_and_sizes_differ(captions):
 def test_crowded_scenes_hold_four_or_five_things(captions):
     assert {len(places(row)) for row in captions["crowded"]} == {4, 5}
     assert {len(places(row)) for row in captions["test"]} == {1, 2, 3, 4, 5}
+    assert all(row["things"] == str(len(places(row))) for rows in captions.values() for row in rows)
     assert "crowded" not in world("scenes", **{**SMALL, "crowded": 0}, most=3).splits()
+    assert "crowded" not in world("scenes", **{**SMALL, "crowded": 0}).splits()  # nothing to measure on
 
 
 def test_questions_are_answered_from_the_picture_alone():

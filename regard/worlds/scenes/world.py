@@ -32,13 +32,14 @@ class ScenesWorld(SplitWorld):
         question   what colour is the star → red                   and the regions it is about, and the caption
         shape      star, of the leftmost thing                     and its region
 
-    Things are named from left to right.
+    Things are named from left to right. `things` is their number, to measure by (`regard evaluate --by things`) or to
+    learn by (`training.curriculum`): add  truth: {things: {type: group}}.
     """
 
     train: RowCount = 10_000
     """Number of rows; no scene occurs twice, in one split or in two."""
     crowded: RowCount = 500
-    """Rows of a further split whose scenes hold four things or more; only where `most` allows them."""
+    """Rows of a further split whose scenes hold four things or more; only where `most` allows them, and not with 0."""
     most: int = 5
     """Most things in a scene."""
     pixels: int = 48
@@ -48,7 +49,15 @@ class ScenesWorld(SplitWorld):
     relations: bool = False
     """Captions say how each thing lies to the next: above, below, beside instead of and."""
 
-    fields: ClassVar[tuple[str, ...]] = ("image", "caption", "question", "answer", "shape", "places")
+    fields: ClassVar[tuple[str, ...]] = (
+        "image",
+        "caption",
+        "question",
+        "answer",
+        "shape",
+        "places",
+        "things",
+    )
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> Self:
@@ -73,7 +82,7 @@ class ScenesWorld(SplitWorld):
         seen, numbers = set[Scene](), count()
         return self.tests_first(
             lambda split, size: self._rows(next(numbers), split, size, seen),
-            **{"crowded": self.crowded} if self.most >= CROWDED else {},
+            **{"crowded": self.crowded} if self.most >= CROWDED and self.crowded else {},
         )
 
     def _rows(self, number: int, split: str, size: int, seen: set[Scene]) -> Iterator[dict[str, str]]:
@@ -89,6 +98,7 @@ class ScenesWorld(SplitWorld):
                     yield {
                         "image": data_uri(drawn(scene, self.pixels, generator)),
                         **self._told(scene, asking),
+                        "things": str(len(scene)),
                     }
 
     def _told(self, scene: Scene, asking: Random) -> dict[str, str]:

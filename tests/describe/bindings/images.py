@@ -49,7 +49,9 @@ def of_network(network: PictureNetwork) -> Binding:
                     found |= of_convolution(layer, f"{number},{part}")
     summary: Any = network.summary
     if isinstance(summary, Connected):
-        found |= {"W_v": by_place(summary.layer.weight, network.channels), "b_v": summary.layer.bias}
+        found["W_v"] = by_place(summary.layer.weight, network.channels)
+        normed = isinstance(summary.norm, nn.LayerNorm)
+        found |= of_norm(summary.norm, "v") if normed else {"b_v": summary.layer.bias}
     return found
 
 

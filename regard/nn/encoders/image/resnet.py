@@ -16,7 +16,7 @@ from regard.nn.encoders.image.network import (
     map_at,
     norm_line,
     normed,
-    summary_line,
+    summary_lines,
     summary_of,
 )
 from regard.parts import register
@@ -118,7 +118,7 @@ class ResidualNetwork(StagedNetwork):
             *lines,
             f"{map_at('G', at)} = {map_at('m', str(number), at)}     — the grid: "
             f"a place for every {options.stride} × {options.stride} pixels",
-            summary_line(options.connected, at, summary),
+            *summary_lines(options.connected, at, summary, norm=options.connected_norm),
             *([f"block_l(x) = relu(past_l(x) + {normed('F_l2 * y', 'l2', kind)})"] if number else []),
             *([f"    y = relu({normed('F_l1 * x', 'l1', kind)})"] if number else []),
             *(f"past_{one}(x) = x     — as many features as before" for one in kept),
@@ -137,6 +137,7 @@ class ResidualNetwork(StagedNetwork):
         stride: int = 8,
         normalize: Normalize = "place",
         connected: int | None = None,
+        connected_norm: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -154,7 +155,7 @@ class ResidualNetwork(StagedNetwork):
                 stages.append(ResidualBlock(below, above, normalize=normalize))
                 below = above
         self.stages = nn.Sequential(*stages)
-        self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)
+        self.summary = summary_of(connected, self.channels, self.grid, norm=connected_norm, dropout=dropout)
         self.summary_size = self.summary.size
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import MissingExtra, RegardError
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, map_at, summary_line, summary_of
+from regard.nn.encoders.image.network import Canvas, PictureNetwork, map_at, summary_lines, summary_of
 from regard.parts import Mistakes, Size, register
 
 
@@ -60,7 +60,7 @@ class Backbone(PictureNetwork):
         frozen = ", frozen" if options.freeze else ""
         return [
             f"— {map_at('G', at)}: the last features that {options.name} of timm finds in {seen}; {weights}{frozen}",
-            summary_line(options.connected, at, summary),
+            *summary_lines(options.connected, at, summary),
         ]
 
     @classmethod

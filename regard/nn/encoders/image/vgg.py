@@ -16,7 +16,7 @@ from regard.nn.encoders.image.network import (
     map_at,
     norm_line,
     normed,
-    summary_line,
+    summary_lines,
     summary_of,
 )
 from regard.nn.encoders.image.resnet import convolution
@@ -57,7 +57,7 @@ class VGG(StagedNetwork):
             *pooling_lines(pooled, last, at),
             f"{map_at('G', at)} = {map_at('m', str(last), at)}     — the grid: "
             f"a place for every {options.stride} × {options.stride} pixels",
-            summary_line(options.connected, at, summary),
+            *summary_lines(options.connected, at, summary, norm=options.connected_norm),
             norm_line(options.normalize),
             f"— {options.blocks} convolutions of 3 × 3 of each of {', '.join(map(str, options.channels))} features",
         ]
@@ -71,6 +71,7 @@ class VGG(StagedNetwork):
         stride: int = 8,
         normalize: Normalize = "place",
         connected: int | None = None,
+        connected_norm: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -87,7 +88,7 @@ class VGG(StagedNetwork):
             if stage < times:
                 layers.append(nn.MaxPool2d(2, ceil_mode=True))
         self.layers = nn.Sequential(*layers)
-        self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)
+        self.summary = summary_of(connected, self.channels, self.grid, norm=connected_norm, dropout=dropout)
         self.summary_size = self.summary.size
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
