@@ -102,6 +102,11 @@ def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], It
         if type(column).learn_own is not Column.learn_own:
             own = (value for row in rows() if (value := row.get(column.field)) is not None)
             column.learn_own(_some(own, column))
+        if column.learns_beside is not None:
+            beside = columns[column.learns_beside].field
+            column.learn_beside(
+                (row[column.field], row[beside]) for row in rows() if column.field in row and beside in row
+            )
         found = located(rows(), naming_files([column]))
         values = (value for row in found for field in fields if (value := row.get(field)) is not None)
         column.learn(_some(values, column))

@@ -133,6 +133,45 @@ def test_without_copying_an_unseen_word_cannot_be_written() -> None:
     assert model.predict("x Wump saw of").text.count("Wump") == 0
 
 
+def test_words_that_always_stand_in_the_input_are_left_out_of_the_vocabulary() -> None:
+    """saw is in the third target without being in its source: that one has to be written."""
+    rows = [
+        {"source": "x zork saw blib", "target": "saw zork", "links": ""},
+        {"source": "x blib saw zork", "target": "saw blib", "links": ""},
+        {"source": "x of zork", "target": "saw of", "links": ""},
+    ]
+    asked = spec().changed("outputs.target={type: text, copied_from: source}")
+    model = Model.build(asked, rows=rows)
+    assert model.columns["target"].vocabulary.pieces == ["saw"]  # type: ignore[attr-defined]
+    batch = next(iter(model.batches(rows, shuffle=False)))
+    assert model.network(batch)["target"].total.isfinite()  # all that was left out can be copied
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (["outputs.target.copied_from=source", "decoder.copy=false"], "does not copy them"),
+        (["outputs.target.copied_from=sauce"], "no input 'sauce' of type text"),
+        (["inputs.source.copied_from=source"], "for an output"),
+        (
+            ["outputs.target={type: text, copied_from: source, unit: char}", "inputs.source.unit=char"],
+            "unit is char",
+        ),
+        (
+            [
+                "outputs.target={type: text, copied_from: source}",
+                "inputs.source={type: text, shared: target}",
+            ],
+            "same",
+        ),
+    ],
+)
+def test_words_can_be_left_out_only_where_they_are_copied(changes: list[str], reason: str) -> None:
+    with pytest.raises(RegardError, match=reason) as refused:
+        spec().changed(*changes)
+    assert "copied_from" in refused.value.where
+
+
 def test_an_ensemble_of_models_that_copy_and_that_do_not_is_refused(model: Model) -> None:
     other = built(copy=False)
     other.columns["target"].relearn(model.columns["target"].learned())

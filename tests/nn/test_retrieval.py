@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import regard
 from regard.errors import RegardError
+from regard.model import Model
 from regard.spec import Spec
 
 COLORS = ("red", "green", "blue", "pink")
@@ -114,3 +116,29 @@ def test_each_row_may_have_candidates_of_its_own(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(RegardError, match=problem):
         Spec.parse({**EACH, **change})
+
+
+def test_a_tied_memory_network_finds_a_word_it_never_learned_in_a_candidate(tmp_path: Path) -> None:
+    """Without any training: what was read and what is offered have the same vectors."""
+    names = [f"name{number}" for number in range(40)]
+    file = tmp_path / "candidates.txt"
+    file.write_text("\n".join(names), encoding="utf-8")
+    spec = Spec.parse(
+        {
+            "inputs": {
+                "dialog": {"type": "dialog", "shared": "response"},
+                "utterance": {"type": "text", "shared": "response"},
+            },
+            "outputs": {"response": {"type": "candidate", "candidates": str(file)}},
+            "encoder": {
+                "dialog": {"type": "story", "embedding": 64},
+                "utterance": {"type": "bag", "embedding": 64, "like": "dialog"},
+            },
+            "decoder": {"type": "memory-retrieval", "hops": 2, "read": "sum", "tie": True},
+        }
+    )
+    torch.manual_seed(1)
+    model = Model.build(spec, rows=[{"dialog": "U: name0", "utterance": "who", "response": "name0"}])
+    asked = [{"dialog": f"KB: {name}", "utterance": "who"} for name in names]
+    found = [answer.text for answer in model.predict(asked, trace=False)]
+    assert sum(map(str.__eq__, found, names)) >= 36

@@ -19,6 +19,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "other": {"type": "text", "shared": "source"},
     "third": {"type": "text", "field": "other", "shared": "source"},
     "target": {"type": "text"},
+    "echo": {"type": "text", "field": "target"},
     "topic": {"type": "label"},
     "value": {"type": "number"},
     "tags": {"type": "tags", "of": "source"},
@@ -70,6 +71,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
 
 SPECS: dict[str, Document] = {
     "text": {"inputs": ["source"], "outputs": ["target"], "truth": ["alignment", "links"], "look": "source"},
+    "copied": {"inputs": ["source"], "outputs": ["echo"], "look": "source", "copy": True},
     "class": {"inputs": ["source"], "outputs": ["topic"]},
     "asked": {"inputs": ["source", "question"], "outputs": ["topic"], "look": "source"},
     "pointed": {"inputs": ["image"], "outputs": ["topic"], "truth": ["places", "elsewhere"], "look": "image"},
@@ -115,7 +117,8 @@ SPECS: dict[str, Document] = {
     "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
     "stream": {"inputs": [], "outputs": ["running"]},
 }
-"""Columns by role; `look`: the input the decoder attends to, where it can."""
+"""Columns by role; `look`: the input the decoder attends to, where it can; `copy`: the decoder copies; only columns
+are tried in it."""
 
 READ: dict[str, str] = {
     "asking": "bag",
@@ -203,7 +206,7 @@ ABOVE: dict[str, dict[str, Any]] = {
 }
 """Options of a part without which some of the settings inside it are refused."""
 
-MOST = {"column": 4, "encoder": 3, "decoder": 5, "selection": 2, "score": 2, "network": 2}
+MOST = {"column": 5, "encoder": 3, "decoder": 5, "selection": 2, "score": 2, "network": 2}
 """Specs that a part is tried in; a column once for each of its names."""
 
 
@@ -271,6 +274,8 @@ def document(name: str, *, encoder: str | None = None, decoder: str | None = Non
             del made["decoder"][column]["embedding"]
         if "look" in wanted and "attention" in options_of("decoder", chosen).model_fields:
             made["decoder"][column]["attention"] = {"over": wanted["look"]}
+        if "copy" in wanted:
+            made["decoder"][column]["copy"] = True
     return made
 
 
@@ -296,6 +301,8 @@ def _candidates(kind: str, name: str) -> Iterator[Context]:
     # first where the part is named
     for spec, wanted in sorted(SPECS.items(), key=lambda one: READ.get(["", *one[1]["inputs"]][-1]) != name):
         if not wanted["inputs"] and kind not in ("column", "decoder"):
+            continue
+        if "copy" in wanted and kind != "column":
             continue
         first_input, first_output = [*wanted["inputs"], ""][0], wanted["outputs"][0]
         if kind == "column":

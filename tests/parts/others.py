@@ -17,6 +17,7 @@ from tests.parts.contexts import Context, small
 
 GIVEN: dict[str, list[Any]] = {
     "text.shared": ["target", "question"],
+    "text.copied_from": ["source"],
     "story.shared": ["story"],
     "alignment.of": [["question", "target"]],
     "facts.of": ["tale"],

@@ -109,6 +109,14 @@ class Column(ABC):
         """Take what is of its own values alone, before `learn`, which also sees those of columns that share its
         vocabulary."""
 
+    @property
+    def learns_beside(self) -> str | None:
+        """The column whose values `learn_beside` sees; None for a column that needs none."""
+        return None
+
+    def learn_beside(self, pairs: Iterable[tuple[str, str]]) -> None:  # noqa: B027  most columns have nothing to do
+        """Take, before `learn`, what its values and those of the column `learns_beside` names say together."""
+
     def check(self, value: str | None) -> str | None:
         """Why this value cannot be used, to be read after the field's name ("is empty"); None when it can."""
         reason = self.check_value(value)

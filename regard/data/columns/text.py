@@ -49,6 +49,7 @@ class TextColumn(Column):
     algorithm    subwords only: how they are learned
     repeat       the ids come so many times in a row; `decode` gives what they say, all of it
     verbatim     batches hold the pieces themselves too, so that a decoder can copy them
+    copied_from  words only: the input whose words are left out of the vocabulary, see `learn_beside`
 
     The promise is decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary, which for bytes is
     every x. `normalize` applies the normal form and case: lower, and for words and subwords makes each run of
@@ -80,6 +81,9 @@ class TextColumn(Column):
         end, see `direction` of the recurrent encoder."""
         shared: str | None = None
         """Take the vocabulary of this other column, fitted on both."""
+        copied_from: str | None = None
+        """Leave out of the vocabulary the words that this input has whenever an output of the training data has them:
+        names, numbers. The decoder, which must copy from it, then looks for them instead of guessing."""
 
     type = "text"
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
@@ -107,6 +111,7 @@ class TextColumn(Column):
         check_shared(options, name, plan, mistakes)
         check_units(options, mistakes)
         check_repeat(options, name, plan, mistakes)
+        check_copied(options, name, plan, mistakes)
 
     def __init__(
         self,
@@ -124,11 +129,13 @@ class TextColumn(Column):
         algorithm: Algorithm = "bpe",
         repeat: int = 1,
         verbatim: bool = False,
+        copied_from: str | None = None,
     ) -> None:
         super().__init__(name, field=field)
         self.unit, self.limit, self.min_count, self.form = unit, vocabulary, min_count, normalize
         self.case, self.split, self.max_length, self.algorithm = case, split, max_length, algorithm
         self.spaces, self.repeat, self.verbatim = spaces, repeat, verbatim
+        self.copied_from, self._left_out = copied_from, frozenset[str]()
         self._refuse_contradictions()
         self._cutter: Unit | None = None
         self._vocabulary: Vocabulary | None = None
@@ -202,7 +209,22 @@ class TextColumn(Column):
             counts: Counter[str] = Counter()
             for text in texts:
                 counts.update(self.cutter.cut(text))
+            for piece in self._left_out:
+                del counts[piece]
             self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
+
+    @property
+    def learns_beside(self) -> str | None:
+        return self.copied_from
+
+    def learn_beside(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Leave out the words that the text beside has in every pair in which the column's own has them."""
+        found, missed = set[str](), set[str]()
+        for mine, beside in pairs:
+            words = set(self.pieces(mine))
+            found |= words
+            missed |= words.difference(self.pieces(beside))
+        self._left_out = frozenset(found - missed)
 
     def _compose(self, text: str) -> str:
         if self.spaces == "drop":
@@ -294,6 +316,7 @@ class TextColumn(Column):
             "algorithm": self.algorithm,
             **({} if self.repeat == 1 else {"repeat": self.repeat}),
             **({"verbatim": True} if self.verbatim else {}),
+            **({} if self.copied_from is None else {"copied_from": self.copied_from}),
         }
 
     def learned(self) -> dict[str, Any]:
@@ -348,6 +371,39 @@ def check_repeat(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
             "words that are read by their characters are read once.",
             "repeat",
             fix="Leave repeat out, or characters of the encoder.",
+        )
+
+
+def check_copied(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """What the vocabulary leaves out can be copied, word for word."""
+    source = options.copied_from
+    if source is None:
+        return
+    decoder = plan.decoder.get(name)
+    needs = {} if decoder is None else decoder.part.input_needs(decoder, name, plan).get(source, {})
+    columns = {**plan.inputs, **plan.outputs}
+    sharing = options.shared or any(getattr(one, "shared", None) == name for one in columns.values())
+    if name not in plan.outputs:
+        mistakes.add("copied_from is for an output.", "copied_from", fix="Leave it out.")
+    elif source not in plan.inputs or plan.inputs[source].type != "text":
+        texts = [other for other, one in plan.inputs.items() if one.type == "text"]
+        mistakes.add(f"no input {source!r} of type text.", "copied_from", fix=nearest(source, texts))
+    elif not needs.get("verbatim"):
+        mistakes.add(
+            f"the words of {source} that {name} leaves out could not be written: its decoder does not copy them.",
+            "copied_from",
+            fix=f"Add  copy: {source}  to the decoder, or leave copied_from out.",
+        )
+    elif options.unit != "word" or sharing:
+        what = (
+            f"the unit is {options.unit}"
+            if options.unit != "word"
+            else "another column has the same vocabulary"
+        )
+        mistakes.add(
+            f"copied_from leaves words out of a vocabulary of {name} alone, and {what}.",
+            "copied_from",
+            fix="Leave copied_from out, or use unit: word without shared.",
         )
 
 

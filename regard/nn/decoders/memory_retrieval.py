@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.nn.attention import Attention
 from regard.nn.decoders.decoder import BatchView
@@ -33,8 +33,9 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
         """The response among candidates from K looks into a dialog: softmax over candidates of φ·(V r + b)."""
 
         tie: bool = False
-        """The words of the candidates have the vectors with which those of the dialog are read, so that a word that was
-        read is found in a candidate at once. The dialog shares the vocabulary of the output."""
+        """The words of the candidates have the vectors with which those of the dialog are read, and V begins as the
+        identity: a word that was read is found in a candidate at once, one never seen in training too. The dialog
+        shares the vocabulary of the output."""
 
     writes = ("candidate",)
 
@@ -46,6 +47,9 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
         own = None if options.tie else Embedding(column.words.size, encoder.value_size)
         candidates = ListedCandidates(own or encoder.tables[-1].embedding, column.candidate_words())
         found: MemoryRetrievalDecoder = cls.made(options, encoder.value_size, sources, candidates=candidates)
+        if options.tie and found.mix is None:
+            nn.init.eye_(found.output.weight)
+            nn.init.zeros_(found.output.bias)
         return found
 
     @classmethod
