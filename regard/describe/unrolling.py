@@ -38,6 +38,7 @@ class _Unrolling:
         self.letters = {unit.key: self._letter(unit) for unit in made.units()}
         # in the order of the arrows: what a set gives changes from process to process
         self.bars = dict.fromkeys(arrow.source for arrow in made.arrows if self._reads_all(arrow))
+        self.firsts = dict(self._firsts())
 
     # Which index the columns are
 
@@ -98,6 +99,31 @@ class _Unrolling:
             return [str(number) for number in range(1, size + 1)]
         return ["1", "2", MORE, self._last(part, index)]
 
+    def _beyond(self, unit: Vertex) -> list[str]:
+        """The steps that a unit has after those of its part: u_4 where u_k is said for k = 2 … 4, and k = 1 … 3."""
+        index = self.letters[unit.key]
+        last = [*self._columns(self.parts[unit.key]), ""][-2] if index else ""
+        ends = [
+            condition.rest[-1][1].value
+            for equation in unit.equations
+            for condition in equation.conditions
+            if Symbol(index) in [side for _, side in condition.rest[:-1]]
+            and condition.rest[-1][0] == "≤"
+            and isinstance(condition.rest[-1][1], Number)
+        ]
+        if not ends or not last.isdigit():
+            return []
+        return [str(step) for step in range(int(last) + 1, int(max(ends)) + 1)]
+
+    def _firsts(self) -> Iterator[tuple[str, str]]:
+        """The boxes of a row that others stand for: u_1 = h′ is the first of the u_k."""
+        for arrow in self.made.arrows:
+            if arrow.start and arrow.source in self.units and not self.letters[arrow.source]:
+                first, row = self.units[arrow.source], self.units[arrow.target]
+                for step in self._steps(row.key)[:1]:
+                    if _at(row, self.letters[row.key], step) == first.symbol:
+                        yield f"{row.key}|{step}", f"{first.key}|"
+
     # What is taken from where
 
     def _taken(self, arrow: Arrow) -> str:
@@ -131,6 +157,11 @@ class _Unrolling:
         return not certain and taken != mine
 
     def _wires(self) -> Iterator[tuple[str, str, bool]]:
+        for source, target, delayed in self._all_wires():
+            if target not in self.firsts:
+                yield self.firsts.get(source, source), target, delayed
+
+    def _all_wires(self) -> Iterator[tuple[str, str, bool]]:
         for arrow in self.made.arrows:
             source, target = arrow.source, arrow.target
             if source not in self.units or target not in self.units:
@@ -186,7 +217,9 @@ class _Unrolling:
             yield f"{arrow.source}|", f"{arrow.target}|", False
 
     def _steps(self, key: str) -> list[str]:
-        return self._columns(self.parts[key]) if self.letters[key] else []
+        if not self.letters[key]:
+            return []
+        return [*self._columns(self.parts[key]), *self._beyond(self.units[key])]
 
     # Boxes
 
@@ -200,10 +233,12 @@ class _Unrolling:
             heads[row] = 10.0
             begin = row
             for unit in part.units:
+                if f"{unit.key}|" in self.firsts.values():
+                    continue
                 boxes += self._row(unit, row, 1 if lone else 0)
                 row += 1
                 if unit.key in self.bars:
-                    boxes.append(self._bar(unit, row, len(self._columns(part)) + (1 if lone else 0)))
+                    boxes.append(self._bar(unit, row, len(self._steps(unit.key)) + (1 if lone else 0)))
                     row += 1
             firsts[part.key] = (begin, row - 1)
         known = {box.key for box in boxes}
@@ -232,6 +267,10 @@ class _Unrolling:
             yield _small(f"{unit.key}|", row, 0, unit.latent or _short(unit), unit)
             return
         for column, step in enumerate(steps, offset):
+            first = self.firsts.get(f"{unit.key}|{step}")
+            if first is not None:
+                yield _small(first, row, column, _short(self.units[first[:-1]]), self.units[first[:-1]])
+                continue
             text = MORE if step == MORE else _at(unit, self.letters[unit.key], step)
             yield _small(f"{unit.key}|{step}", row, column, text, unit, plain=step == MORE)
 

@@ -266,6 +266,42 @@ def test_a_random_variable_is_not_called_what_the_board_calls_something_else() -
     assert not letters & {one.partition("_")[0] for one in variables}
 
 
+def test_no_two_random_variables_have_one_name() -> None:
+    for name in zoo.names():
+        variables = [unit.latent for unit in made(name).units() if unit.latent]
+        assert len(variables) == len(set(variables)), name
+    # of one transformer: of the encoder, of what was written, of the encoder's positions, each with its weights' letter
+    assert {"ζ_πlηj", "ζ_βℓkt", "ζ_αℓkt"} == {unit.latent for unit in made("add").units() if unit.latent}
+    # by content and in the end, to write (a) and to read (r)
+    told = {unit.symbol: unit.latent for unit in made("ntm-copy").units() if unit.latent}
+    assert told == {one: f"ζ_{one.replace('_', '')}" for one in ("v_jka", "w_jka", "v_jkr", "w_jkr")}
+
+
+@pytest.mark.parametrize("name", [*SEEN, "nli-self", "summary-hierarchical", "dialog-memory"])
+def test_every_box_of_the_unrolled_drawing_has_a_name_of_its_own(name: str) -> None:
+    for group in panel(drawn(name), "unrolled"):
+        said = Counter(one.text for one, _, _ in inside(group) if isinstance(one, Text) and not one.bold)
+        assert {text for text, times in said.items() if times > 1} <= {"⋯"}
+
+
+def test_hops_end_after_the_last_look() -> None:
+    """u_1 = h′, and u_{k+1} from u_k and what hop k has read: three hops end with u_4, which the answer is made of."""
+    (group,) = panel(drawn("facts"), "unrolled")
+    boxes = {
+        text.text: (one, x, y)
+        for one, x, y in inside(group)
+        if isinstance(one, Group)
+        for text in one.marks
+        if isinstance(text, Text) and text.text in ("u_1", "u_2", "u_3", "u_4")
+    }
+    assert list(boxes) == ["u_1", "u_2", "u_3", "u_4"]
+    assert len({y + one.dy for one, _, y in boxes.values()}) == 1  # in one row
+    carried = {
+        text for text, (one, _, _) in boxes.items() if any("weights" in dict(m.tags) for m in one.marks)
+    }
+    assert carried == {"u_2", "u_3", "u_4"}  # u_1 is the question itself
+
+
 @pytest.mark.parametrize(
     "name", ["translation-no-attention", "lm-word", "tagger-crf", "nli-parent", "caption-start"]
 )

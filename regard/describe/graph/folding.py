@@ -11,6 +11,7 @@ from regard.describe.graph.given import reads
 from regard.describe.graph.holding import letters_of
 from regard.describe.graph.part_board import PartBoard
 from regard.describe.graph.tables import Tables
+from regard.describe.notation import Number, Symbol
 from regard.describe.vertices import Arrow, Vertex
 
 
@@ -71,13 +72,22 @@ def drop_constants(board: PartBoard, tables: Tables, draft: Draft) -> None:
         target = unit.target
         if target is None or unit.held or draft.arrows_into(unit) or reads(board, tables, unit):
             continue
-        if not board.is_certain(target) and unit.indices:
+        named = [one for one in draft.units if one.target is not None and one.target.base == target.base]
+        general = [one for one in named if _is_first_of(board, target, one.target)]
+        if not board.is_certain(target) and unit.indices and not general:
             continue
         draft.remove(unit)
-        same = (one for one in draft.units if one.target is not None and one.target.base == target.base)
-        other = next(same, None)
+        other = next((one for one in (*general, *named) if one is not unit), None)
         if other is not None:
             other.lines += unit.lines
+
+
+def _is_first_of(board: PartBoard, target: Symbol, general: Symbol | None) -> bool:
+    """Whether a symbol is the value of one step, item by item: w_0kℓ, where w_jk has all ℓ at once."""
+    if general is None or len(target.items) <= len(general.items) or not board.named_alike(general, target):
+        return False
+    pairs = zip(general.items, target.items, strict=False)
+    return any(board.lines.is_index(every) and isinstance(one, Number) for every, one in pairs)
 
 
 def merge_alike(board: PartBoard, draft: Draft) -> None:

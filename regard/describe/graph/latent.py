@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from regard.describe.graph.part_board import PartBoard
@@ -23,7 +24,7 @@ def mark_latent(board: PartBoard, units: Sequence[Vertex], arrows: Sequence[Arro
         for equation in unit.equations:
             if _is_choice(board, equation, weighs=bool(over)):
                 unit.kind = "latent"
-                unit.latent = _variable(board, unit, equation, over, units)
+                unit.latent = _variable(board, unit, equation, over)
                 break
 
 
@@ -66,27 +67,48 @@ def _structure(board: PartBoard, equation: Equation) -> str:
     return next(found, "")
 
 
-def _variable(
-    board: PartBoard, unit: Vertex, equation: Equation, weighed: set[str], units: Sequence[Vertex]
-) -> str:
-    """`z_t`: with the indices that the choice is not over; ζ where z is something else; τ for a structure."""
+def _variable(board: PartBoard, unit: Vertex, equation: Equation, weighed: set[str]) -> str:
+    """`z_t`: with what stands below its weights, without the indices that the choice is over; τ for a structure."""
     items = [] if unit.target is None else [one for one in unit.target.items if isinstance(one, Symbol)]
     chosen = set() if _is_over_places(board, equation) else weighed
     indices = [item.base for item in items if item.base in board.lines.ranges]
     below = "".join(index for index in indices if index not in chosen)
-    others = [one for one in units if one is not unit]
-    if not below:  # a lone z would be read as all z_j that another part gives
-        others += board.outside.values()
-    letter = "ζ" if _have_a_z(others, board.primes) else "z"
-    name = _structure(board, equation) or letter + board.primes
-    return f"{name}_{below}" if below and name[0] in "zζ" else name
+    name = _structure(board, equation) or f"z{board.primes}"
+    return f"{name}_{below}" if below and name[0] == "z" else name
 
 
-def _have_a_z(units: Sequence[Vertex], primes: str) -> bool:
-    """Whether one of them is called z and is not what is drawn from a distribution."""
-    for one in units:
-        if one.target is not None and one.target.base == f"z{primes}":
-            found = [equation.body for equation in one.equations]
-            if not any(isinstance(body, Reduction) and body.kind == "argmax" for body in found):
-                return True
-    return False
+def tell_apart(units: Sequence[Vertex]) -> None:
+    """Give the variables of a whole model names of their own.
+
+    ζ_t where z is something else. Where two would be written alike at some step, as z_j and z_t are both z_1, each has
+    the letters of its weights below: ζ_αt, and ζ_wja beside ζ_wjr.
+    """
+    latent = [unit for unit in units if unit.kind == "latent"]
+    for unit in latent:
+        base, _, below = unit.latent.partition("_")
+        if base.rstrip("′") == "z" and _is_something_else(base, units):
+            unit.latent = f"{base.replace('z', 'ζ')}_{below}".rstrip("_")
+    alike: dict[str, list[Vertex]] = {}
+    for unit in latent:
+        base, _, below = unit.latent.partition("_")
+        alike.setdefault(f"{base}_{re.sub('[^′]', '#', below)}", []).append(unit)
+    for several in alike.values():
+        for unit in several if len(several) > 1 else ():
+            unit.latent = f"{unit.latent.partition('_')[0]}_{_own_letters(unit)}"
+
+
+def _own_letters(unit: Vertex) -> str:
+    """The letter of the weights, and what stands below them but for what the choice is over."""
+    kept = unit.latent.partition("_")[2]
+    items = () if unit.target is None else unit.target.items
+    below = [one.base for one in items if isinstance(one, Symbol)]
+    own = [one for one in below if one in kept or one not in unit.indices]
+    return "".join(["" if unit.target is None else unit.target.base, *own])
+
+
+def _is_something_else(base: str, units: Sequence[Vertex]) -> bool:
+    """Whether the board calls something so that is not drawn from a distribution."""
+    named = [
+        equation.body for unit in units for equation in unit.equations if equation.targets[0].base == base
+    ]
+    return any(not (isinstance(body, Reduction) and body.kind == "argmax") for body in named)

@@ -10,6 +10,7 @@ import torch
 
 from regard.describe.board import memory_symbols, read_by
 from regard.describe.graph.counting import count, group
+from regard.describe.graph.latent import tell_apart
 from regard.describe.graph.part import Names, PartGraph, part_graph
 from regard.describe.graph.part_board import PartBoard
 from regard.describe.notation import Range, symbols
@@ -46,6 +47,7 @@ def graph(spec: Spec, what: str = "") -> Graph:
         decoders.append(_decoder(spec, network, name, outside, ranges, sizes, vocabulary))
         ranges |= decoders[-1].part.ranges
     parts = [*encoders.values(), *decoders]
+    tell_apart([unit for one in parts for unit in one.part.units])
     made = Graph(
         spec.name or what,
         [one.part for one in parts],
