@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
+from regard.cli.outputs import STANDARD, written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoColumn
@@ -20,14 +21,12 @@ from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import kind
 from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
-from regard.files import check_apart, replacing
+from regard.files import check_apart
 from regard.model import Model
 from regard.model.model import INPUT_REMEDY
 from regard.prediction import Prediction
-from regard.terminal import TerminalText, say
+from regard.terminal import say
 
-STANDARD = Path("-")
-"""Standard output, or standard input, where a file is expected."""
 ADVICE = "`--bad-rows skip` answers the rest."
 MOST_SHOWN = 5
 JSON_LINES = (".jsonl", ".ndjson", ".json")
@@ -314,16 +313,6 @@ def json_text(value: Any, name: str, where: str) -> Any:
             fix="Give a text, or leave the line out.",
         )
     return value if text is None else text
-
-
-@contextmanager
-def written(path: Path | None) -> Iterator[IO[str]]:
-    """Standard output (None or `-`), or a file that is written atomically."""
-    if path is None or path == STANDARD:
-        yield cast(IO[str], TerminalText(sys.stdout))
-        return
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-        yield stream
 
 
 def _pairs(rows: Iterable[Row], fields: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, Device, Of, Overrides, Run, Seed, search_overrides
+from regard.cli.options import Beam, Device, Of, Overrides, Overwrite, Run, Seed, search_overrides
+from regard.cli.outputs import outputs
 
 
 def chat(
@@ -33,6 +34,7 @@ def chat(
     bot: Annotated[str, typer.Option("--bot", metavar="NAME", help="The model's name in the data.")] = "B",
     of: Of = None,
     beam: Beam = None,
+    overwrite: Overwrite = False,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
@@ -54,13 +56,14 @@ def chat(
     """
     from regard.cli.chatting import talk
 
-    talk(
-        run,
-        trace=trace,
-        history=history,
-        output=output,
-        speakers=(user, bot),
-        of=of,
-        overrides=search_overrides(beam, seed, overrides),
-        device=device,
-    )
+    with outputs({"--output": output}, overwrite=overwrite):
+        talk(
+            run,
+            trace=trace,
+            history=history,
+            output=output,
+            speakers=(user, bot),
+            of=of,
+            overrides=search_overrides(beam, seed, overrides),
+            device=device,
+        )

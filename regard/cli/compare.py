@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import DataRow, Device, Of
+from regard.cli.options import DataRow, Device, Of, Overwrite
+from regard.cli.outputs import outputs
 
 
 def compare(
@@ -42,6 +43,7 @@ def compare(
         Optional[int],  # noqa: UP045
         typer.Option("--across", help="Panels in a row of the figure; default: all."),
     ] = None,
+    overwrite: Overwrite = False,
     device: Device = None,
 ) -> None:
     """See where several models looked at the same input, side by side, with the truth where it is known.
@@ -50,15 +52,16 @@ def compare(
     """
     from regard.cli.comparing import draw_side_by_side
 
-    draw_side_by_side(
-        runs,
-        text=text,
-        target=target,
-        row=row,
-        split=split,
-        of=of,
-        names=names or [],
-        output=output,
-        across=across,
-        device=device,
-    )
+    with outputs({"--output": output}, overwrite=overwrite):
+        draw_side_by_side(
+            runs,
+            text=text,
+            target=target,
+            row=row,
+            split=split,
+            of=of,
+            names=names or [],
+            output=output,
+            across=across,
+            device=device,
+        )

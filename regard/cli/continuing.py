@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from regard.cli.answering import load, written
+from regard.cli.answering import load
+from regard.cli.outputs import written
 from regard.console import safe_console
-from regard.data.readers.opening import find, opened
+from regard.data.readers.opening import find
+from regard.data.readers.stream import StreamReader
 from regard.errors import RegardError
 from regard.inspect import Scene, save, shaded
 from regard.model import Model
+from regard.model.continuing import Surprise
 from regard.terminal import say
 
 
@@ -52,32 +55,50 @@ def generate_text(
 
 def score_text(model: Model, texts: Sequence[str], file: Path | None, output: Path | None) -> None:
     """Every token of a text with its −log p; the whole by tokens and by characters."""
-    text = " ".join(texts) if file is None else _read(file)
-    if not text:
-        raise RegardError("no text to score.", fix="Give a text, or --file FILE.")
-    found = model.surprise(text)
+    given = _Counted([" ".join(texts)] if file is None else _stretches(file))
+    total, tokens, unknown = 0.0, 0, 0
     with written(output) as stream:
-        for token, nats in found:
-            print(f"{nats:.4f}\t{token}", file=stream)
-    total = sum(nats for _, nats in found)
-    perplexity = math.exp(min(total / len(found), 700.0))
-    told = f"perplexity {perplexity:.4f} over {len(found):,} tokens, "
-    print(told + f"{total / math.log(2) / len(text):.4f} bits per character", file=sys.stderr)
+        for one in model.surprises(given):
+            print(f"{one.nats:.4f}\t{one.token}", file=stream)
+            total, tokens, unknown = total + one.nats, tokens + 1, unknown + (not one.known)
+        if not tokens:
+            raise RegardError("no text to score.", fix="Give a text, or --file FILE.")
+    perplexity = math.exp(min(total / tokens, 700.0))
+    told = f"perplexity {perplexity:.4f} over {tokens:,} tokens, "
+    print(told + f"{total / math.log(2) / given.characters:.4f} bits per character", file=sys.stderr)
+    _tell_unknown(unknown, tokens)
 
 
-def _read(file: Path) -> str:
-    with opened(find(file)) as stream:
-        try:
-            return stream.read().decode("utf-8").replace("\r\n", "\n")
-        except UnicodeDecodeError as error:
-            raise RegardError(
-                f"the text is not UTF-8: {error.reason}.", where=str(file), fix="Save it as UTF-8."
-            ) from None
+class _Counted:
+    """Texts, and how many characters those had that were read."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts, self.characters = texts, 0
+
+    def __iter__(self) -> Iterator[str]:
+        for text in self.texts:
+            self.characters += len(text)
+            yield text
+
+
+def _stretches(file: Path) -> Iterator[str]:
+    """A text of any length, read in stretches."""
+    return (row["text"] for row in StreamReader().read([find(file)], ["text"]))
+
+
+def _tell_unknown(unknown: int, tokens: int) -> None:
+    if unknown:
+        said = f"{unknown:,} of {tokens:,} tokens are outside the vocabulary and count as the unknown one"
+        print(said, file=sys.stderr)
 
 
 def show_surprise(model: Model, text: str, output: Path | None) -> None:
     """The text with every token shaded by its −log p, in the terminal or as a file."""
-    scene = surprise_figure(model, text)
+    if not text:
+        raise RegardError("no text to show.", fix="Give a text.")
+    found = list(model.surprises([text]))
+    scene = surprise_figure(found)
+    _tell_unknown(sum(not one.known for one in found), len(found))
     if output is None:
         safe_console().print(scene)
         return
@@ -85,9 +106,7 @@ def show_surprise(model: Model, text: str, output: Path | None) -> None:
     say(str(output))
 
 
-def surprise_figure(model: Model, text: str) -> Scene:
-    found = model.surprise(text)
-    most = max(nats for _, nats in found)
-    mean = sum(nats for _, nats in found) / len(found)
-    title = f"How surprising each token is: −log p, mean {mean:.2f} nats, at most {most:.2f}"
-    return shaded([token for token, _ in found], np.array([nats for _, nats in found]), title=title)
+def surprise_figure(found: Sequence[Surprise]) -> Scene:
+    nats = np.array([one.nats for one in found])
+    title = f"How surprising each token is: −log p, mean {nats.mean():.2f} nats, at most {nats.max():.2f}"
+    return shaded([one.token for one in found], nats, title=title)

@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Overrides, Seed, search_overrides
+from regard.cli.options import Device, Overrides, Overwrite, Seed, search_overrides
+from regard.cli.outputs import outputs
 
 
 def describe(
@@ -31,6 +32,7 @@ def describe(
             help="Draw the network here, rolled and unrolled, down to the gates (.svg .png .pdf .html).",
         ),
     ] = None,
+    overwrite: Overwrite = False,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
@@ -47,11 +49,12 @@ def describe(
         from regard.inspect.saving import check_target
 
         check_target(output)
-    spec = zoo.find(what, search_overrides(None, seed, overrides))
-    safe_console().print(board(spec, what, letters=letters))
-    if output is not None:
-        from regard.describe import draw
-        from regard.inspect.saving import save
+    with outputs({"--output": output}, overwrite=overwrite):
+        spec = zoo.find(what, search_overrides(None, seed, overrides))
+        safe_console().print(board(spec, what, letters=letters))
+        if output is not None:
+            from regard.describe import draw
+            from regard.inspect.saving import save
 
-        save(draw(spec, what), output)
-        safe_console(stderr=True).print(f"wrote {output}", highlight=False, markup=False)
+            save(draw(spec, what), output)
+            safe_console(stderr=True).print(f"wrote {output}", highlight=False, markup=False)

@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import BadRows, Beam, Device, Overrides, Seed, With, search_overrides
+from regard.cli.options import BadRows, Beam, Device, Overrides, Overwrite, Seed, With, search_overrides
+from regard.cli.outputs import outputs
 
 
 def evaluate(
@@ -66,6 +67,7 @@ def evaluate(
         bool, typer.Option("--compare", help="Compare each run with the first, by paired bootstrap.")
     ] = False,
     beam: Beam = None,
+    overwrite: Overwrite = False,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
@@ -80,18 +82,20 @@ def evaluate(
     changes = search_overrides(beam, seed, overrides)
     if bad_rows is not None:
         changes.append(f"data.bad_rows={bad_rows}")
-    evaluate_runs(
-        runs,
-        files=data or [],
-        splits=splits or [],
-        metrics=metrics or [],
-        overrides=changes,
-        device=device,
-        by_length=by_length,
-        by=[name.strip() for name in by.split(",")] if by is not None else [],
-        plot=plot,
-        json_file=json_file,
-        predictions=predictions,
-        others=others or [],
-        compare=compare,
-    )
+    files = {"--plot": plot, "--json": json_file, "--predictions": predictions}
+    with outputs(files, read=data or [], overwrite=overwrite):
+        evaluate_runs(
+            runs,
+            files=data or [],
+            splits=splits or [],
+            metrics=metrics or [],
+            overrides=changes,
+            device=device,
+            by_length=by_length,
+            by=[name.strip() for name in by.split(",")] if by is not None else [],
+            plot=plot,
+            json_file=json_file,
+            predictions=predictions,
+            others=others or [],
+            compare=compare,
+        )

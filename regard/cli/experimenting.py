@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,15 +10,13 @@ import torch
 from rich.table import Table
 from rich.text import Text
 
+from regard.cli.outputs import STANDARD, write_output
 from regard.console import safe_console
 from regard.errors import RegardError
-from regard.files import write_text
 from regard.inspect.saving import check_target, save
 from regard.lab.lab import plain, written
 from regard.lab.settings import lab_and_options
 from regard.parts import as_data, names, part
-
-STANDARD = Path("-")
 
 
 def list_labs(*, output: Path | None, json_file: Path | None, settings: Sequence[str]) -> None:
@@ -77,7 +74,4 @@ def run_lab(name: str, *, output: Path | None, json_file: Path | None, settings:
             "numbers": plain(found.numbers),
         }
         text = json.dumps(plain(content), ensure_ascii=False, indent=1) + "\n"
-        if json_file == STANDARD:
-            sys.stdout.write(text)
-        else:
-            write_text(json_file, text)
+        write_output(json_file, text)

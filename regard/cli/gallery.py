@@ -10,6 +10,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from regard.cli.answering import load, refuse_stream
+from regard.cli.outputs import file_of
 from regard.console import safe_console
 from regard.data import Dataset
 from regard.data.columns import TextColumn
@@ -45,7 +46,7 @@ def show_gallery(
             screen.print(scene)
             screen.print(counted, highlight=False)
         else:
-            path = output if len(model.spec.outputs) == 1 else output.with_stem(f"{output.stem}-{name}")
+            path = file_of(output, name, list(model.spec.outputs))
             save(scene, path)
             say(f"{counted}\n{path}")
 

@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Output, Run, Seed
+from regard.cli.options import Device, Output, Overwrite, Run, Seed
+from regard.cli.outputs import outputs
 
 
 def generate(
@@ -44,6 +45,7 @@ def generate(
             "--json", metavar="FILE", help="Write text, log-probability and options here; -: standard output."
         ),
     ] = None,
+    overwrite: Overwrite = False,
     device: Device = None,
     seed: Seed = None,
 ) -> None:
@@ -54,6 +56,7 @@ def generate(
     from regard.cli.continuing import generate_text
 
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    generate_text(
-        run, prompt, length=length, options=options, output=output, json_file=json_file, device=device
-    )
+    with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
+        generate_text(
+            run, prompt, length=length, options=options, output=output, json_file=json_file, device=device
+        )

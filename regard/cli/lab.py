@@ -7,6 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
+from regard.cli.options import Overwrite
+from regard.cli.outputs import outputs
+
 
 def lab(
     name: Annotated[
@@ -32,6 +35,7 @@ def lab(
             "--set", metavar="KEY=VALUE", help="Change a setting of the lab; may be given many times."
         ),
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """See what gradients, gates and dynamic programs do: small experiments with a figure and a sentence each.
 
@@ -42,4 +46,5 @@ def lab(
     if name is None:
         list_labs(output=output, json_file=json_file, settings=settings or [])
     else:
-        run_lab(name, output=output, json_file=json_file, settings=settings or [])
+        with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
+            run_lab(name, output=output, json_file=json_file, settings=settings or [])

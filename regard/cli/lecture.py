@@ -7,6 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
+from regard.cli.options import Overwrite
+from regard.cli.outputs import outputs
+
 
 def lecture(
     what: Annotated[
@@ -39,6 +42,7 @@ def lecture(
         Optional[Path],  # noqa: UP045
         typer.Option("--json", metavar="FILE", help="Write what was found as JSON; -: standard output."),
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Walk through five lectures: what each claims, the command that shows it, what to expect, what is found.
 
@@ -46,9 +50,12 @@ def lecture(
     """
     from regard.cli.lecturing import list_decks, show_figure, walk
 
-    if open_ is not None:
-        show_figure(open_, also=what or [], check=check, output=output, browser=browser, json_file=json_file)
-    elif what or check:
-        walk(what or [], check=check, output=output, browser=browser, json_file=json_file)
-    else:
-        list_decks(output=output, browser=browser, json_file=json_file)
+    with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
+        if open_ is not None:
+            show_figure(
+                open_, also=what or [], check=check, output=output, browser=browser, json_file=json_file
+            )
+        elif what or check:
+            walk(what or [], check=check, output=output, browser=browser, json_file=json_file)
+        else:
+            list_decks(output=output, browser=browser, json_file=json_file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 import webbrowser
@@ -20,15 +19,14 @@ from rich.table import Table
 from rich.text import Text
 
 from regard import lectures
+from regard.cli.outputs import STANDARD, write_output
 from regard.console import safe_console
 from regard.errors import RegardError
-from regard.files import write_text
 from regard.inspect.saving import check_target, save
 from regard.lectures import EntryResult
 from regard.lectures.drawing import drawn, has_figure
 from regard.lectures.shelf import command
 
-STANDARD = Path("-")
 STYLES = {"pass": "green", "fail": "bold red", "record": "cyan", "nothing": "dim"}
 WORDS = {
     "pass": "pass",
@@ -79,10 +77,7 @@ def walk(
         console.print(_summary(counts, time.perf_counter() - began))
     if json_file is not None:
         text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-        if json_file == STANDARD:
-            sys.stdout.write(text)
-        else:
-            write_text(json_file, text)
+        write_output(json_file, text)
     if counts["fail"]:
         raise typer.Exit(1)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.answering import as_inputs, load, refuse_stream
+from regard.cli.outputs import file_of
 from regard.cli.unknown import UnknownUnits
 from regard.console import safe_console
 from regard.errors import RegardError
@@ -151,7 +152,7 @@ def show_trace(
             before = looked.untold(model, name)
             scenes = before_and_after(before.trace or found.trace, found.trace, style=style)
         if output is not None:
-            path = output if len(names) == 1 else output.with_stem(f"{output.stem}-{name}")
+            path = file_of(output, name, names)
             page = path.suffix.lower() in (".html", ".htm") and looked.look is None
             save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else together(scenes), path)
             say(f"{found.text}\n{path}")
@@ -221,6 +222,6 @@ def show_heads(
             trace.print(heads=True, layers=layers)
             print(f"log p {answer.score:.3f}")
         else:
-            path = output if len(shown) == 1 else output.with_stem(f"{output.stem}-{name}")
+            path = file_of(output, name, list(shown))
             trace.save(path, heads=True, layers=layers)
             say(f"{answer.text}\n{path}")

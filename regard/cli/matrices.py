@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,16 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from regard.cli.outputs import STANDARD, write_output
 from regard.console import safe_console
 from regard.errors import RegardError
-from regard.files import write_text
 from regard.matrix import MECHANISMS, TASKS, MatrixTable, MechanismMatrix, find_task
 from regard.matrix.matrix import chosen_rows
 from regard.matrix.seeing import see
 from regard.matrix.table import shown, title
 from regard.matrix.writing import remarks, to_json, write_matrix, writer_of
-
-STANDARD = Path("-")
 
 
 def list_tasks() -> None:
@@ -100,10 +97,8 @@ def _write(table: MatrixTable, *, output: Path | None, json_file: Path | None) -
     _show(table, safe_console(stderr=json_file == STANDARD, highlight=False))
     if output is not None:
         write_matrix(table, output)
-    if json_file == STANDARD:
-        sys.stdout.write(to_json(table))
-    elif json_file is not None:
-        write_text(json_file, to_json(table))
+    if json_file is not None:
+        write_output(json_file, to_json(table))
 
 
 def _show(table: MatrixTable, console: Console) -> None:

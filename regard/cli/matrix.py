@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device
+from regard.cli.options import Device, Overwrite
+from regard.cli.outputs import outputs
 
 
 def matrix(
@@ -61,6 +62,7 @@ def matrix(
         Optional[list[str]],  # noqa: UP045
         typer.Option("--set", metavar="KEY=VALUE", help="Change every row's spec; may be given many times."),
     ] = None,
+    overwrite: Overwrite = False,
     device: Device = None,
 ) -> None:
     """Compare everything that can be put between encoder and decoder on one task, with the same budget each.
@@ -74,15 +76,16 @@ def matrix(
     elif show_rows:
         list_mechanisms(task)
     else:
-        run_matrix(
-            task,
-            minutes=minutes,
-            updates=updates,
-            only=[*(only or []), *(more or [])],
-            output=output,
-            json_file=json_file,
-            runs=runs,
-            seed=seed,
-            settings=settings or [],
-            device=device,
-        )
+        with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
+            run_matrix(
+                task,
+                minutes=minutes,
+                updates=updates,
+                only=[*(only or []), *(more or [])],
+                output=output,
+                json_file=json_file,
+                runs=runs,
+                seed=seed,
+                settings=settings or [],
+                device=device,
+            )

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from regard.cli.answering import STANDARD, check_together, load, written
+from regard.cli.answering import check_together, load
+from regard.cli.outputs import STANDARD, write_output
 from regard.console import safe_console
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, measure
@@ -82,7 +83,7 @@ def evaluate_runs(
         compared = {"comparisons": comparisons_json(made)}
     if json_file is not None:
         figures = as_json(found, curves, groups) | compared
-        write_file(json_file, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
+        write_output(json_file, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
     if predictions is not None:
         write_predictions(found, predictions)
 
@@ -249,10 +250,4 @@ def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
                 given = " | ".join(evaluation.inputs[row].values())
                 wanted = " | ".join(evaluation.references[output][row])
                 lines.append("\t".join(" ".join(cell.split()) for cell in (model, given, text, wanted)))
-    write_file(path, "\n".join(lines) + "\n")
-
-
-def write_file(path: Path, text: str) -> None:
-    """A file, or standard output where it is `-`."""
-    with written(path) as stream:
-        stream.write(text)
+    write_output(path, "\n".join(lines) + "\n")

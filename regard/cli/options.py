@@ -26,6 +26,13 @@ Output = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option("-o", "--output", metavar="FILE", help="Write here instead of to the terminal."),
 ]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Replace files of these names that regard did not write, or that were changed since.",
+    ),
+]
 Beam = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("--beam", min=1, help="Beam search of this size; 1 is greedy. Default: from the spec."),

@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, Device, Output, Overrides, Run, Seed, With, search_overrides
+from regard.cli.options import Beam, Device, Output, Overrides, Overwrite, Run, Seed, With, search_overrides
+from regard.cli.outputs import outputs
 from regard.errors import RegardError
 
 
@@ -51,6 +52,7 @@ def predict(
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Number of answers for each input.")] = 1,
     beam: Beam = None,
     others: With = None,
+    overwrite: Overwrite = False,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
@@ -82,32 +84,34 @@ def predict(
         table, column, new_column = _whole_table(
             file, column, new_column, several=json_file is not None or n_best > 1
         )
-        add_column(
+        with outputs({"--output": output}, read=[table], overwrite=overwrite):
+            add_column(
+                run,
+                file=table,
+                column=column,
+                name=new_column,
+                output=output,
+                others=others or [],
+                overrides=changes,
+                device=device,
+                bad_rows=bad_rows,
+            )
+        return
+    if n_best > 1:
+        changes.append(f"search.n_best={n_best}")
+    with outputs({"--output": output, "--json": json_file}, read=[file, *texts], overwrite=overwrite):
+        answer(
             run,
-            file=table,
-            column=column,
-            name=new_column,
+            texts=texts,
+            file=file,
             output=output,
+            json_file=json_file,
+            trace=trace,
             others=others or [],
             overrides=changes,
             device=device,
             bad_rows=bad_rows,
         )
-        return
-    if n_best > 1:
-        changes.append(f"search.n_best={n_best}")
-    answer(
-        run,
-        texts=texts,
-        file=file,
-        output=output,
-        json_file=json_file,
-        trace=trace,
-        others=others or [],
-        overrides=changes,
-        device=device,
-        bad_rows=bad_rows,
-    )
 
 
 def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines: bool) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Output, Overrides, Run, Seed, search_overrides
+from regard.cli.options import Device, Output, Overrides, Overwrite, Run, Seed, search_overrides
+from regard.cli.outputs import outputs
 
 
 def score(
@@ -24,6 +25,7 @@ def score(
         typer.Option("--file", "-f", metavar="FILE", help="Pairs, in any format `train` reads; or a text."),
     ] = None,
     output: Output = None,
+    overwrite: Overwrite = False,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
@@ -35,11 +37,12 @@ def score(
     """
     from regard.cli.answering import score_pairs
 
-    score_pairs(
-        run,
-        texts=texts or [],
-        file=file,
-        output=output,
-        overrides=search_overrides(None, seed, overrides),
-        device=device,
-    )
+    with outputs({"--output": output}, read=[file], overwrite=overwrite):
+        score_pairs(
+            run,
+            texts=texts or [],
+            file=file,
+            output=output,
+            overrides=search_overrides(None, seed, overrides),
+            device=device,
+        )

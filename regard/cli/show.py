@@ -7,7 +7,19 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, DataRow, Device, Of, Output, Overrides, Run, Seed, search_overrides
+from regard.cli.options import (
+    Beam,
+    DataRow,
+    Device,
+    Of,
+    Output,
+    Overrides,
+    Overwrite,
+    Run,
+    Seed,
+    search_overrides,
+)
+from regard.cli.outputs import file_of, outputs
 from regard.errors import RegardError
 
 
@@ -69,6 +81,7 @@ def show(
     ] = 0,
     output: Output = None,
     beam: Beam = None,
+    overwrite: Overwrite = False,
     overrides: Overrides = None,
     device: Device = None,
     seed: Seed = None,
@@ -100,16 +113,31 @@ def show(
             )
         from regard.cli.gallery import show_gallery
 
-        show_gallery(run, gallery, split, grid=grid, output=output, overrides=changes, device=device)
+        with outputs(_files(run, output, None), overwrite=overwrite):
+            show_gallery(run, gallery, split, grid=grid, output=output, overrides=changes, device=device)
         return
-    show_trace(
-        run,
-        LookRequest(" ".join(text) if text else None, target, row, split, samples, look),
-        of=of,
-        grid=grid,
-        heads=heads,
-        layers=layer,
-        output=output,
-        overrides=changes,
-        device=device,
-    )
+    request = LookRequest(" ".join(text) if text else None, target, row, split, samples, look)
+    with outputs(_files(run, output, of), overwrite=overwrite):
+        show_trace(
+            run,
+            request,
+            of=of,
+            grid=grid,
+            heads=heads,
+            layers=layer,
+            output=output,
+            overrides=changes,
+            device=device,
+        )
+
+
+def _files(run: Path, output: Path | None, of: str | None) -> dict[str, Path | None]:
+    """The files of all figures: one for each output of the model that is shown."""
+    if output is None:
+        return {}
+    if of is not None or not (run / "spec.yaml").is_file():
+        return {"--output": output}
+    from regard import zoo
+
+    names = list(zoo.find(str(run)).outputs)
+    return {f"--output of {name}": file_of(output, name, names) for name in names}

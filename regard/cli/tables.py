@@ -14,7 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.answering import CHUNK, JSON_LINES, BadInputs, load, refuse_stream, written
+from regard.cli.answering import CHUNK, JSON_LINES, BadInputs, load, refuse_stream
+from regard.cli.outputs import written
 from regard.data.readers import FileRows, Row
 from regard.data.readers.jsonl import parse
 from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of

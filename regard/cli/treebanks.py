@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from regard.cli.outputs import STANDARD
 from regard.data.readers.conllu import FIELDS, ConlluSentence, parse_conllu
 from regard.data.readers.opening import find, kind, opened
 from regard.errors import RegardError
@@ -84,7 +85,7 @@ def _inputs(model: Model, sentence: ConlluSentence, path: Path) -> dict[str, str
 @contextmanager
 def written_bytes(path: Path | None) -> Iterator[IO[bytes] | Any]:
     """Standard output, or a file, compressed as its name says, that is written atomically."""
-    if path is None or path == Path("-"):
+    if path is None or path == STANDARD:
         import sys
 
         yield sys.stdout.buffer

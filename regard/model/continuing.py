@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +17,8 @@ from regard.nn.search.sample import Drawn
 NEVER_WRITTEN = (PAD, UNKNOWN, BEGIN, END)
 SPAN = 1024
 """Tokens of a given text that are read at a time."""
+LINE = 64
+"""Tokens of a line that are decoded together while it grows."""
 
 
 @dataclass(frozen=True)
@@ -77,29 +79,44 @@ def continued(
         log_probabilities, state = decoder.following(token[None], state)
 
 
-@torch.inference_mode()
-def surprises(decoder: Any, column: StreamColumn, text: str, device: torch.device) -> list[float]:
-    """−log p of every token of a text that begins with it."""
-    ids = column.encode(text).astype(np.int64)[None]
-    if not ids.size:
-        raise RegardError("the text is empty.", where="text", fix="Give a text.")
-    found: list[float] = []
+class Surprise(NamedTuple):
+    """A token of a text, its −log p in nats, and whether it is in the vocabulary: else it counts as the unknown one."""
+
+    token: str
+    nats: float
+    known: bool
+
+
+def surprises(
+    decoder: Any, column: StreamColumn, texts: Iterable[str], device: torch.device
+) -> Iterator[Surprise]:
+    """Every token of a text that is given in stretches, which may be of any number."""
     state, last = None, np.array([BEGIN])
-    for low in range(0, ids.shape[1], SPAN):
-        part = ids[:, low : low + SPAN]
-        costs, state = decoder.costs(span(part, last).to(device), state)
-        found += costs[0].tolist()
-        last = part[:, -1]
-    return found
+    for text in texts:
+        ids = column.encode(text).astype(np.int64)[None]
+        nats: list[float] = []
+        for low in range(0, ids.shape[1], SPAN):
+            part = ids[:, low : low + SPAN]
+            with torch.inference_mode():
+                costs, state = decoder.costs(span(part, last).to(device), state)
+            nats += costs[0].tolist()
+            last = part[:, -1]
+        known = (ids[0] != UNKNOWN).tolist()
+        yield from map(Surprise, column.tokens(text), nats, known)
 
 
 class Growing:
-    """A text that grows token by token: what each adds to it, as soon as that is certain."""
+    """A text that grows token by token: what each adds to it, as soon as that is certain.
+
+    A line is decoded again with each token, since what is around a token decides on spaces and case. Of a long line the
+    last tokens do, where they are decoded as in the whole.
+    """
 
     def __init__(self, column: StreamColumn) -> None:
         self.column = column
         self._line: list[int] = []
         self._shown = ""
+        self._longest = LINE
 
     def add(self, token: int) -> str:
         """What can be shown once the token is there."""
@@ -111,5 +128,15 @@ class Growing:
         new = text[len(self._shown) :]
         self._shown = text
         if text.endswith("\n"):
-            self._line, self._shown = [], ""
+            self._line, self._shown, self._longest = [], "", LINE
+        elif len(self._line) >= self._longest:
+            self._shorten()
         return new
+
+    def _shorten(self) -> None:
+        kept = self._line[-LINE // 2 :]
+        text = self.column.decode(kept)
+        if text and self._shown.endswith(text):
+            self._line, self._shown, self._longest = kept, text, LINE
+        else:  # its beginning depends on what was before it: try again later
+            self._longest = 2 * len(self._line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 
 from regard.data.columns import Column, StreamColumn
 from regard.errors import RegardError
-from regard.model.continuing import Growing, Piece, Sampling, continued, surprises
+from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, surprises
 from regard.model.modes import answering
 from regard.model.network import Network
 from regard.prediction import Prediction
@@ -78,11 +78,15 @@ class LanguageModel:
 
     def surprise(self, text: str) -> list[tuple[str, float]]:
         """The tokens of a text, each with its −log p (nats) after those before it: how surprising it is."""
-        column = self._stream()
+        if not text:
+            raise RegardError("the text is empty.", where="text", fix="Give a text.")
+        return [(one.token, one.nats) for one in self.surprises([text])]
+
+    def surprises(self, texts: Iterable[str]) -> Iterator[Surprise]:
+        """As `surprise`, of a text of any length that is given in stretches, one after the other, token by token."""
+        decoder = self.network.decoders[next(iter(self.spec.outputs))]
         with answering(self):
-            decoder = self.network.decoders[next(iter(self.spec.outputs))]
-            costs = surprises(decoder, column, text, self.device)
-        return list(zip(column.tokens(text), costs, strict=True))
+            yield from surprises(decoder, self._stream(), texts, self.device)
 
     def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
         column, search = self._stream(), self.spec.search

@@ -24,7 +24,7 @@ def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
     (field,) = [part.field or name for name, part in spec.outputs.items()]
     shares = [1 - data.hold_out * (len(names) - 1 - place) for place in range(len(names))]
     total, lines = _size(rows, field)
-    ends = [*_line_ends(rows, field, [int(share * total) for share in shares[:-1]]), total]
+    ends = [*_cuts(rows, field, [int(share * total) for share in shares[:-1]], total), total]
     starts = [0, *ends[:-1]]
     if any(end <= start for start, end in zip(starts, ends, strict=True)):
         counted = f"{lines:,} line{'s' * (lines != 1)} of {total:,} characters"
@@ -54,22 +54,21 @@ def _size(rows: Iterable[Row], field: str) -> tuple[int, int]:
     return total, lines + (not ended)
 
 
-def _line_ends(rows: Iterable[Row], field: str, places: list[int]) -> list[int]:
-    """For each place in the text the next end of a line in its row; the place itself where the row has none."""
-    found, position, wanted = [], 0, list(places)
+def _cuts(rows: Iterable[Row], field: str, places: list[int], total: int) -> list[int]:
+    """For each place in the text where it is cut: behind the line there; where that is too long for a part to remain,
+    behind the word; else at the place itself."""
+    found, position, wanted = [], 0, [*places, total]
     for row in rows:
         text = row[field]
-        while wanted and wanted[0] < position + len(text):
-            place = wanted.pop(0)
-            found.append(
-                position + text.find("\n", place - position) + 1
-                if "\n" in text[place - position :]
-                else place
-            )
+        while len(wanted) > 1 and wanted[0] < position + len(text):
+            place = wanted.pop(0) - position
+            last = min(wanted[0] - position, len(text)) - 1  # something is left before the next cut
+            ends = (text.find(sign, place, last) + 1 for sign in ("\n", " "))
+            found.append(position + next((end for end in ends if end), place))
         position += len(text)
-        if not wanted:
+        if len(wanted) == 1:
             break
-    return found + [position] * len(wanted)
+    return found + [position] * (len(wanted) - 1)
 
 
 class Stretch(Iterable[Row]):

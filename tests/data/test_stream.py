@@ -131,6 +131,27 @@ def test_one_file_is_cut_by_its_ends(tmp_path: Path) -> None:
     assert first.line == 1 + parts["train"].count("\n")
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_one_long_line_is_cut_between_words(tmp_path: Path, end: str) -> None:
+    text, path = " ".join(f"w{number}" for number in range(2000)) + end, tmp_path / "line.txt"
+    path.write_text(text, encoding="utf-8")
+    splits = open_splits(spec(train=str(path)))
+    parts = {name: "".join(row["text"] for row in rows) for name, rows in splits.items()}
+    assert "".join(parts.values()) == text
+    assert parts["train"].endswith(" ") and parts["dev"].endswith(" ")
+    for name, share in (("train", 0.9), ("dev", 0.05), ("test", 0.05)):
+        assert abs(len(parts[name]) - share * len(text)) < 10
+
+
+def test_a_last_line_that_is_longer_than_a_part_is_cut(tmp_path: Path) -> None:
+    text, path = "a line\n" * 100 + "x" * 2000 + "\n", tmp_path / "book.txt"
+    path.write_text(text, encoding="utf-8")
+    splits = open_splits(spec(train=str(path)))
+    parts = {name: "".join(row["text"] for row in rows) for name, rows in splits.items()}
+    assert "".join(parts.values()) == text
+    assert [len(part) for part in parts.values()] == [2430, 135, 136]
+
+
 def test_named_files_are_left_whole(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).write_text(f"{name}\n" * 50, encoding="utf-8")

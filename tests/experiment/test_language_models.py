@@ -6,6 +6,7 @@ import json
 import math
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ import regard
 from regard import zoo
 from regard.cli import main
 from regard.data.batch import BEGIN
+from regard.data.columns import StreamColumn
 from regard.errors import RegardError
 from regard.experiment import Experiment
 from regard.model.building import build_network, count_parameters
 from regard.model.columns import make_columns
+from regard.model.continuing import Growing
 from regard.model.counting import parameter_counts
 from regard.spec import Spec
 from regard.training import checkpoint
@@ -43,15 +46,22 @@ def book(count: int = 700) -> str:
     return "".join(draw.choice(lines) + "\n" for _ in range(count))
 
 
-def spec(folder: Path, decoder: dict[str, Any] | None = None, unit: str = "char", **training: Any) -> Spec:
+def spec(
+    folder: Path,
+    decoder: dict[str, Any] | None = None,
+    unit: str = "char",
+    min_count: int | None = None,
+    **training: Any,
+) -> Spec:
     path = folder / "book.txt"
     if not path.exists():
         path.write_text(book(), encoding="utf-8")
+    column = {} if min_count is None else {"min_count": min_count}
     options = {"batch_rows": 6, "span": 9, "steps": 12, "lr": 0.01, **training}
     return Spec.parse(
         {
             "name": "tiny",
-            "outputs": {"text": {"type": "stream", "unit": unit}},
+            "outputs": {"text": {"type": "stream", "unit": unit, **column}},
             "decoder": decoder or DECODER,
             "training": options,
             "data": {"train": str(path)},
@@ -253,6 +263,60 @@ def test_a_model_that_answers_does_not_generate() -> None:
     model = regard.model.Model.build(spec, rows=[{"a": "x", "b": "y"}])
     with pytest.raises(RegardError, match="continues no text"):
         model.generate("x")
+
+
+def test_a_long_text_is_scored_in_stretches_as_in_one(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (run.parent / "book.txt").read_text(encoding="utf-8")
+    model = regard.load(run, device="cpu")
+    cut = [text[low : low + 1000] for low in range(0, 3500, 1000)]
+    whole = model.surprise("".join(cut))
+    assert [(one.token, pytest.approx(one.nats, abs=1e-4)) for one in model.surprises(iter(cut))] == whole
+    long = tmp_path / "long.txt"  # more than one stretch of the reader
+    long.write_text("a line of the text\n" * 4000, encoding="utf-8")
+    capsys.readouterr()
+    assert command("score", str(run), "--file", str(long), monkeypatch=monkeypatch) == 0
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 76_000 and "over 76,000 tokens" in captured.err
+
+
+def test_unknown_characters_of_a_scored_text_are_counted(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("score", str(run), "a日c本", monkeypatch=monkeypatch) == 0
+    assert "2 of 4 tokens are outside the vocabulary" in capsys.readouterr().err
+    assert command("show", str(run), "a日c", monkeypatch=monkeypatch) == 0
+    assert "1 of 3 tokens are outside the vocabulary" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options", [{"unit": "char"}, {"unit": "word", "split": "punctuation", "case": "marked"}]
+)
+def test_a_line_without_end_is_shown_as_it_grows(options: dict[str, Any]) -> None:
+    decoded = 0
+
+    class Counted(StreamColumn):
+        def decode(self, ids: Sequence[int]) -> str:
+            nonlocal decoded
+            decoded += len(ids)
+            return super().decode(ids)
+
+    column = Counted("text", **options)
+    text = " ".join(f'He said, "No {number}!"' for number in range(300))
+    column.learn([text])
+    tokens = column.encode(text).tolist()
+    assert "".join(map(Growing(column).add, tokens)) == text
+    assert decoded < 100 * len(tokens)  # from its beginning for each token, it would be half their square
+
+
+def test_a_text_of_rare_characters_alone_is_refused(tmp_path: Path) -> None:
+    text = "".join(chr(0x4E00 + number) for number in range(2000))
+    (tmp_path / "book.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(RegardError, match="none of the characters of this text occurs 20 times") as error:
+        trained(tmp_path, min_count=20)
+    assert error.value.where == "outputs.text.min_count" and "min_count=1" in error.value.fix
+    assert not (tmp_path / "run" / "model.safetensors").exists()
 
 
 def test_a_text_shorter_than_a_batch_is_refused(tmp_path: Path) -> None:

@@ -97,6 +97,12 @@ class StreamColumn(TextColumn):
             self._with_lines()
         else:
             super().learn(values)
+        if self.unit != "byte" and not self.vocabulary.pieces:
+            raise RegardError(
+                f"none of the {UNITS[self.unit]} of this text occurs {self.min_count} times: all would be unknown.",
+                where=f"outputs.{self.name}.min_count",
+                fix=f"Use a longer text, or  --set outputs.{self.name}.min_count=1",
+            )
 
     def _with_lines(self) -> None:
         """Subwords know no ends of lines: they get one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -12,17 +12,16 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.data.batch import UNSEEN, Tokens
-from regard.nn.attention import Attention, Look, check_attention, truths_about
+from regard.nn.attention import Attention
 from regard.nn.class_weights import class_count
-from regard.nn.decoders import hops_board
+from regard.nn.decoders import hops_board, hops_check
 from regard.nn.decoders.decoder import BatchView, Decoder
+from regard.nn.decoders.hops_looks import HopReads, StoryLooks, Unnormalized, chosen_rows
 from regard.nn.decoders.label import Labels, label_predictions
-from regard.nn.encoders import owner_of
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.scores import AnyScore
-from regard.nn.selections import NOTHING, Given, Selection
 from regard.nn.symbols import MemorySymbols
 from regard.nn.transitions import Transitions
 from regard.parts import Count, Depth, Mistakes, NotNegative, Plan, Size, register
@@ -46,28 +45,6 @@ class Supported(Labels):
     hops: Tensor
     facts: Tensor
     over: str
-
-
-@dataclass(frozen=True)
-class HopReads:
-    """weights (B, K, S), what was read o_k (B, K, D), the state after the last hop (B, D), chosen facts (B, K)."""
-
-    weights: Tensor
-    read: Tensor
-    state: Tensor
-    facts: Tensor | None = None
-
-
-def _chosen(several: Sequence[Tensor], which: Tensor) -> Tensor:
-    """Row b of several[which[b]]."""
-    return torch.stack(list(several))[which, torch.arange(len(which), device=which.device)]
-
-
-class Unnormalized(Selection):
-    """The scores themselves: what a memory network starts to learn with."""
-
-    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
-        return scores * mask.unsqueeze(1)
 
 
 @register("decoder", "memory-network", formerly=["facts"])
@@ -171,75 +148,23 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        if options.over is not None:
-            mistakes.add(
-                "over has no effect: attention.over names the story, query the question.",
-                "over",
-                fix="Leave over out.",
-            )
-        stories = _of_sentences(plan)
-        story = cls._story(options, plan)
-        if story not in stories:
-            mistakes.add(
-                f"a memory network looks at the sentences of a story, and {story or 'no input'!r} is none.",
-                "attention",
-                "over",
-                fix="Add an input of type: story or dialog, or use type: label.",
-            )
-            return
-        encoder = owner_of(plan, story)
-        if not encoder.part.for_hops and plan.inputs[story].type in encoder.part.reads:
-            mistakes.add(
-                f"a memory network compares a key of each sentence and reads its value; the encoder of {story} is "
-                f"{encoder.type}.",
-                "attention",
-                "over",
-                fix="Use an input of type: story or dialog, with the encoder  type: story.",
-            )
-            return
-        questions = [one for one in plan.encoder if one not in stories]
-        question = options.query or next(iter(questions), "")
-        if question not in questions:
-            mistakes.add(
-                f"a memory network is asked by a text, and {question or 'no input'!r} is none.",
-                "query",
-                fix="Add an input of type: text for the question.",
-            )
-        check_attention(
-            options.attention,
-            mistakes.at("attention"),
-            user="a memory network",
-            gives=("query", "transitions"),
-            together=True,
-            truths=truths_about(plan, story, name, ["facts"]),
-            truth_type="facts",
-        )
-        _check_hops(options, plan.encoder[story], story, mistakes)
+        hops_check.check_memory_network(options, name, plan, mistakes)
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return (cls._story(options, plan),)
-
-    @classmethod
-    def _story(cls, options: Any, plan: Plan) -> str:
-        """The input whose sentences it looks at: the first whose encoder is made for it."""
-        stories = _of_sentences(plan)
-        fitting = [one for one in stories if owner_of(plan, one).part.for_hops]
-        return str(options.attention.over or next(iter([*fitting, *stories]), ""))
+        return (hops_check.story_of(options, plan),)
 
     @classmethod
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        stories = _of_sentences(plan)
-        questions = [one for one in plan.encoder if one not in stories]
-        return (options.query or next(iter(questions), ""),)
+        return (hops_check.question_of(options, plan),)
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        return hops_board.lines(options, memories, joint=_joint(options))
+        return hops_board.lines(options, memories, joint=hops_check.is_joint(options))
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        return hops_board.loss_lines(options, joint=_joint(options))
+        return hops_board.loss_lines(options, joint=hops_check.is_joint(options))
 
     updates: Tensor
 
@@ -298,18 +223,22 @@ class MemoryNetworkDecoder(Decoder):
         if len(several) == 1:
             return self._answer(query, several[0]), several[0]
         needed = self._needed(query)  # (B) which of `several`
-        logits = _chosen([self._answer(query, reads) for reads in several], needed)
+        logits = chosen_rows([self._answer(query, reads) for reads in several], needed)
         weights, read, state = (
-            _chosen([getattr(reads, part) for reads in several], needed)
+            chosen_rows([getattr(reads, part) for reads in several], needed)
             for part in ("weights", "read", "state")
         )
         facts = [reads.facts for reads in several if reads.facts is not None]
-        return logits, HopReads(weights, read, state, _chosen(facts, needed) if best else None)
+        return logits, HopReads(weights, read, state, chosen_rows(facts, needed) if best else None)
 
     def _looks(self, memories: Mapping[str, Memory], best: bool) -> list[HopReads]:
         """Those of every number of facts, from 2 to K; with K facts alone, or with one hop after another, one."""
-        story, query = memories[self.story], memories[self.question].summary
-        return (self._chains if self.joint else self._one_by_one)(query, story, best)
+        query = memories[self.question].summary
+        looks = StoryLooks(self.attention, memories[self.story], self.hops, tables=self.tables, best=best)
+        if not self.joint:
+            return [looks.in_turn(query, self.carry, self.unnormalized if self._is_linear() else None)]
+        asked = self.queries(query).view(len(query), self.hops, -1)  # (B, K, Q)
+        return looks.together(query, asked, self.transitions(query, looks.keys), fewer=self.fewer)
 
     def _answer(self, query: Tensor, reads: HopReads) -> Tensor:
         if self.read == "last":
@@ -320,51 +249,6 @@ class MemoryNetworkDecoder(Decoder):
             found = torch.relu(self.mix(torch.cat([query, reads.read.flatten(1)], -1)))
         logits: Tensor = self.output(self.dropout(found))
         return logits
-
-    def _by_hop(self, memory: Tensor) -> list[Tensor]:
-        return [memory] * self.hops if self.tables == 1 else list(memory.chunk(self.tables, -1))
-
-    def _chains(self, query: Tensor, story: Memory, best: bool) -> list[HopReads]:
-        asked = self.queries(query).view(len(query), self.hops, -1)  # (B, K, Q)
-        keys = self._by_hop(story.values if story.keys is None else story.keys)
-        score = self.attention.score
-        scores = torch.cat([score(asked[:, k : k + 1], score.keys(keys[k])) for k in range(self.hops)], 1)
-        transitions = self.transitions(query, keys)
-        values = torch.stack(self._by_hop(story.values), 1)  # (B, K, S, D)
-        found = []
-        for unused in range(self.hops - 2 if self.fewer else 0, -1, -1):  # hops before the first fact
-            given = Given(transitions=transitions[:, unused:])
-            memory = replace(story, values=values[:, unused:], override=_later(story.override, unused))
-            look = self.attention.look(scores[:, unused:], memory, given)
-            weights, read = (_padded(part, unused) for part in (look.weights, look.context))  # (B, K, …)
-            facts = self._chosen_facts(look, memory, given, unused) if best else None
-            found.append(HopReads(weights, read, query + read.sum(1), facts))
-        return found
-
-    def _chosen_facts(self, look: Look, memory: Memory, given: Given, unused: int) -> Tensor:
-        """(B, K) the most probable facts together, −1 for the hops without one."""
-        select: Any = self.attention.select
-        best = select.chain(look.scores, memory.mask, given.transitions).mode.argmax(-1)
-        if memory.override is not None:
-            best = look.weights.argmax(-1)
-        return nn.functional.pad(best, (unused, 0), value=-1)
-
-    def _one_by_one(self, query: Tensor, story: Memory, best: bool) -> list[HopReads]:
-        select = self.unnormalized if self._is_linear() else None
-        keys = self._by_hop(story.values if story.keys is None else story.keys)
-        values = self._by_hop(story.values)
-        looks: list[Look] = []
-        state = query
-        for k in range(self.hops):
-            asked = state.unsqueeze(1)
-            scores = self.attention.score(asked, self.attention.score.keys(keys[k]))  # (B, 1, S)
-            memory = replace(story, values=values[k].unsqueeze(1))
-            looks.append(self.attention.look(scores, memory, Given(step=k, query=asked), select=select))
-            state = self.carry(state) + looks[-1].context.squeeze(1)
-        together = torch.cat([look.weights for look in looks], 1)
-        exists = story.mask.unsqueeze(1)
-        facts = together.masked_fill(~exists, float("-inf")).argmax(-1) if best else None
-        return [HopReads(together, torch.cat([look.context for look in looks], 1), state, facts)]
 
     def _is_linear(self) -> bool:
         return bool(self.linear_start and self.training and self.updates < self.linear_start)
@@ -461,54 +345,3 @@ def _true_facts(truth: Any, row: int) -> np.ndarray | None:
         return None
     facts: np.ndarray = truth.ids[row, : int(truth.lengths[row])].numpy()
     return facts
-
-
-def _later(table: Tensor | None, first: int) -> Tensor | None:
-    return None if table is None else table[:, first:]
-
-
-def _padded(tensor: Tensor, before: int) -> Tensor:
-    """(B, T, …) with so many rows of zeros before the first."""
-    return nn.functional.pad(tensor, (0, 0, before, 0))
-
-
-def _joint(options: Any) -> bool:
-    return bool(options.attention.select.part.joint == "queries")
-
-
-def _of_sentences(plan: Plan) -> list[str]:
-    """The inputs that are sentences."""
-    return [one for one in plan.encoder if one in plan.inputs and plan.inputs[one].part.of_sentences]
-
-
-def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> None:
-    joint = _joint(options)
-    if joint and options.hops < 2:
-        mistakes.add(
-            f"select: {options.attention.select.type} needs hops ≥ 2.",
-            "hops",
-            fix="With one hop use select: softmax.",
-        )
-    if getattr(encoder, "hops", None) not in (None, options.hops):
-        mistakes.add(
-            f"the encoder of {story} has tables for {encoder.hops} hops, the decoder makes {options.hops}.",
-            "hops",
-            fix="Make them equal.",
-        )
-    ours = ("stay", "rank", "reach", "fewer", "hop_cost") if not joint else ("carry", "linear_start")
-    for option in ours:
-        if option in options.model_fields_set:
-            kind = "a joint selection" if not joint else "hops that are made one after the other"
-            mistakes.add(
-                f"{option} is of {kind}, and select is {options.attention.select.type}.",
-                option,
-                fix=f"Leave {option} out, or choose select: {'facts' if not joint else 'softmax'}.",
-            )
-    if "hop_cost" in options.model_fields_set and not options.fewer and joint:
-        mistakes.add(
-            "hop_cost is used with fewer: true.", "hop_cost", fix="Add  fewer: true, or leave it out."
-        )
-    if options.fewer and joint and options.hops < 3:
-        mistakes.add(
-            "fewer needs hops ≥ 3: a joint choice has at least two facts.", "fewer", fix="Leave it out."
-        )

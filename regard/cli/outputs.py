@@ -1,0 +1,120 @@
+"""The files that a command writes: -o, --json, --plot, --predictions.
+
+One rule for all of them. A file that is there already is replaced where regard wrote it and nobody has changed it
+since; any other file stays, unless --overwrite says that it may go. What regard wrote is recorded in the user's cache
+folder, by the size, the time and the number that the file system gave it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, cast
+
+from regard.errors import RegardError
+from regard.files import check_apart, read_json, replacing, write_text
+from regard.terminal import TerminalText
+
+STANDARD = Path("-")
+"""Standard output, or standard input, where a file is expected."""
+RECORD = "written.json"
+MOST = 4096
+"""Files of which it is remembered that we wrote them; older ones need --overwrite."""
+
+Stamp = list[int]
+"""Size, time of the last change and number of a file."""
+
+
+@contextmanager
+def outputs(
+    files: Mapping[str, Path | None], *, read: Iterable[str | Path | None] = (), overwrite: bool
+) -> Iterator[None]:
+    """Check that files may be written before anything is done, and record afterwards those that were.
+
+    files   {the option that names it: the file}
+    read    what the command reads: no option lets it write over that
+    """
+    check_apart(files, read)
+    paths = {path: option for option, path in files.items() if path is not None and path != STANDARD}
+    if len({os.path.realpath(path) for path in paths}) < sum(path in paths for path in files.values()):
+        options = " and ".join(option for option, path in files.items() if path in paths)
+        raise RegardError("they name the same file.", where=options, fix="Choose another name for one.")
+    before = {path: _stamp(path) for path in paths}
+    known = {} if overwrite or not any(before.values()) else _recorded()
+    for path, there in before.items():
+        if there is not None and not overwrite and known.get(_key(path)) != there:
+            raise RegardError(
+                "there is a file of this name that regard did not write, or that was changed since.",
+                where=f"{paths[path]} {path}",
+                fix="Choose another name, or pass `--overwrite` to replace it.",
+            )
+    try:
+        yield
+    finally:
+        after = {path: _stamp(path) for path in paths}
+        made = {_key(path): now for path, now in after.items() if now is not None and now != before[path]}
+        if made:
+            _record(made)
+
+
+@contextmanager
+def written(path: Path | None) -> Iterator[IO[str]]:
+    """Standard output (None or `-`), or a file that is written atomically."""
+    if path is None or path == STANDARD:
+        yield cast(IO[str], TerminalText(sys.stdout))
+        return
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        yield stream
+
+
+def write_output(path: Path, text: str) -> None:
+    """A whole text to a file, or to standard output where it is `-`."""
+    with written(path) as stream:
+        stream.write(text)
+
+
+def file_of(output: Path, name: str, names: Sequence[str]) -> Path:
+    """The file of one of several outputs of a model: `figure-NAME.svg`."""
+    return output if len(names) == 1 else output.with_stem(f"{output.stem}-{name}")
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """What tells a file from what it may become; None where there is none, or no place for one."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
+        return None  # a folder or a device is refused when it is written to
+    return [found.st_size, found.st_mtime_ns, found.st_ino]
+
+
+def _key(path: Path) -> str:
+    """Names of files are nobody else's business: they are recorded as digests."""
+    return hashlib.blake2b(os.path.abspath(path).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+
+
+def _file() -> Path:
+    from regard.sources.datasets import cache_folder
+
+    return cache_folder() / RECORD
+
+
+def _recorded() -> dict[str, Stamp]:
+    with suppress(OSError, ValueError):
+        found = read_json(_file())
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _record(made: dict[str, Stamp]) -> None:
+    kept = {key: stamp for key, stamp in _recorded().items() if key not in made} | made
+    with suppress(OSError, RegardError):  # without a cache folder, --overwrite is needed the next time
+        write_text(_file(), json.dumps(dict(list(kept.items())[-MOST:])))

@@ -1,0 +1,109 @@
+"""The looks of a memory network: one hop after another, or a chain of facts that are chosen together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.nn.attention import Attention, Look
+from regard.nn.memory import Memory
+from regard.nn.selections import NOTHING, Given, Selection
+
+
+@dataclass(frozen=True)
+class HopReads:
+    """weights (B, K, S), what was read o_k (B, K, D), the state after the last hop (B, D), chosen facts (B, K)."""
+
+    weights: Tensor
+    read: Tensor
+    state: Tensor
+    facts: Tensor | None = None
+
+
+class Unnormalized(Selection):
+    """The scores themselves: what a memory network starts to learn with."""
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        return scores * mask.unsqueeze(1)
+
+
+class StoryLooks:
+    """The looks into one story, which each of K hops sees with tables of its own, or all with the same.
+
+    keys, values   K times (B, S, D)
+    best           whether the chosen facts are asked for too
+    """
+
+    def __init__(self, attention: Attention, story: Memory, hops: int, *, tables: int, best: bool) -> None:
+        self.attention, self.story, self.hops, self.best = attention, story, hops, best
+        self.keys = self._by_hop(story.values if story.keys is None else story.keys, tables)
+        self.values = self._by_hop(story.values, tables)
+
+    def _by_hop(self, memory: Tensor, tables: int) -> list[Tensor]:
+        return [memory] * self.hops if tables == 1 else list(memory.chunk(tables, -1))
+
+    def in_turn(self, query: Tensor, carry: nn.Module, select: Selection | None) -> HopReads:
+        """One hop after another, each asking with what the hop before it left: u_{k+1} = carry(u_k) + o_k"""
+        score, looks = self.attention.score, list[Look]()
+        state = query
+        for k in range(self.hops):
+            asked = state.unsqueeze(1)
+            scores = score(asked, score.keys(self.keys[k]))  # (B, 1, S)
+            memory = replace(self.story, values=self.values[k].unsqueeze(1))
+            looks.append(self.attention.look(scores, memory, Given(step=k, query=asked), select=select))
+            state = carry(state) + looks[-1].context.squeeze(1)
+        together = torch.cat([look.weights for look in looks], 1)
+        exists = self.story.mask.unsqueeze(1)
+        facts = together.masked_fill(~exists, float("-inf")).argmax(-1) if self.best else None
+        return HopReads(together, torch.cat([look.context for look in looks], 1), state, facts)
+
+    def together(
+        self, query: Tensor, asked: Tensor, transitions: Tensor, *, fewer: bool = False
+    ) -> list[HopReads]:
+        """The chain of all K facts; with `fewer` those of the last L = 2 … K facts.
+
+        asked         (B, K, Q) what each hop asks
+        transitions   (B, K − 1, S, S) between the facts of two consecutive hops
+        """
+        score = self.attention.score
+        scores = torch.cat(
+            [score(asked[:, k : k + 1], score.keys(self.keys[k])) for k in range(self.hops)], 1
+        )
+        values = torch.stack(self.values, 1)  # (B, K, S, D)
+        found = []
+        for unused in range(self.hops - 2 if fewer else 0, -1, -1):  # hops before the first fact
+            given = Given(transitions=transitions[:, unused:])
+            memory = replace(
+                self.story, values=values[:, unused:], override=_later(self.story.override, unused)
+            )
+            look = self.attention.look(scores[:, unused:], memory, given)
+            weights, read = (_padded(part, unused) for part in (look.weights, look.context))  # (B, K, …)
+            facts = self._chosen(look, memory, given, unused) if self.best else None
+            found.append(HopReads(weights, read, query + read.sum(1), facts))
+        return found
+
+    def _chosen(self, look: Look, memory: Memory, given: Given, unused: int) -> Tensor:
+        """(B, K) the most probable facts together, −1 for the hops without one."""
+        select: Any = self.attention.select
+        best = select.chain(look.scores, memory.mask, given.transitions).mode.argmax(-1)
+        if memory.override is not None:
+            best = look.weights.argmax(-1)
+        return nn.functional.pad(best, (unused, 0), value=-1)
+
+
+def _later(table: Tensor | None, first: int) -> Tensor | None:
+    return None if table is None else table[:, first:]
+
+
+def _padded(tensor: Tensor, before: int) -> Tensor:
+    """(B, T, …) with so many rows of zeros before the first."""
+    return nn.functional.pad(tensor, (0, 0, before, 0))
+
+
+def chosen_rows(several: Sequence[Tensor], which: Tensor) -> Tensor:
+    """Row b of several[which[b]]."""
+    return torch.stack(list(several))[which, torch.arange(len(which), device=which.device)]
