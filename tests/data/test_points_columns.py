@@ -12,6 +12,12 @@ from regard.data.columns import PointersColumn, PointsColumn
 from regard.errors import RegardError
 from regard.model.columns import fitted_columns
 from regard.spec import Spec
+from regard.worlds.points import PointsWorld
+
+SQUARE = "0 0; 1 0; 0.5 0; 1 1; 0 1"
+"""With one point in the middle of a side."""
+STAR = "1 0; 0.309 0.951; -0.809 0.588; -0.809 -0.588; 0.309 -0.951"
+"""The corners of a regular pentagon."""
 
 
 def spec(form: str = "sequence", **more: object) -> Spec:
@@ -61,6 +67,14 @@ def test_tables_and_json_lines_say_the_same(tmp_path: Path) -> None:
         ("triangles", "0 0; 1 1; 2 1", "1 2", "expected three for each triangle"),
         ("triangles", "0 0; 1 1; 2 1", "2 1 3", "has the triangle 2 1 3, expected rising positions"),
         ("triangles", "0 0; 1 1; 2 1", "1 2 3; 1 2 3", "has the triangle 1 2 3 2 times"),
+        ("polygon", SQUARE, "5 4 2 1", "turns right at position 5"),
+        ("polygon", SQUARE, "1 3 2 4 5", "has position 3 on one line with 1 and 2"),
+        ("polygon", STAR, "1 3 5 2 4", "goes around more than once"),
+        ("triangles", SQUARE, "1 2 3; 1 2 4; 1 4 5", "has the triangle 1 2 3, whose points lie on one line"),
+        ("triangles", SQUARE, "1 2 5; 2 4 5", "has no triangle with point 3"),
+        ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3; 1 2 4", "at the side from 1 to 2"),
+        ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3", "leave something out: they have 0.5 of the area"),
+        ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3; 2 3 4; 1 2 4", "overlap: they have 1.5 of the area"),
     ],
 )
 def test_a_row_that_cannot_be_is_refused_with_its_line(
@@ -69,11 +83,28 @@ def test_a_row_that_cannot_be_is_refused_with_its_line(
     width = len(points.split(";")[0].split())
     good = "; ".join([" ".join(cell[:width]) for cell in (["0", "0", "0"], ["1", "1", "0"], ["2", "1", "5"])])
     file = tmp_path / "rows.tsv"
-    file.write_text(f"points\tpointers\n{good}\t1 2 3\n{points}\t{pointers}\n", encoding="utf-8")
+    order = "1 3 2" if form == "polygon" else "1 2 3"
+    file.write_text(f"points\tpointers\n{good}\t{order}\n{points}\t{pointers}\n", encoding="utf-8")
     where = 2 if width == 3 and form == "polygon" else 3
     with pytest.raises(RegardError, match=reason) as refused:
         dataset(file, form)
     assert f"rows.tsv:{where}" in str(refused.value)
+
+
+def test_figures_of_the_points_world_are_taken() -> None:
+    for task, count, form in (("hull", 12, "polygon"), ("delaunay", 8, "triangles")):
+        world = PointsWorld(task=task, count=count, train=200)
+        rows = world.splits()["train"]
+        found = Dataset.build(rows, fitted_columns(spec(form), rows).values())
+        assert len(found) == 200
+
+
+def test_a_point_on_a_side_is_no_corner_and_may_be_one_of_a_triangle(tmp_path: Path) -> None:
+    file = tmp_path / "rows.tsv"
+    file.write_text(f"points\tpointers\n{SQUARE}\t1 2 4 5\n", encoding="utf-8")
+    assert len(dataset(file, "polygon")) == 1
+    file.write_text(f"points\tpointers\n{SQUARE}\t1 3 5; 3 4 5; 2 3 4\n", encoding="utf-8")
+    assert len(dataset(file, "triangles")) == 1
 
 
 def test_points_may_repeat_where_that_is_said(tmp_path: Path) -> None:

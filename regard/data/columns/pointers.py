@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,12 +12,19 @@ import torch
 
 from regard.data.batch import Tokens
 from regard.data.columns.column import Column
+from regard.data.columns.pointed_figures import polygon_fault, triangles_fault
 from regard.data.columns.points import FLAT
 from regard.data.ragged import Array, Ragged
 from regard.parts import Mistakes, Plan, nearest, register
 
 Form = Literal["sequence", "polygon", "tour", "triangles"]
 """What pointers make together: anything, a convex polygon, a closed way past each position once, a triangulation."""
+
+FAULTS: Mapping[str, Callable[[Sequence[int], Sequence[Sequence[float]]], str | None]] = {
+    "polygon": polygon_fault,
+    "triangles": triangles_fault,
+}
+"""Why positions do not make what they must of their points."""
 
 _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
@@ -109,6 +116,8 @@ class PointersColumn(Column):
             )
         if self.form == "tour" and len(encoded) != len(points):
             return f"has {len(encoded)} positions, and a tour of {self.of[0]} has all {len(points)}"
+        if self.form in FAULTS:
+            return FAULTS[self.form](encoded.tolist(), points.tolist())
         return None
 
     def written(self, value: Any) -> str:
