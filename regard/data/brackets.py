@@ -18,6 +18,7 @@ NO_LABEL = "_"
 WORD = "XX"
 """What stands for a word in a tree that is written as a text (Vinyals et al. 2015)."""
 
+_LINEAR = re.compile(r"[()]?[^\s()]+|[()]")
 _SIGN = re.compile(r"\(|\)|[^\s()]+")
 
 
@@ -190,6 +191,41 @@ def read_brackets(text: str, *, labels: bool = True) -> BracketTree:
         raise BracketError("is no tree in brackets")
     names = ["" if name == NO_LABEL else name for name in names]
     return BracketTree(words, names, parents)
+
+
+def bracket_fault(text: str) -> str | None:
+    """Why a tree that is written as a text is none, to be read after its name; None where it is one.
+
+    `(S (NP XX XX )NP XX )S`, where closing brackets have the labels of those they close, or `(S (NP XX XX) XX)`.
+    """
+    opened: list[tuple[str, int, bool]] = []  # label, place, whether something is inside
+    ended = False
+    for match in _LINEAR.finditer(text):
+        sign, place = match[0], match.start()
+        if ended:
+            return str(BracketError("has more after its tree", place))
+        if sign.startswith("("):
+            opened[-1:] = [(*opened[-1][:2], True)] if opened else []
+            opened.append((sign[1:], place, False))
+        elif not opened:
+            what = (
+                "has a bracket that closes nothing"
+                if sign[0] == ")"
+                else f"has {sign!r} outside of all brackets"
+            )
+            return str(BracketError(what, place))
+        elif sign.startswith(")"):
+            label, start, filled = opened.pop()
+            if not filled:
+                return str(BracketError("has brackets with no word in them", start))
+            if sign != ")" and sign[1:] != label:
+                return str(BracketError(f"closes ({label} with {sign}", place))
+            ended = not opened
+        else:
+            opened[-1] = (*opened[-1][:2], True)
+    if opened:
+        return str(BracketError("has a bracket that is not closed", opened[-1][1]))
+    return None if ended else "is no tree in brackets"
 
 
 def _unescaped(word: str) -> str:

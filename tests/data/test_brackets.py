@@ -7,10 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from regard import zoo
 from regard.data import Dataset, read_rows
 from regard.data.batch import ADDED, UNLABELLED, UNSEEN
 from regard.data.brackets import BracketError, read_brackets
-from regard.data.columns import BracketsColumn, column_from_state
+from regard.data.columns import BracketsColumn, TextColumn, column_from_state
+from regard.errors import RegardError
+from regard.model.columns import fitted_columns
 
 SST = "(3 (2 It) (4 (4 works) (2 well)))"
 
@@ -63,6 +66,36 @@ def test_what_is_no_tree_is_refused_with_its_place(text: str, labels: bool, prob
     with pytest.raises(BracketError) as refused:
         read_brackets(text, labels=labels)
     assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("(S (NP XX XX )NP XX )S", None),
+        ("(S (NP XX XX) XX)", None),
+        ("(S XX )S", None),
+        ("(S (NP XX", "has a bracket that is not closed (character 4)"),
+        ("(S (NP XX )NP", "has a bracket that is not closed (character 1)"),
+        ("(S XX )S )S", "has more after its tree (character 10)"),
+        ("(S (NP XX )VP )S", "closes (NP with )VP (character 11)"),
+        (")S", "has a bracket that closes nothing (character 1)"),
+        ("XX (S XX )S", "has 'XX' outside of all brackets (character 1)"),
+        ("(S (NP )NP XX )S", "has brackets with no word in them (character 4)"),
+    ],
+)
+def test_a_text_that_is_to_be_a_tree(text: str, problem: str | None, tmp_path: Path) -> None:
+    column = TextColumn("parse", brackets=True)
+    assert column.check_value(text) == problem
+    assert TextColumn("parse").check_value(text) is None
+    (tmp_path / "rows.tsv").write_text(f"words\tparse\na b c\t(S XX )S\nd e\t{text}\n", encoding="utf-8")
+    spec = zoo.find("parse-as-text", ["data.world=null", f"data.train={tmp_path / 'rows.tsv'}"])
+    rows = read_rows(tmp_path / "rows.tsv", fields=("words", "parse"))
+    if problem is None:
+        assert len(Dataset.build(rows, fitted_columns(spec, rows).values())) == 2
+        return
+    with pytest.raises(RegardError) as refused:
+        Dataset.build(rows, fitted_columns(spec, rows).values())
+    assert refused.value.where.endswith("rows.tsv:3") and problem in refused.value.what
 
 
 def test_ten_thousand_brackets_deep() -> None:

@@ -62,6 +62,7 @@ def test_tables_and_json_lines_say_the_same(tmp_path: Path) -> None:
         ("tour", "0 0; 1 1; 2 1", "1 2", "has 2 positions, and a tour of points has all 3"),
         ("tour", "0 0; 1 1; 2 1", "1 2 2", "has position 2 2 times"),
         ("polygon", "0 0; 1 1; 2 1", "1 2", "a polygon has at least 3"),
+        ("polygon", "0 0; 1 1", "1 2 3", "points has fewer than 3 points"),
         ("polygon", "0 0; 1 1; 2 2", "1 2 3", "points has 3 points that lie on one line"),
         ("polygon", "0 0 0; 1 1 0; 2 1 5", "1 2 3", "points has points of 3 coordinates"),
         ("triangles", "0 0; 1 1; 2 1", "1 2", "expected three for each triangle"),

@@ -76,7 +76,7 @@ class Bench:
         further = [context.changed(more, str(more)) for more in together]
         varied = self._variants(part, settings, context, prefix) if variants else ()
         for here in [context, *further, *varied]:
-            if self._refusal(here) is not None:
+            if self._refusal(here) is not None or self._is_without_rows(here):
                 continue
             for option, info in settings.model_fields.items():
                 others = other_values(part, f"{prefix}{option}", info, here, self.vectors)
@@ -130,6 +130,11 @@ class Bench:
         except Refused as error:
             return str(error)
         return None
+
+    def _is_without_rows(self, context: Context) -> bool:
+        """Whether none of the rows can be used, so that nothing could change: texts that must be trees are none."""
+        found = self._effect(context, 1)
+        return found is not None and found[0] == "rows"
 
     def _difference(self, before: Context, after: Context) -> str:
         """What differs first, or nothing; weights that no loss depends on are no difference."""

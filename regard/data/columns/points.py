@@ -118,6 +118,8 @@ class PointsColumn(Column):
             return (
                 f"has points of {encoded.shape[1]} coordinates, and the output is made of points in the plane"
             )
+        if self.flat and len(encoded) < 3:
+            return "has fewer than 3 points: they make no polygon and no triangle"
         if self.flat and on_one_line(encoded):
             return f"has {len(encoded)} points that lie on one line: they make no polygon and no triangle"
         if self.repeats:

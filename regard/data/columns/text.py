@@ -13,6 +13,7 @@ import torch
 from pydantic import Field
 
 from regard.data.batch import UNKNOWN, Tokens
+from regard.data.brackets import bracket_fault
 from regard.data.columns.column import Column
 from regard.data.columns.subword import Algorithm, Subwords
 from regard.data.columns.units import Bytes, Characters, Unit, Words
@@ -48,6 +49,7 @@ class TextColumn(Column):
     max_length   longest text allowed, in pieces; None: no limit
     algorithm    subwords only: how they are learned
     repeat       the ids come so many times in a row; `decode` gives what they say, all of it
+    brackets     a text is a tree in brackets; what is none is refused
     verbatim     batches hold the pieces themselves too, so that a decoder can copy them
     copied_from  words only: the input whose words are left out of the vocabulary, see `learn_beside`
 
@@ -79,6 +81,8 @@ class TextColumn(Column):
         repeat: Count = 1
         """Read the text so many times, one after the other (Zaremba and Sutskever 2014: twice). To read it from the
         end, see `direction` of the recurrent encoder."""
+        brackets: bool = False
+        """Whether a text is a tree in brackets, `(S (NP XX XX )NP XX )S`: rows in which they do not match are bad."""
         shared: str | None = None
         """Take the vocabulary of this other column, fitted on both."""
         copied_from: str | None = None
@@ -128,13 +132,14 @@ class TextColumn(Column):
         max_length: int | None = None,
         algorithm: Algorithm = "bpe",
         repeat: int = 1,
+        brackets: bool = False,
         verbatim: bool = False,
         copied_from: str | None = None,
     ) -> None:
         super().__init__(name, field=field)
         self.unit, self.limit, self.min_count, self.form = unit, vocabulary, min_count, normalize
         self.case, self.split, self.max_length, self.algorithm = case, split, max_length, algorithm
-        self.spaces, self.repeat, self.verbatim = spaces, repeat, verbatim
+        self.spaces, self.repeat, self.brackets, self.verbatim = spaces, repeat, brackets, verbatim
         self.copied_from, self._left_out = copied_from, frozenset[str]()
         self._refuse_contradictions()
         self._cutter: Unit | None = None
@@ -244,6 +249,10 @@ class TextColumn(Column):
     def reference(self, value: str) -> str:
         return self.normalize(value)
 
+    def check_value(self, value: str | None) -> str | None:
+        reason = super().check_value(value)
+        return bracket_fault(value) if self.brackets and reason is None and value is not None else reason
+
     def check_encoded(self, encoded: Array) -> str | None:
         count = len(encoded) // self.repeat
         if self.max_length is not None and count > self.max_length:
@@ -315,6 +324,7 @@ class TextColumn(Column):
             "max_length": self.max_length,
             "algorithm": self.algorithm,
             **({} if self.repeat == 1 else {"repeat": self.repeat}),
+            **({"brackets": True} if self.brackets else {}),
             **({"verbatim": True} if self.verbatim else {}),
             **({} if self.copied_from is None else {"copied_from": self.copied_from}),
         }
