@@ -19,11 +19,11 @@ from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoCol
 from regard.data.readers.jsonl import refuse_constant
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import kind
-from regard.data.readers.values import as_text, dig
+from regard.data.readers.values import as_text, dig, has_half_pair
 from regard.errors import RegardError
 from regard.files import check_apart
 from regard.model import Model
-from regard.model.model import INPUT_REMEDY
+from regard.model.inputs import INPUT_REMEDY
 from regard.prediction import Prediction
 from regard.terminal import say
 
@@ -311,6 +311,12 @@ def json_text(value: Any, name: str, where: str) -> Any:
             f"{name!r} is {'null' if value is None else 'an object'}, expected a text.",
             where=where,
             fix="Give a text, or leave the line out.",
+        )
+    if has_half_pair(json.dumps(value, ensure_ascii=False) if text is None else text):
+        raise RegardError(
+            f"{name!r} has half of a surrogate pair, which is no character.",
+            where=where,
+            fix="Correct the text, or leave the line out.",
         )
     return value if text is None else text
 

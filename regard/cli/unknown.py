@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from regard.data.batch import UNKNOWN
-from regard.data.columns import Column, DialogColumn, TextColumn
+from regard.data.columns import Column, DocumentColumn, TextColumn
+from regard.errors import RegardError
 from regard.model import Model
 
 MOST_SHOWN = 5
@@ -38,13 +39,19 @@ class UnknownUnits:
         print(f"{told}.", file=sys.stderr)
 
     def _unknown(self, given: Any) -> Iterable[str]:
-        row = self.model.row(given)
+        try:
+            row = self.model.row(given)
+        except RegardError:  # `predict` says why
+            return
         for name in self.model.spec.inputs:
             column = self.model.columns[name]
             texts = [row[column.field]] if column.field in row else []
             words: Column = column
-            if isinstance(column, DialogColumn):
-                texts, words = [turn for text in texts for turn in column.sentences(text)], column.words
+            if isinstance(column, DocumentColumn):
+                whole = [
+                    text for text in texts if column.check_value(text) is None
+                ]  # others `predict` refuses
+                texts, words = [one for text in whole for one in column.sentences(text)], column.words
             for text in texts if isinstance(words, TextColumn) else ():
                 pieces, ids = words.tokens(text), words.encode(text).tolist()
                 yield from (piece for piece, one in zip(pieces, ids, strict=False) if one == UNKNOWN)

@@ -16,6 +16,7 @@ from regard.data.frames import columns_of, is_missing, records, values_of
 from regard.errors import RegardError
 from regard.parts import Plan
 
+INPUT_REMEDY = "Correct this input, or leave it out."
 Value = str | PathLike[str] | bytes | NDArray[Any] | Image | tuple[NDArray[Any], int]
 Input = Value | Mapping[str, Value]
 """One input: its text, or a mapping from the inputs' names where there are several. A picture, film or sound is a path,
@@ -59,10 +60,22 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
     unknown = [name for name in value if name not in columns]
     if unknown:
         raise RegardError(f"no input {unknown[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
-    values = {columns[name].field: columns[name].written(_plain(one)) for name, one in value.items()}
-    if isinstance(value, Row) and value.file:  # read from a file, whose line a mistake is to name
-        return Row(values, file=value.file, line=value.line)
-    return Row(values, file="input", line=number)
+    read = (
+        value if isinstance(value, Row) and value.file else None
+    )  # from a file, whose line a mistake is to name
+    values = {}
+    for name, one in value.items():
+        try:
+            values[columns[name].field] = columns[name].written(_plain(one))
+        except RegardError as error:
+            if read is None:
+                raise
+            raise RegardError(f"{error.where}: {error.what}", where=read.where, fix=INPUT_REMEDY) from None
+    return (
+        Row(values, file="input", line=number)
+        if read is None
+        else Row(values, file=read.file, line=read.line)
+    )
 
 
 def is_files(data: Any) -> bool:

@@ -21,7 +21,7 @@ from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
 from regard.model.inference import BatchInference
-from regard.model.inputs import Input, given_rows, input_row, is_files, one_or_several
+from regard.model.inputs import INPUT_REMEDY, Input, given_rows, input_row, is_files, one_or_several
 from regard.model.language import LanguageModel
 from regard.model.modes import answering
 from regard.model.network import Network
@@ -50,7 +50,6 @@ from regard.spec.saved import foreign_parts, write_spec
 if TYPE_CHECKING:
     from regard.evaluation import Evaluation
 
-INPUT_REMEDY = "Correct this input, or leave it out."
 PREDICT_ROWS, DEFAULT_BATCH_COST = 64, 4000
 Target = str | int | float
 """An output that is given, as its column writes it."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import regard as package
+from regard.spec import Spec
 
 Run = Callable[..., tuple[int, str, str]]
 WORDS = ["ab", "fed", "cafe", "bead", "dab"]
@@ -216,3 +217,49 @@ def test_a_file_that_is_read_is_not_written_over(
     names = {"RUN": runs[0], "FILE": str(file), "LINK": str(linked)}
     assert regard(*(names.get(one, one) for one in last))[0] == 2
     assert file.read_text(encoding="utf-8") == content
+
+
+@pytest.fixture(scope="module")
+def dialogs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model of two inputs, a dialog and its last utterance."""
+    spec = {
+        "inputs": {"dialog": {"type": "dialog"}, "utterance": {"type": "text", "shared": "dialog"}},
+        "outputs": {"response": {"type": "candidate"}},
+        "encoder": {
+            "dialog": {"type": "story", "embedding": 4},
+            "utterance": {"type": "bag", "embedding": 4, "like": "dialog"},
+        },
+        "decoder": {"type": "memory-retrieval", "hops": 1, "read": "sum"},
+        "training": {"steps": 1, "batch_rows": 4},
+    }
+    rows = [{"dialog": f"U: {one} | U: so", "utterance": "so", "response": one} for one in ("a", "b")]
+    run = tmp_path_factory.mktemp("dialogs") / "run"
+    package.fit(rows, spec=Spec.parse(spec), dev=rows, run=run, device="cpu", quiet=True)
+    return str(run)
+
+
+BAD_DIALOGS = {
+    "U: a | b": "dialog has a turn without a speaker, turn 2: 'b'; expected 'NAME: b'.",
+    "": "dialog is empty.",
+    "\ud800": "'dialog' has half of a surrogate pair, which is no character.",
+    (): "dialog: the dialog has no turn.",
+    (("U",),): "dialog: the dialog has a turn that is no pair of speaker and text, turn 1.",
+}
+
+
+@pytest.mark.parametrize(("dialog", "problem"), BAD_DIALOGS.items())
+def test_a_bad_input_among_good_ones_is_named_with_its_line_and_can_be_left_out(
+    regard: Run, dialogs: str, tmp_path: Path, dialog: object, problem: str
+) -> None:
+    file = tmp_path / "in.jsonl"
+    lines = [json.dumps({"dialog": one, "utterance": "so"}) for one in ("U: a", dialog, "U: b")]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert f"{file}:2: {problem}" in refused(regard, dialogs, "-f", str(file))
+    code, out, err = regard("predict", dialogs, "-f", str(file), "--bad-rows", "skip", "--device", "cpu")
+    assert code == 0 and len(out.splitlines()) == 2
+    assert err.splitlines() == ["1 input was left out:", f"  {file}:2: {problem}"]
+
+
+def test_units_of_turns_that_were_never_seen_are_told(regard: Run, dialogs: str) -> None:
+    given = json.dumps({"dialog": "U: zork | U: a", "utterance": "so"})
+    assert regard("predict", dialogs, given, "--device", "cpu")[2].strip().endswith("never saw: 'zork'.")

@@ -56,6 +56,11 @@ def _is_number(word: str | None) -> bool:
         return False
 
 
+def has_half_pair(text: str) -> bool:
+    """Whether half of a surrogate pair is in it, which is no character and cannot be written to a file."""
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def row_of(
     record: Mapping[str, Any], fields: Sequence[str], *, file: str, line: int, source: str = ""
 ) -> Row:
@@ -75,7 +80,7 @@ def row_of(
         if text is None:
             kind = "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
             problem = f"has {kind} in {field}, expected text"
-        elif not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        elif has_half_pair(text):
             problem = f"has half of a surrogate pair in {field}, which is no character"
         if text is None or problem:
             return Row(file=file, line=line, problem=problem, source=source or repr(dict(record)))
