@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.data.batch import UNKNOWN
 from regard.data.columns import Column, DocumentColumn, TextColumn
+from regard.data.turns import shortened
 from regard.errors import RegardError
 from regard.model import Model
 
@@ -32,7 +33,7 @@ class UnknownUnits:
     def tell(self) -> None:
         if not self.found:
             return
-        shown = ", ".join(repr(unit) for unit in list(self.units)[:MOST_SHOWN])
+        shown = ", ".join(repr(shortened(unit)) for unit in list(self.units)[:MOST_SHOWN])
         more = len(self.units) - MOST_SHOWN
         of = "The input has" if self.inputs == 1 else f"{self.found:,} of {self.inputs:,} inputs have"
         told = f"{of} units that the model never saw: {shown}" + (f" and {more:,} more" if more > 0 else "")

@@ -24,6 +24,8 @@ ROOM = 420.0
 """Of the bubbles; one takes four fifths of it at most."""
 CELL = 50.0
 LAYOUT = "dialog"
+LONGEST = 2000
+"""Characters of a turn that are kept; a bubble shows fewer."""
 
 
 def is_conversation(trace: Trace, name: str) -> bool:
@@ -65,12 +67,18 @@ def conversation_of(trace: Trace, name: str, *, title: str = "") -> Conversation
         known = trace.truth.get(name)
         truth = frozenset() if known is None else frozenset(np.flatnonzero((known > 0).any(axis=0)).tolist())
         names = ("weight",)
-    return Conversation(turns, np.asarray(weights, dtype=np.float64), names, truth, " ".join(written), title)
+    return Conversation(
+        turns, np.asarray(weights, dtype=np.float64), names, truth, _cut(" ".join(written)), title
+    )
 
 
 def _speaker_and_text(piece: str) -> tuple[str, str]:
     speaker, colon, text = piece.partition(": ")
-    return (speaker, text) if colon and " " not in speaker else ("", piece)
+    return (_cut(speaker), _cut(text)) if colon and " " not in speaker else ("", _cut(piece))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def draw_conversation(content: Conversation, *, room: float = ROOM) -> Block:

@@ -141,13 +141,18 @@ def wrap(text: str, width: float, size: float, *, lines: int = 3) -> list[str]:
     """
     result: list[str] = []
     for word in text.split(" "):
+        if len(result) > lines:
+            break
         if result and text_width(f"{result[-1]} {word}", size) <= width:
             result[-1] += f" {word}"
             continue
         result.append("")
+        advance = 0.0  # of the line so far, in em
         for cluster in clusters(word):
-            if result[-1] and text_width(result[-1] + cluster, size) > width:
+            advance += (wide := _cluster_advance(cluster))
+            if result[-1] and size * advance > width:
                 result.append("")
+                advance = wide
             result[-1] += cluster
     if len(result) > lines:
         result = [*result[: lines - 1], result[lines - 1] + "…"]

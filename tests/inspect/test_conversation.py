@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from xml.etree import ElementTree
 
 import numpy as np
@@ -96,3 +97,13 @@ def test_turns_without_speakers_and_dialogs_nobody_looked_at() -> None:
     assert "yes" in printed(unseen)
     with pytest.raises(RegardError, match="no dialog"):
         conversation(unseen)
+
+
+@pytest.mark.parametrize("hops", [False, True])
+def test_a_turn_of_50000_characters_is_cut(hops: bool) -> None:
+    weights = [[0.5, 0.5], [0.3, 0.7]] if hops else [[0.5, 0.5]]
+    trace = looked([f"U: {'x' * 50_000}", "U: so ?"], weights, hops=hops)
+    began = time.process_time()
+    assert len(trace.html()) < 200_000 and len(trace.plot().svg()) < 60_000
+    assert len(printed(trace).splitlines()) < 60
+    assert time.process_time() - began < 5

@@ -1,6 +1,7 @@
 """Labels: what cannot be seen is shown, what cannot be written is replaced, and long ones are cut between signs."""
 
 import itertools
+import time
 import unicodedata
 
 import pytest
@@ -82,6 +83,13 @@ def test_wider_text_is_measured_wider():
 def test_titles_wrap_between_words_and_are_cut_after_the_last_line():
     assert wrap("one two three", 1000, 10) == ["one two three"]
     assert wrap("one two three four", 30, 10, lines=2) == ["one", "two…"]
+
+
+def test_of_a_long_text_no_more_is_laid_out_than_is_shown():
+    began = time.process_time()
+    assert wrap("x" * 200_000, 30, 10, lines=2) == ["xxxxx", "xxxxx…"]
+    assert wrap("x " * 200_000, 30, 10, lines=2) == ["x x x", "x x x…"]
+    assert time.process_time() - began < 3
 
 
 def test_writing_without_blanks_is_wrapped_too():
