@@ -24,6 +24,7 @@ from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops
 from regard.inspect.layout import PADDING, WIDEST, Block, below, flowing, frame
+from regard.inspect.narrowing import narrowed, with_short_words
 from regard.inspect.nodes import draw_nodes, node_legend, tell_nodes
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Group, Scene
@@ -54,6 +55,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
 
     style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
     """
+    trace = with_short_words(trace)
     if trace.tapes:
         return _taped(trace, title=title)
     if trace.seen:
@@ -105,7 +107,8 @@ def _conversations(trace: Trace, *, title: str | None) -> Scene:
 
 def _copied(trace: Trace, *, title: str | None) -> Scene:
     """What was copied and from where, then all that is shown of a text that was not."""
-    shown = [copied_links(trace, name) for name in trace.copied]
+    close = narrowed(trace)
+    shown = [copied_links(close, name) for name in trace.copied]
     rest = figure(replace(trace, copied={}), title="")
     return frame(
         below([*(draw_copies(links) for links in shown), unframed(rest)], gap=26),
@@ -120,7 +123,7 @@ def _looks(trace: Trace, *, title: str | None) -> Scene:
     asked = any(several.names for several in trace.glimpses.values())
     if trace.single and not asked:
         return highlight(trace, title=title)
-    return heatmap(trace, title=title)
+    return heatmap(narrowed(trace), title=title)
 
 
 def _perceived(trace: Trace, *, title: str | None, style: Style) -> Scene:

@@ -19,6 +19,7 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.heads import heads_figure
 from regard.inspect.heatmap import reading
 from regard.inspect.layout import below, color_scale, frame
+from regard.inspect.narrowing import with_short_words
 from regard.inspect.page_style import SCRIPT, STYLE
 from regard.inspect.perceived import seen
 from regard.inspect.ranking import beam, labels
@@ -102,6 +103,7 @@ body{{font-family:{SANS}}}
 def trace_page(trace: Trace, *, title: str | None = None) -> str:
     """A page about one prediction: its figure, the numbers and samples behind a structure, the attention as links
     between words, and what the search considered."""
+    trace = with_short_words(trace)
     sections = [Section(figures=[figure(trace, title="")]), *_cells(trace), *_behind(trace), *_heads(trace)]
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
     looks = [

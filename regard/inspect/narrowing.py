@@ -1,0 +1,95 @@
+"""Long inputs and long words in figures: positions that were hardly looked at are folded, words are cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from regard.trace import Hops, SentenceWords, Trace, TracedStructure
+from regard.trace.numbers import Array
+
+LONGEST = 600
+"""Positions of an input that are all drawn."""
+SHOWN = 200
+"""Positions that are drawn of a longer one."""
+FOLD = "…"
+WORD = 1_000
+"""Characters that are kept of what has no blank in it."""
+UNBROKEN = re.compile(rf"\S{{{WORD + 1},}}")
+
+
+def with_short_words(trace: Trace) -> Trace:
+    """The trace with words of more than `WORD` characters cut."""
+    shown = {name: [_cut(piece) for piece in pieces] for name, pieces in trace.input.items()}
+    output = [_cut(piece) for piece in trace.output]
+    hypotheses = [(_cut(text), score) for text, score in trace.hypotheses]
+    if (shown, output, hypotheses) == (trace.input, trace.output, trace.hypotheses):
+        return trace
+    structures = {name: _with_cut(found) for name, found in trace.structures.items()}
+    return replace(trace, input=shown, output=output, hypotheses=hypotheses, structures=structures)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= WORD:
+        return text
+    return UNBROKEN.sub(lambda found: f"{found[0][:WORD]}{FOLD}", text)
+
+
+def _with_cut(found: TracedStructure) -> TracedStructure:
+    if isinstance(found, SentenceWords):
+        return replace(found, words=[_cut(word) for word in found.words])
+    if isinstance(found, Hops) and found.positions is not None:
+        return replace(found, positions=[_cut(text) for text in found.positions])
+    return found
+
+
+def narrowed(trace: Trace) -> Trace:
+    """The trace with runs of positions that were hardly looked at as one position each, which has their whole weight.
+
+    Only inputs of more than `LONGEST` positions are changed; what a trace holds of such an input beside its attention,
+    its truth and its copies is left out.
+    """
+    long = [name for name in {**trace.attention, **trace.copied} if len(trace.input[name]) > LONGEST]
+    if not long:
+        return trace
+    parts = {name: _parts(trace, name) for name in long}
+    pieces = {
+        name: [trace.input[name][run[0]] if len(run) == 1 else FOLD for run in runs]
+        for name, runs in parts.items()
+    }
+
+    def folded(found: dict[str, Array]) -> dict[str, Array]:
+        return {name: _summed(one, parts[name]) if name in parts else one for name, one in found.items()}
+
+    return replace(
+        trace,
+        input={**trace.input, **pieces},
+        attention=folded(dict(trace.attention)),
+        copied=folded(dict(trace.copied)),
+        truth=folded(dict(trace.truth)),
+        structures={name: one for name, one in trace.structures.items() if name not in long},
+        glimpses={name: one for name, one in trace.glimpses.items() if name not in long},
+        heads={name: one for name, one in trace.heads.items() if one.over not in long},
+    )
+
+
+def _parts(trace: Trace, name: str) -> list[list[int]]:
+    """The positions that are drawn, one by one, and the runs of the others between them."""
+    count = len(trace.input[name])
+    looks = [found[name] for found in (trace.attention, trace.copied, trace.truth) if name in found]
+    most = np.max([one.max(0, initial=0.0) for one in looks], axis=0)
+    shown = set(np.argsort(-most, kind="stable")[:SHOWN].tolist())
+    runs: list[list[int]] = []
+    for place in range(count):
+        if place not in shown and runs and runs[-1][-1] not in shown:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs
+
+
+def _summed(weights: Array, runs: Iterable[list[int]]) -> Array:
+    return np.stack([weights[:, run].sum(1) for run in runs], 1)
