@@ -23,9 +23,10 @@ from regard.cli.outputs import STANDARD, write_output
 from regard.console import safe_console
 from regard.errors import RegardError
 from regard.inspect.saving import check_target, save
-from regard.lectures import EntryResult
+from regard.lectures import EntryResult, Finding
 from regard.lectures.drawing import drawn, has_figure
-from regard.lectures.shelf import command
+from regard.lectures.session import session
+from regard.lectures.shelf import answered_by, command
 
 STYLES = {"pass": "green", "fail": "bold red", "record": "cyan", "nothing": "dim"}
 WORDS = {
@@ -48,7 +49,7 @@ def list_decks(*, output: Path | None, browser: bool, json_file: Path | None) ->
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     table.add_column("errata", justify="right")
     for deck in lectures.decks():
-        errata = sum(len(entry.errata) for entry in deck.entries)
+        errata = len(lectures.errata(deck))
         cells = (deck.deck, deck.title, deck.course, str(len(deck.entries)), str(errata))
         table.add_row(*map(Text, cells))
     console = safe_console()
@@ -146,32 +147,45 @@ def _print_entry(console: Console, name: str, result: EntryResult) -> None:
     head.append(f"  {entry.place} · {entry.kind}  ", style="dim")
     head.append(WORDS[result.state], style=STYLES[result.state])
     console.print(head)
-    said = [Text(entry.claim)]
-    if shown := command(name):
-        said.append(Text(f"$ {shown}", style="cyan"))
-    for line in said:
-        console.print(Padding(line, (0, 0, 0, 4)))
-    source = lectures.entry(entry.like) if entry.like else entry
+    _indented(console, Text(entry.claim))
+    for line in session(name):
+        if line.text != f"regard lecture {name}":
+            _indented(console, Text(f"$ {line}", style="cyan"))
+    source = answered_by(name)
+    checks = len(source.checks)
+    _print_findings(console, result.findings[:checks])
+    for place, erratum in enumerate(source.errata):
+        _indented(console, Text(f"Erratum: {erratum.says}", style="yellow"))
+        _print_findings(console, result.findings[checks + 2 * place : checks + 2 * place + 2])
+    for note in (entry.nothing, entry.note or source.note):
+        if note:
+            _indented(console, Text(note, style="dim"))
+    if has_figure(name):
+        _indented(console, Text(f"Figure: regard lecture --open {name}", style="dim"))
+    console.print()
+
+
+def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
+    """What was expected and found; of an erratum, that the printed value fails and the corrected one passes."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(overflow="fold")
-    for one in result.findings:
-        wrong = "" if one.passed else "  ✗"
+    for one in findings:
+        outcome = {"as printed": "  fails, as it must", "corrected": "  passes"}.get(one.role, "")
         table.add_row(
             Text(one.role, style="dim"),
             Text(f"expected {one.expected}", style="dim"),
-            Text(f"found {one.found}{wrong}", style="default" if one.passed else "red"),
+            Text(
+                f"found {one.found}{outcome if one.passed else '  ✗'}",
+                style="default" if one.passed else "red",
+            ),
         )
-    if result.findings:
-        console.print(Padding(table, (0, 0, 0, 4)))
-    for erratum in source.errata:
-        console.print(Padding(Text(f"Erratum: {erratum.says}", style="yellow"), (0, 0, 0, 4)))
-    for note in (entry.nothing, entry.note or source.note):
-        if note:
-            console.print(Padding(Text(note, style="dim"), (0, 0, 0, 4)))
-    if has_figure(name):
-        console.print(Padding(Text(f"Figure: regard lecture --open {name}", style="dim"), (0, 0, 0, 4)))
-    console.print()
+    if findings:
+        _indented(console, table)
+
+
+def _indented(console: Console, what: Text | Table) -> None:
+    console.print(Padding(what, (0, 0, 0, 4)))
 
 
 def _summary(counts: Counter[str], seconds: float) -> Text:
@@ -186,6 +200,7 @@ def _as_data(name: str, result: EntryResult) -> dict[str, Any]:
     return {
         "entry": name,
         "claim": lectures.entry(name).claim,
+        "before": [line.text for line in session(name) if line.first],
         "command": command(name),
         "state": result.state,
         "findings": [vars(one) for one in result.findings],

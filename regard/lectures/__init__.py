@@ -8,6 +8,6 @@ Entries are data, one YAML a deck: `regard lecture 004` walks through one, `rega
 
 from regard.lectures.entry import Deck, Entry
 from regard.lectures.examining import EntryResult, Finding, examine
-from regard.lectures.shelf import deck, decks, entry, names
+from regard.lectures.shelf import deck, decks, entry, errata, names
 
-__all__ = ["Deck", "Entry", "EntryResult", "Finding", "deck", "decks", "entry", "examine", "names"]
+__all__ = ["Deck", "Entry", "EntryResult", "Finding", "deck", "decks", "entry", "errata", "examine", "names"]

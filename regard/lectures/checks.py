@@ -110,7 +110,10 @@ class BoardCheck(Settings):
         return [piece for piece in self.shows if any(piece in line for line in lines)]
 
     def told(self) -> str:
-        return f"on the board: {'; '.join(piece.strip() for piece in self.shows)}"
+        settings = "".join(f", --set {_quoted(one)}" for one in self.set)
+        return (
+            f"on the board of {self.describe}{settings}: {'; '.join(piece.strip() for piece in self.shows)}"
+        )
 
     def said(self, found: Any) -> str:
         return _missing(self.shows, found)

@@ -33,7 +33,7 @@ def drawn(name: str) -> Scene:
         raise RegardError(
             f"{name} has no figure of its own.",
             where="regard lecture --open",
-            fix=f"`regard lecture {name}` shows its numbers; figures nearby: {', '.join(near[:3])}.",
+            fix=f"`regard lecture {name}` says what there is; figures nearby: {', '.join(near[:3])}.",
         )
     if what.lab:
         from regard.lab import run

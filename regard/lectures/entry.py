@@ -62,6 +62,8 @@ class Entry(Settings):
     """An entry that shows the same, whose command, checks, errata and figure are used here: "000.60"."""
     command: str = ""
     """The command that shows it; default: that of its first check, or `regard lecture` with its number."""
+    before: tuple[str, ...] = ()
+    """What is typed before it, once; default: `regard train NAME` for each runs/NAME of the command."""
     checks: tuple[Check, ...] = ()
     """Computations that show it."""
     errata: tuple[Erratum, ...] = ()

@@ -8,7 +8,8 @@ from pathlib import Path
 from regard.files import write_text
 from regard.lectures.checks import Check, TrainedCheck
 from regard.lectures.entry import Deck, Entry
-from regard.lectures.shelf import answered_by, command, decks, drawing
+from regard.lectures.session import session
+from regard.lectures.shelf import answered_by, deck, decks, drawing, errata
 
 HEAD = """# The lectures
 
@@ -21,54 +22,64 @@ Made from the entries in `regard/lectures` (`python -m regard.lectures.reference
     regard lecture --open 004.29          # its figure, in the terminal and as a page
     regard lecture --check                # every quick entry, pass or fail
 
-Where a slide is wrong, a computation fails as printed and passes corrected; both are run. Figures *on record* come from
-longer trainings ([results.md](../results.md)). The exercises that the lectures set are `regard exercise`.
+How to read an entry. Its first line has the number, the place in the lecture (`s` slides, `L` lines of its text) and
+the kind of thing. Then come the claim in our words, what to type, and what to expect. After `pip install .` the lines
+work as printed, from any folder. A line marked *once* trains a model into `runs/`: entries share these models, and
+where the folder is already there, skip the line. The times are those of [results.md](../results.md), on one or two
+cores. `regard lecture 004.2` computes what an entry expects, in seconds, and needs no training.
+
+- *on the board*: pieces of the equations that `regard describe` prints.
+- *on record*: a figure of a longer training, told in [results.md](../results.md); it is compared, not computed again.
+- *Erratum*: the slide is wrong. What it prints must fail and what is right must pass; both are computed.
+
+The exercises that the lectures set are `regard exercise`.
 """
 
 
 def pages() -> dict[str, str]:
     """The text of each page, by its name."""
     lines = [HEAD, "| deck | title | course | entries | errata |", "|---|---|---|---|---|"]
-    for deck in decks():
-        errata = sum(len(entry.errata) for entry in deck.entries)
+    for one in decks():
         lines.append(
-            f"| [{deck.deck}]({deck.deck}.md) | {deck.title} | {deck.course} | {len(deck.entries)} | {errata} |"
+            f"| [{one.deck}]({one.deck}.md) | {one.title} | {one.course} | {len(one.entries)} | {len(errata(one))} |"
         )
-    return {"index.md": "\n".join(lines) + "\n", **{f"{deck.deck}.md": page(deck) for deck in decks()}}
+    return {"index.md": "\n".join(lines) + "\n", **{f"{one.deck}.md": page(one) for one in decks()}}
 
 
-def page(deck: Deck) -> str:
+def page(of: Deck) -> str:
     """All entries of a deck; the errata once more at the top."""
-    lines = [f"# {deck.deck}: {deck.title}", "", f"{deck.course}. [All lectures](index.md)."]
-    wrong = [(entry, erratum) for entry in deck.entries for erratum in entry.errata]
-    if wrong:
+    lines = [
+        f"# {of.deck}: {of.title}",
+        "",
+        f"{of.course}. [All lectures, and how to read an entry](index.md).",
+    ]
+    if wrong := errata(of):
         lines += ["", "## Errata", ""]
         lines += [
-            f"- [{deck.deck}.{entry.number}](#{_anchor(deck, entry)}): {one.says}" for entry, one in wrong
+            f"- [{of.deck}.{entry.number}](#{_anchor(of, entry)}): {_safe(one.says)}" for entry, one in wrong
         ]
     lines += ["", "## Entries"]
-    for entry in deck.entries:
-        lines += ["", *_lines(deck, entry)]
+    for entry in of.entries:
+        lines += ["", *_lines(of, entry)]
     return "\n".join(lines) + "\n"
 
 
-def _lines(deck: Deck, entry: Entry) -> list[str]:
-    name = f"{deck.deck}.{entry.number}"
+def _lines(of: Deck, entry: Entry) -> list[str]:
+    name = f"{of.deck}.{entry.number}"
     source = answered_by(name)
     lines = [f"### {name} · {entry.place} · {entry.kind}", "", _safe(entry.claim)]
-    if shown := command(name):
-        lines += ["", f"    {shown}"]
-    told = [_told(check) for check in source.checks]
+    if typed := session(name):
+        lines += ["", *(f"    {line}" for line in typed)]
+    if source.checks:
+        lines += ["", "Expected:", "", *(f"- {_safe(_told(check))}" for check in source.checks)]
     for erratum in source.errata:
-        told.append(f"as printed, {_told(erratum.printed)}: fails")
-        told.append(f"corrected, {_told(erratum.corrected)}: passes")
-    if told:
-        lines += ["", "Expected:", "", *(f"- {_safe(one)}" for one in told)]
-    for erratum in source.errata:
-        lines += ["", f"**Erratum.** {_safe(erratum.says)}"]
+        lines += ["", f"**Erratum.** {_safe(erratum.says)}", ""]
+        lines.append(f"- as printed, fails: {_safe(_told(erratum.printed))}")
+        lines.append(f"- corrected, passes: {_safe(_told(erratum.corrected))}")
     if entry.like:
-        number = entry.like.partition(".")[0]
-        lines += ["", f"As [{entry.like}]({number}.md)."]
+        number, _, place = entry.like.partition(".")
+        other = deck(number)
+        lines += ["", f"As [{entry.like}]({number}.md#{_anchor(other, other.entries[int(place) - 1])})."]
     for note in (entry.nothing, entry.note or source.note):
         if note:
             lines += ["", _safe(note)]
@@ -83,9 +94,9 @@ def _told(check: Check) -> str:
     return check.told()
 
 
-def _anchor(deck: Deck, entry: Entry) -> str:
+def _anchor(of: Deck, entry: Entry) -> str:
     """The link to a heading as GitHub makes it: signs that are no letters are dropped, spaces become dashes."""
-    title = f"{deck.deck}.{entry.number} · {entry.place} · {entry.kind}".lower()
+    title = f"{of.deck}.{entry.number} · {entry.place} · {entry.kind}".lower()
     return "".join(sign for sign in title if sign.isalnum() or sign in " -").replace(" ", "-")
 
 

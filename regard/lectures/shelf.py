@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from functools import cache
 from itertools import pairwise
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from regard import zoo
 from regard.errors import RegardError
 from regard.lectures.checks import LabCheck, PythonCheck, lab_command
-from regard.lectures.entry import Deck, Entry, EntryFigure
+from regard.lectures.entry import Deck, Entry, EntryFigure, Erratum
 from regard.spec.document import parse
 from regard.spec.messages import explain
 
@@ -34,8 +33,11 @@ def decks() -> list[Deck]:
 def deck(name: str) -> Deck:
     """The deck of that number, its data checked."""
     if name not in names():
+        meant = f" Did you mean {name.zfill(3)}?" if name.zfill(3) in names() else ""
         raise RegardError(
-            f"there is no lecture {name!r}.", where="regard lecture", fix=f"Known: {', '.join(names())}."
+            f"there is no lecture {name!r}.",
+            where="regard lecture",
+            fix=f"Known: {', '.join(names())}.{meant}",
         )
     return read(SHELF / f"{name}.yaml")
 
@@ -54,12 +56,10 @@ def entry(name: str) -> Entry:
     number, dot, place = name.partition(".")
     found = deck(number)
     if not dot or not place.isdigit() or not 1 <= int(place) <= len(found.entries):
-        near = difflib.get_close_matches(name, [f"{number}.{one.number}" for one in found.entries], n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
         raise RegardError(
             f"lecture {number} has the entries {number}.1 to {number}.{len(found.entries)}; received {name!r}.",
             where="regard lecture",
-            fix=f"`regard lecture {number}` lists them.{hint}",
+            fix=f"`regard lecture {number}` walks through them.",
         )
     return found.entries[int(place) - 1]
 
@@ -68,6 +68,11 @@ def answered_by(name: str) -> Entry:
     """The entry whose checks show this one: itself, or the one it is like."""
     found = entry(name)
     return entry(found.like) if found.like else found
+
+
+def errata(of: Deck) -> list[tuple[Entry, Erratum]]:
+    """Where a deck is wrong, errata that it shares with another deck included."""
+    return [(one, erratum) for one in of.entries for erratum in answered_by(f"{of.deck}.{one.number}").errata]
 
 
 def command(name: str) -> str:

@@ -151,14 +151,19 @@ def read_columns(path: Path) -> dict[str, Column]:
         ) from None
 
 
+def _how_to_make(folder: Path) -> str:
+    """The training that would write to a folder that is not there."""
+    from regard import zoo
+
+    if folder.name in zoo.names() and folder.parent == Path("runs"):
+        return f"`regard train {folder.name}` makes it."
+    return "Name the folder of a trained model; `regard train NAME` makes one."
+
+
 def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
     """The spec in a model's folder, or a message about what is missing there."""
     if not folder.is_dir():
-        raise RegardError(
-            "no such folder.",
-            where=str(folder),
-            fix="Name the folder of a trained model; `regard train NAME` makes one.",
-        )
+        raise RegardError("no such folder.", where=str(folder), fix=_how_to_make(folder))
     if is_interrupted(folder):
         raise RegardError(
             "this model was being replaced by a new one when the process was killed.",

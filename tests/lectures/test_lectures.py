@@ -25,7 +25,8 @@ from regard.lectures import Entry, examine
 from regard.lectures.checks import TrainedCheck
 from regard.lectures.drawing import drawn, has_figure
 from regard.lectures.reference import pages
-from regard.lectures.shelf import command, drawing, read
+from regard.lectures.session import Line, session
+from regard.lectures.shelf import SHELF, drawing, read
 from regard.parts import names
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -145,30 +146,89 @@ def test_pages_are_up_to_date() -> None:
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:
-    for name, text in pages().items():
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
-            assert (DOCS / "lectures" / target).exists(), (name, target)
+    found = pages()
+    for name, text in found.items():
+        for target, place in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text):
+            assert (DOCS / "lectures" / (target or name)).exists(), (name, target)
+            if place:  # GitHub keeps letters, digits, spaces as dashes, and nothing else
+                heads = re.findall(r"(?m)^### (.*)$", found[target or name])
+                assert place in {re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads}, (
+                    place
+                )
+
+
+def test_errata_of_another_deck_are_counted_where_they_stand_again() -> None:
+    """001.6 and 001.7 repeat slides of 000, mistakes included."""
+    assert [len(lectures.errata(deck)) for deck in lectures.decks()] == [6, 2, 2, 6, 3]
+    assert (
+        "| [001](001.md) | Attention | COMS 4995, lecture 9 (Richard Zemel) | 10 | 2 |" in pages()["index.md"]
+    )
+    assert "- [001.6](#0016--l81-91--numbers): The slide prints 0.6" in pages()["001.md"]
 
 
 def test_commands_can_be_typed() -> None:
-    """Every command of an entry is one of regard's, its options exist, and so do the systems, labs and recipes."""
+    """Every line of an entry is one of regard's, its options exist, and so do the systems, labs and recipes; the runs
+    it reads are made by a line before it."""
     group: Any = typer.main.get_command(app)
     for name in ALL:
-        line = command(name)
-        if not line or line.startswith("python "):
-            continue
-        words = shlex.split(line)
-        assert words[0] == "regard" and words[1] in group.commands, line
-        context = group.commands[words[1]].make_context(words[1], words[2:])
-        given = str(words[2]) if len(words) > 2 else ""
-        if words[1] == "lab":
-            assert given in names("lab"), line
-        elif words[1] in ("train", "describe", "init"):
-            assert given in zoo.names() or (RECIPES.parent / given).is_file(), line
-        for setting in context.params.get("overrides") or ():
-            assert "=" in setting
-        if words[1] == "describe" and given in zoo.names() and "FILE" not in line:
-            zoo.find(given, context.params["overrides"] or ())
+        made: set[str] = set()
+        for line in session(name):
+            words = shlex.split(line.text)
+            if words[0] == "python":
+                assert (RECIPES.parent / words[1]).is_file() and line.remark, line
+                continue
+            assert words[0] == "regard" and words[1] in group.commands, line
+            context = group.commands[words[1]].make_context(words[1], words[2:])
+            given = str(words[2]) if len(words) > 2 else ""
+            if words[1] == "lab":
+                assert given in names("lab"), line
+            elif words[1] in ("train", "describe", "init"):
+                assert given in zoo.names() or (RECIPES.parent / given).is_file(), line
+            if words[1] == "train":
+                made.add(str(context.params["output"] or f"runs/{Path(given).stem}"))
+                assert line.remark.startswith("once, "), line
+            elif words[1] != "lecture":
+                assert {word for word in words if word.startswith("runs/")} <= made, line
+            if words[1] in ("show", "compare"):
+                given_row = context.params["row"] is not None
+                assert given_row or context.params["text"] or context.params.get("gallery"), line
+            for setting in context.params.get("overrides") or ():
+                assert "=" in setting
+            if words[1] == "describe" and given in zoo.names() and "FILE" not in line.text:
+                zoo.find(given, context.params["overrides"] or ())
+
+
+def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -> None:
+    assert [str(line) for line in session("000.64")] == [
+        "regard train translation    # once, about 7 minutes",
+        "regard train translation-no-attention    # once, about 4 minutes",
+        "regard evaluate runs/translation runs/translation-no-attention --by-length --plot bleu.svg",
+    ]
+    assert session("004.31") == [Line("regard describe translation")] and session("000.44") == []
+    code, out, _ = regard("lecture", "004.43")
+    assert code == 0 and "$ regard train caption    # once, about 6 minutes" in map(
+        str.strip, out.splitlines()
+    )
+    assert "regard train caption    # once, about 6 minutes\n" in pages()["004.md"]
+
+
+def test_times_are_those_of_the_book() -> None:
+    book = (DOCS / "results.md").read_text(encoding="utf-8")
+    for name, time in yaml.safe_load((SHELF / "times.yaml").read_text(encoding="utf-8")).items():
+        if isinstance(time, int):
+            assert name in zoo.names() and (not time or f"{time} s" in book), name
+        else:
+            assert (RECIPES.parent / name).is_file(), name
+
+
+def test_a_run_that_is_not_there_is_told_with_its_training(
+    regard: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = regard("show", "runs/caption", "--row", "0")
+    assert code == 2 and "`regard train caption` makes it." in err
+    code, _, err = regard("show", "runs/mine", "--row", "0")
+    assert code == 2 and "Name the folder of a trained model" in err
 
 
 def test_figures_are_drawn(regard: Command, tmp_path: Path) -> None:
@@ -207,6 +267,13 @@ def test_the_command_lists_walks_and_checks(regard: Command, tmp_path: Path) -> 
         and "117.4" in out
         and "106.7" in out
     )
+    said = (
+        out.index("which is w^50"),
+        out.index("fails, as it must"),
+        out.index("Likewise"),
+        out.rindex("passes"),
+    )
+    assert list(said) == sorted(said)  # each erratum with its own two computations
     told = tmp_path / "told.json"
     code, out, _ = regard("lecture", "000.41", "001.6", "000.44", "--check", "--json", str(told))
     assert code == 0 and "2 of 3 entries answered" in out
@@ -228,6 +295,7 @@ def test_a_failure_exits_with_1(regard: Command, monkeypatch: pytest.MonkeyPatch
     ("arguments", "told"),
     [
         (["005"], "Known: 000, 001, 002, 003, 004"),
+        (["4"], "Did you mean 004?"),
         (["004.50"], "004.1 to 004.49"),
         (["--open", "004.4"], "figures nearby: 004.3"),
         (["004", "--browser"], "--browser belongs to --open"),
