@@ -133,6 +133,8 @@ tree-tensor outputs.value={"type":"brackets","field":"values"} decoder={"type":"
 ntm-copy decoder.store.heads=2 decoder.cell=gru
 ntm-copy decoder.store=null decoder.cell=rnn
 dnc decoder.store.heads=2
+dnc decoder.store.free=false
+dnc decoder.store.free=true
 lie-access decoder.store={"type":"lie","width":3,"move":"rotate","weights":"softmax","heads":2}
 lie-access decoder.store={"type":"lie","width":3,"move":"rotate","reach":0.7}
 lie-access decoder.store={"type":"lie","width":3,"reach":1.5}

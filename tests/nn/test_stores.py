@@ -120,6 +120,22 @@ def test_usage_grows_by_writing_and_falls_by_freeing() -> None:
         same(dnc.used(usage, write, read, free), truth)
 
 
+@pytest.mark.parametrize("free", [True, False])
+def test_a_memory_that_frees_nothing_keeps_what_it_has(free: bool) -> None:
+    """The gates are wide open where there are any; usage falls only there."""
+    torch.manual_seed(1)
+    store = DNCStore(5, slots=6, width=4, free=free).double()
+    assert ("fr" in store.pieces) == free
+    if free:
+        store.begin_with({"fr": 10.0})
+    state, falls = store.start(2), False
+    with torch.no_grad():
+        for step in range(8):
+            before, state = state.usage, store.step(made(2, 5, seed=step), state).state
+            falls |= bool((state.usage < before - 1e-3).any())
+    assert falls == free
+
+
 def test_links_and_the_three_ways_to_read() -> None:
     link, write, precedence = made(B, N, N).sigmoid() / N, shares(B, N, seed=2), shares(B, N, seed=3)
     truth = np.zeros((B, N, N))

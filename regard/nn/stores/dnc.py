@@ -12,6 +12,9 @@ which slots were written, or back.
     p ← (1 − Σ w^w) p + w^w                              precedence
     w^r_k = π_1 Lᵀ w^r_k + π_2 c_k + π_3 L w^r_k         back, by content, on
 
+Without `free` there is no ψ: what was written stays. A free gate that is open where it does no harm in training, as
+there are slots enough, makes a longer input write over its own beginning.
+
 Usage is at least ε in the allocation, as in the published program, so that its product has a gradient.
 """
 
@@ -53,27 +56,36 @@ class DNCStore(Store):
         """Number of slots, whose links are a square; weights do not depend on it."""
         heads: Depth = 1
         """Read heads; one head writes."""
+        free: bool = True
+        """Whether heads can free what they have read; false: a slot in use stays in use."""
 
     begin = {"ga": 2.0, "gw": 2.0, "fr": -2.0}
     """It writes, to slots that are free, and frees none that it has read."""
 
-    def __init__(self, size: int, *, slots: int = 64, width: int = 20, heads: int = 1) -> None:
+    def __init__(
+        self, size: int, *, slots: int = 64, width: int = 20, heads: int = 1, free: bool = True
+    ) -> None:
         pieces = {"κa": width, "βa": 1, "ea": width, "va": width, "ga": 1, "gw": 1}
-        pieces |= {"κr": heads * width, "βr": heads, "fr": heads, "πr": 3 * heads}
-        super().__init__(size, width, heads, pieces)
-        self.slots = slots
+        pieces |= {"κr": heads * width, "βr": heads}
+        pieces |= {"fr": heads} if free else {}
+        super().__init__(size, width, heads, pieces | {"πr": 3 * heads})
+        self.slots, self.free = slots, free
 
     @classmethod
     def equations(cls, options: Any, j: str, state: str, length: str) -> list[str]:
         was = f"{j}−1"
-        return [
-            f"ℓ = 1 … N, ι = 1 … N, k = 1 … K     — {options.slots} slots of {options.width} numbers; heads to read: "
-            f"{options.heads}",
+        more = f"υ_{{{was},ℓ}} + w_{{{was},ℓ}} − υ_{{{was},ℓ}} w_{{{was},ℓ}}"
+        freed = [
             f"f_{j}k = σ({number('f', 'kr', state)})",
             f"ψ_{j}0ℓ = 1",
             f"ψ_{j}kℓ = ψ_{{{j},k−1,ℓ}} (1 − f_{j}k w_{{{was},k,ℓ}})     — free what a head read",
+        ]
+        return [
+            f"ℓ = 1 … N, ι = 1 … N, k = 1 … K     — {options.slots} slots of {options.width} numbers; heads to read: "
+            f"{options.heads}",
+            *(freed if options.free else ()),
             f"u_{j}ℓ = ε + (1 − ε) υ_{j}ℓ     — usage",
-            f"υ_{j}ℓ = (υ_{{{was},ℓ}} + w_{{{was},ℓ}} − υ_{{{was},ℓ}} w_{{{was},ℓ}}) ψ_{j}Kℓ",
+            f"υ_{j}ℓ = ({more}) ψ_{j}Kℓ" if options.free else f"υ_{j}ℓ = {more}",
             f"λ_{j}ℓ = Σ_ι [u_{j}ι < u_{j}ℓ] log(u_{j}ι) + Σ_{{ι: ι < ℓ}} [u_{j}ι = u_{j}ℓ] log(u_{j}ι)",
             f"a_{j}ℓ = (1 − u_{j}ℓ) exp(λ_{j}ℓ)     — allocation: the slot used least",
             f"κ_{j}a = tanh({vector('κ', 'a', state)})",
@@ -118,7 +130,8 @@ class DNCStore(Store):
 
     def step(self, controller: Tensor, state: DNCState) -> StoreStep:
         said = self.said(controller)
-        usage = used(state.usage, state.write, state.read, torch.sigmoid(said["fr"]))
+        free = torch.sigmoid(said["fr"]) if self.free else None
+        usage = used(state.usage, state.write, state.read, free)
         keys = torch.tanh(said["κa"]).unsqueeze(1)
         content = content_weights(keys, 1.0 + softplus(said["βa"]), state.slots).squeeze(1)
         where = torch.lerp(content, allocated(usage), torch.sigmoid(said["ga"]))
@@ -137,8 +150,10 @@ class DNCStore(Store):
         return StoreStep(reads, DNCState(slots, usage, link, precedence, write, read), looks)
 
 
-def used(usage: Tensor, write: Tensor, read: Tensor, free: Tensor) -> Tensor:
-    """(B, N): (u + w − u ⊙ w) ⊙ Π_k (1 − f_k w_k): usage and write (B, N), read (B, K, N), free (B, K)."""
+def used(usage: Tensor, write: Tensor, read: Tensor, free: Tensor | None) -> Tensor:
+    """(B, N): (u + w − u ⊙ w) ⊙ Π_k (1 − f_k w_k): usage and write (B, N), read (B, K, N), free (B, K) or none."""
+    if free is None:
+        return usage + write - usage * write
     kept = (1.0 - free.unsqueeze(-1) * read).prod(1) if read.shape[1] > 1 else 1.0 - free * read.squeeze(1)
     return (usage + write - usage * write) * kept
 

@@ -55,10 +55,15 @@ class Store(nn.Module):
         super().__init__()
         self.size, self.width, self.heads, self.pieces = size, width, heads, dict(pieces)
         self.interface = nn.Linear(size, sum(pieces.values()))
-        with torch.no_grad():
-            for name, bias in zip(pieces, self.interface.bias.split(list(pieces.values())), strict=True):
-                bias += self.begin.get(name, 0.0)
+        self.begin_with(self.begin)
         self.first_read = nn.Parameter(torch.zeros(heads, width))
+
+    @torch.no_grad()
+    def begin_with(self, biases: Mapping[str, float]) -> None:
+        """Add to the biases of some pieces."""
+        split = self.interface.bias.split(list(self.pieces.values()))
+        for name, bias in zip(self.pieces, split, strict=True):
+            bias += biases.get(name, 0.0)
 
     @classmethod
     def build(cls, options: Any, size: int) -> Store:
