@@ -116,8 +116,8 @@ BARS: dict[str, list[Bar]] = {
     "pointer-tsp": [],
     "tree-lstm": [Bar("test.accuracy", 0.97), Bar("test.accuracy", 0.15, behind="tree-lstm-chain")],
     "tree-lstm-chain": [],
-    "tree-rnn": [],
-    "tree-tensor": [],
+    "tree-rnn": [Bar("test.accuracy", 0.97)],
+    "tree-tensor": [Bar("test.accuracy", 0.97)],
     "parse-as-text": [
         Bar("test.bracket_f1", 0.95),
         Bar("test.bracket_f1", 0.25, behind="parse-as-text-no-attention"),
