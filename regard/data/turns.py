@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from regard.data.listed import LISTED
@@ -67,13 +68,21 @@ def turns_of(value: Any) -> list[Turn]:
 def write_turns(turns: Iterable[Turn], mark: str = MARK) -> str:
     """The dialog on one line; as JSON where a speaker or what is said could not be read back from that."""
     said = list(turns)
-    text = f" {mark} ".join(map(str, said))
-    try:
-        if read_turns(text, mark) == said:
-            return text
-    except TurnError:
-        pass
+    texts = [_readable(turn, mark) for turn in said]
+    known = [text for text in texts if text is not None]
+    if known and len(known) == len(texts):
+        return f" {mark} ".join(known)
     return json.dumps([list(turn) for turn in said], ensure_ascii=False)
+
+
+@lru_cache(maxsize=4096)
+def _readable(turn: Turn, mark: str) -> str | None:
+    """The turn as it stands on a line, where it can be read back from that. The rows of a dialog repeat its turns."""
+    text = str(turn)
+    try:
+        return text if read_turns(text, mark) == [turn] else None
+    except TurnError:
+        return None
 
 
 def plain(text: str) -> str:
