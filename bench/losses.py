@@ -39,7 +39,7 @@ CHAOTIC = {"nli-parent": 1e-3}
 def losses(name: str) -> list[float]:
     """The loss before each of the updates."""
     spec = zoo.find(name)
-    training = [f"training.batch_rows={ROWS}", "training.batch_tokens=null", f"training.steps={UPDATES}"]
+    training = [f"training.batch_rows={ROWS}", f"training.steps={UPDATES}", "training.epochs=null"]
     with tempfile.TemporaryDirectory() as folder:
         if is_stream(spec):
             text = Path(folder) / "text.txt"
@@ -48,9 +48,8 @@ def losses(name: str) -> list[float]:
         else:
             kind = "world" if spec.data.world else "package"
             data = [f"data.{kind}.{split}={count}" for split, count in SIZES[kind].items()]
-        experiment = Experiment.start(
-            name, run=Path(folder) / name, overrides=[*data, *training, "training.epochs=null"], quiet=True
-        )
+            data.append("training.batch_tokens=null")
+        experiment = Experiment.start(name, run=Path(folder) / name, overrides=[*data, *training], quiet=True)
         found = list(updated(experiment))
         experiment.close()
     return found

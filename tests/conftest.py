@@ -1,7 +1,9 @@
-"""Every test has a cache of its own, and one thread: two workers share the machine."""
+"""A cache of its own for every test, one thread, since two workers share the machine, and the command line."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,26 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("REGARD_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture
+def regard(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in this process: exit code, standard output, standard error. A terminal has 200 columns, or as many
+    as the module of the test calls COLUMNS."""
+    from regard.cli import main
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["regard", *arguments])
+        monkeypatch.setenv("COLUMNS", str(getattr(request.module, "COLUMNS", 200)))
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

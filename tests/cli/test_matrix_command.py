@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from regard.matrix import MechanismMatrix
-from tests.cli.conftest import Run
+
+Run = Callable[..., tuple[int, str, str]]
 
 TINY = (
     "data.world.train=40", "data.world.dev=8", "data.world.test=12", "encoder.size=8", "encoder.embedding=8",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+Run = Callable[..., tuple[int, str, str]]
+
 
 SMALL = [
     "encoder={type: recurrent, cell: gru, size: 8, embedding: 4, bidirectional: true}",

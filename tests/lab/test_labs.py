@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -12,7 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from regard.cli import main
 from regard.errors import RegardError
 from regard.lab import run
 from regard.lab.reference import page
@@ -26,25 +24,10 @@ WANTED = {
 }  # fmt: skip
 DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
+COLUMNS = 100
+"""Of the terminal."""
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def regard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["regard", *arguments])
-        monkeypatch.setenv("COLUMNS", "100")
-        capsys.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def flat(text: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import typer.main
 import yaml
 
 from regard import lectures, zoo
-from regard.cli.main import app, main
+from regard.cli.main import app
 from regard.errors import RegardError
 from regard.kernels import available, plainly
 from regard.lectures import Entry, examine
@@ -34,25 +33,10 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 COUNTS = {"000": 68, "001": 10, "002": 53, "003": 74, "004": 49}
 ALL = [f"{deck.deck}.{entry.number}" for deck in lectures.decks() for entry in deck.entries]
 ERRATA = [name for name in ALL if lectures.entry(name).errata]
+COLUMNS = 120
+"""Of the terminal."""
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def regard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["regard", *arguments])
-        monkeypatch.setenv("COLUMNS", "120")
-        capsys.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def entry(**data: Any) -> Entry:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +10,9 @@ import pytest
 import torch
 
 from regard.structures.dependency import ProjectiveTree
+from tests.structures.heads import HeadTrees, score
 from tests.structures.suite import StructureSuite, close, seeded
-from tests.structures.truth import Case, Support, total
+from tests.structures.truth import Case, total
 
 N = 4
 ARCS = torch.randn(4, N + 1, N + 1, dtype=torch.float64, generator=seeded(0))
@@ -42,38 +42,8 @@ def is_projective_tree(heads: tuple[int, ...]) -> bool:
     return all(head in lines[k] for head, word in spans for k in range(min(head, word) + 1, max(head, word)))
 
 
-@lru_cache
-def trees(words: int, single_root: bool) -> list[tuple[int, ...]]:
-    assignments = itertools.product(range(words + 1), repeat=words)
-    return [
-        heads
-        for heads in assignments
-        if is_projective_tree(heads) and (not single_root or heads.count(0) == 1 or not words)
-    ]
-
-
-def listed(words: int, size: int, single_root: bool) -> Support:
-    support = []
-    for heads in trees(words, single_root):
-        value = np.zeros((size, size))
-        value[list(heads), range(1, words + 1)] = 1
-        support.append((value, value))
-    return support
-
-
-def labelled(words: int, labels: int) -> Support:
-    support = []
-    for value, _ in listed(words, words + 1, True):
-        for choice in itertools.product(range(labels), repeat=words):
-            full = np.zeros((*value.shape, labels))
-            for (head, word), label in zip(np.argwhere(value), choice, strict=True):
-                full[head, word, label] = 1
-            support.append((full, full))
-    return support
-
-
-def score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
-    return total(potentials[0], value)
+TREES = HeadTrees(is_projective_tree)
+trees, listed, labelled = TREES.trees, TREES.listed, TREES.labelled
 
 
 def several_roots(arcs: torch.Tensor, **options: object) -> ProjectiveTree:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -12,8 +10,9 @@ import torch
 
 from regard.kernels.kirchhoff import determinant
 from regard.structures.spanning import SpanningTree
+from tests.structures.heads import HeadTrees, score
 from tests.structures.suite import StructureSuite, close, g_test, rows, seeded
-from tests.structures.truth import Case, Support, log_sum, total
+from tests.structures.truth import Case, log_sum, total
 
 N = 3
 ARCS = torch.randn(4, N + 1, N + 1, dtype=torch.float64, generator=seeded(0))
@@ -34,37 +33,8 @@ def leads_to_root(heads: tuple[int, ...]) -> bool:
     return True
 
 
-@lru_cache
-def trees(words: int, single_root: bool) -> list[tuple[int, ...]]:
-    return [
-        heads
-        for heads in itertools.product(range(words + 1), repeat=words)
-        if leads_to_root(heads) and (not single_root or heads.count(0) == 1 or not words)
-    ]
-
-
-def listed(words: int, size: int, single_root: bool) -> Support:
-    support = []
-    for heads in trees(words, single_root):
-        value = np.zeros((size, size))
-        value[list(heads), range(1, words + 1)] = 1
-        support.append((value, value))
-    return support
-
-
-def labelled(words: int, labels: int) -> Support:
-    support = []
-    for value, _ in listed(words, words + 1, True):
-        for choice in itertools.product(range(labels), repeat=words):
-            full = np.zeros((*value.shape, labels))
-            for (head, word), label in zip(np.argwhere(value), choice, strict=True):
-                full[head, word, label] = 1
-            support.append((full, full))
-    return support
-
-
-def score(b: int, potentials: list[np.ndarray], value: np.ndarray, parts: np.ndarray) -> float:
-    return total(potentials[0], value)
+TREES = HeadTrees(leads_to_root)
+trees, listed, labelled = TREES.trees, TREES.listed, TREES.labelled
 
 
 def several_roots(arcs: torch.Tensor, **options: object) -> SpanningTree:

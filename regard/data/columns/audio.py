@@ -20,7 +20,7 @@ from regard.data.perceived import Series
 from regard.data.ragged import Array, Ragged
 from regard.data.sound import decode, encode_wav, resample
 from regard.errors import RegardError
-from regard.parts import Plan, Positive, Settings, Share, Size, register
+from regard.parts import Positive, Settings, Share, Size, register
 from regard.trace import SeenSeries
 
 Normalize = Literal["utterance", "learned", "none"]
@@ -142,11 +142,6 @@ class AudioColumn(Column):
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "pyramidal"
     perceived = True
-
-    @classmethod
-    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
-        augment = None if options.augment is None else options.augment.model_dump()
-        return cls(name, **{**dict(options), "augment": augment})
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:

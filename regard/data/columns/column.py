@@ -16,7 +16,7 @@ from regard.data.listed import LISTED
 from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
-from regard.parts import Mistakes, Plan
+from regard.parts import Mistakes, Plan, Settings
 from regard.trace import Seen
 
 Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Pictures | Films | Series | Places | Evidence
@@ -85,7 +85,11 @@ class Column(ABC):
 
         asked   what its encoder or decoder asks of it beyond the options, as keywords
         """
-        return cls(name, **dict(options), **asked)
+        given = {
+            key: value.model_dump() if isinstance(value, Settings) else value
+            for key, value in dict(options).items()
+        }
+        return cls(name, **given, **asked)
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:

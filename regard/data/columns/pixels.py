@@ -16,7 +16,7 @@ from regard.data.contents import Contents
 from regard.data.pictures import Box, Color, Fit
 from regard.data.ragged import Array
 from regard.errors import RegardError
-from regard.parts import Plan, Settings, Share
+from regard.parts import Settings, Share
 
 PATCH = 8
 Pixels = Annotated[int, Field(ge=4, le=4096)]
@@ -78,12 +78,6 @@ class PixelsColumn(Column):
 
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     perceived = True
-
-    @classmethod
-    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
-        given = dict(options)
-        augment = None if options.augment is None else options.augment.model_dump()
-        return cls(name, **{**given, "augment": augment})
 
     cached = False
     called: ClassVar[str]

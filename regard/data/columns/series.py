@@ -21,7 +21,7 @@ from regard.data.ragged import Array, Ragged
 from regard.data.variation import SeriesVariation, read_at
 from regard.data.vectors import is_list, vectors_of
 from regard.errors import RegardError
-from regard.parts import Count, Plan, Settings, Share, register
+from regard.parts import Count, Settings, Share, register
 from regard.trace import SeenSeries
 
 LEARNED_FROM = 2000
@@ -97,11 +97,6 @@ class SeriesColumn(Column):
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "pyramidal"
     perceived = True
-
-    @classmethod
-    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
-        augment = None if options.augment is None else options.augment.model_dump()
-        return cls(name, **{**dict(options), "augment": augment})
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
