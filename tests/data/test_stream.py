@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from regard.data import BEGIN, Dataset, Row, StreamBatches, StreamColumn, package, read_rows
+from regard.data.batch import UNKNOWN
 from regard.errors import RegardError
 from regard.sources import open_splits
 from regard.spec import Spec
@@ -100,6 +101,17 @@ def test_what_was_encoded_is_decoded(options: dict[str, Any]) -> None:
     again = StreamColumn.from_state(column.state())
     assert again.state() == column.state()
     assert again.encode(text).tolist() == column.encode(text).tolist()
+
+
+def test_characters_of_any_plane_are_looked_up_as_one_by_one() -> None:
+    column = StreamColumn("text", unit="char", min_count=2)
+    column.learn(["aabb  \n\néé日日𝄞𝄞x"])
+    text = "ab x\né日𝄞𝄟\ud800\U0010ffff\0y"
+    one_by_one = [column.vocabulary.id(character) for character in text]
+    assert column.encode(text).tolist() == one_by_one
+    assert column.encode(text).dtype == np.int32 and UNKNOWN in one_by_one
+    assert column.encode("").tolist() == []
+    assert column.decode(column.encode("a日𝄞\n")) == "a日𝄞\n"
 
 
 def test_ends_of_lines_are_words_as_wikitext_counts_them() -> None:

@@ -124,6 +124,11 @@ class StreamColumn(TextColumn):
     def check_encoded(self, encoded: Array) -> str | None:
         return None
 
+    def encode(self, value: str) -> Array:
+        if self.unit == "char" and self.case != "marked":
+            return self.vocabulary.ids_of_characters(self._compose(value))
+        return super().encode(value)
+
     def written(self, value: Any) -> str:
         if isinstance(value, str):
             return value

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from regard.data.batch import BEGIN, END, PAD, UNKNOWN
+from regard.data.ragged import Array
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 """How the four special ids show, in the order of their numbers."""
@@ -20,6 +23,7 @@ class Vocabulary:
     def __init__(self, pieces: Iterable[str]) -> None:
         self.pieces = list(pieces)
         self._numbers = {piece: number for number, piece in enumerate(self.pieces, start=len(SPECIAL))}
+        self._by_character: Array | None = None
         if len(self._numbers) != len(self.pieces):
             twice = next(piece for piece, count in Counter(self.pieces).items() if count > 1)
             raise ValueError(f"a vocabulary holds each piece once, but {twice!r} came twice")
@@ -56,6 +60,15 @@ class Vocabulary:
     def ids(self, pieces: Iterable[str]) -> list[int]:
         get = self._numbers.get
         return [get(piece, UNKNOWN) for piece in pieces]
+
+    def ids_of_characters(self, text: str) -> Array:
+        """(characters,) int32: what `ids` gives of the characters of a text, a hundred times as fast for a long one."""
+        if self._by_character is None:
+            known = {ord(piece): number for piece, number in self._numbers.items() if len(piece) == 1}
+            self._by_character = np.full(max(known, default=0) + 2, UNKNOWN, dtype=np.int32)
+            self._by_character[list(known)] = list(known.values())
+        characters = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
+        return self._by_character[np.minimum(characters, len(self._by_character) - 1)]
 
     def piece(self, number: int) -> str:
         """The piece of a number; special ids as they show."""
