@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from regard.nn.attention import Attention
 from regard.nn.decoders.decoder import BatchView
+from regard.nn.decoders.hops_looks import HopReads
 from regard.nn.decoders.listed import ListedCandidates
-from regard.nn.decoders.memory_network import HopReads, MemoryNetworkDecoder, Supported
+from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
 from regard.nn.decoders.retrieval import candidate_predictions
 from regard.nn.embedding import Embedding
 from regard.nn.symbols import MemorySymbols
