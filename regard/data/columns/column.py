@@ -85,7 +85,7 @@ class Column(ABC):
 
         asked   what its encoder or decoder asks of it beyond the options, as keywords
         """
-        given = {
+        given: dict[str, Any] = {
             key: value.model_dump() if isinstance(value, Settings) else value
             for key, value in dict(options).items()
         }
