@@ -65,6 +65,7 @@ def run_lab(name: str, *, output: Path | None, json_file: Path | None, settings:
     if output is not None:
         ending = output.suffix.lower()
         save(found.page() if ending in (".html", ".htm") else found.figure, output)
+        console.print(Text(str(output)))
     if json_file is not None:
         content = {
             "lab": name,

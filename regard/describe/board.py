@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +104,11 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
     table.add_column(overflow="fold")
     found = answers(spec)
     found["parameters"] = _parameters(spec, what)
+    weights: list[tuple[str, str, str]] = []
     if letters is not None:
-        found = {**_in_letters(spec, what, letters), "parameters counted": found["parameters"]}
+        counted = found["parameters"]
+        found, weights = _in_letters(spec, what, letters)
+        found["counted"] = counted
     if spec.description:
         table.caption, table.caption_justify = spec.description, "left"
     for question, lines in found.items():
@@ -119,24 +122,32 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
                 heading = note.strip() in {*spec.inputs, *spec.outputs}
                 answer.append(note.strip() + "\n", style="bold" if heading else "dim")
         answer.rstrip()
-        table.add_row(question, answer)
+        table.add_row(question, _places(weights) if question == "parameters" and weights else answer)
     return table
 
 
-def _in_letters(spec: Spec, what: str, deck: str) -> dict[str, Answer]:
-    """The answers in the letters of a lecture, the parameters one by one."""
+def _places(weights: Sequence[tuple[str, str, str]]) -> RenderableType:
+    """Letter, shape and place of each weight; on a narrow screen the place goes on below itself."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 3, 0, 0))
+    for whole in (True, True, False):
+        table.add_column(no_wrap=whole, overflow="fold")
+    for weight in weights:
+        table.add_row(*map(Text, weight))
+    return table
+
+
+def _in_letters(spec: Spec, what: str, deck: str) -> tuple[dict[str, Answer], list[tuple[str, str, str]]]:
+    """The answers in the letters of a lecture, and the parameters one by one: letter, shape, place."""
     from regard.describe.lettering import lettered
 
     known = Path(what) / "columns.json"
     found = lettered(spec, deck, known if known.is_file() else None)
-    shapes = [" × ".join(one.sides) for one in found.weights]
-    widths = max(len(one.letter) for one in found.weights), max(map(len, shapes))
-    table = [
-        f"{one.letter:<{widths[0]}}   {shape:<{widths[1]}}   {one.place}"
-        for one, shape in zip(found.weights, shapes, strict=True)
-    ]
+    weights = [(one.letter, " × ".join(one.sides), one.place) for one in found.weights]
     remarks = [f"{NOTE} {remark}" for remark in found.remarks]
-    return {**found.answers, "parameters": table, **({"departs": remarks} if remarks else {})}
+    return {**found.answers, "parameters": [], **({"departs": remarks} if remarks else {})}, weights
 
 
 def _data(spec: Spec) -> Answer:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from io import StringIO
 from typing import Any
 
 import pytest
 import torch
+from rich.console import Console
 
 from regard import zoo
 from regard.data.batch import BEGIN, END
-from regard.describe import has_letters, lettered
+from regard.describe import board, has_letters, lettered
 from regard.describe.lettering import LECTURES
 from regard.errors import RegardError
 from regard.nn.targets import forced
@@ -190,3 +192,20 @@ def test_every_parameter_has_a_letter() -> None:
 def test_what_a_lecture_has_no_letters_for_is_refused(name: str, deck: str, told: str) -> None:
     with pytest.raises(RegardError, match=told):
         lettered(zoo.find(name), deck)
+
+
+@pytest.mark.parametrize("width", [100, 60])
+def test_letters_shapes_and_places_stand_in_columns(width: int) -> None:
+    """At 100 signs a weight of the encoder has one line; on a narrow screen its place goes on below itself."""
+    console = Console(width=width, record=True, file=StringIO())
+    console.print(board(zoo.find("translation"), "translation", letters="004"))
+    lines = console.export_text().splitlines()
+    first = next(place for place, line in enumerate(lines) if "U_enc^o_→   128 × 128" in line)
+    column = lines[first].index("encoders.")
+    whole = lines[first][column:].strip()
+    while "]" not in whole:
+        first += 1
+        assert not lines[first][:column].strip()
+        whole += lines[first][column:].strip()
+    assert whole == "encoders.source.layers.0.cells.0.weight_ih[0:128]"
+    assert width == 60 or "counted     encoder source: 198,400 + 128 V(source)" in "\n".join(lines)

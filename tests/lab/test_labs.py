@@ -45,7 +45,7 @@ def test_a_lab_prints_draws_and_counts(name: str, regard: Command, tmp_path: Pat
     assert code == 0, err
     told = json.loads(numbers.read_text(encoding="utf-8"))
     assert told["lab"] == name and told["numbers"] and told["table"]["rows"]
-    assert flat(told["see"]) in flat(out)
+    assert flat(told["see"]) in flat(out) and "".join(out.split()).endswith("figure.svg")
     assert set(told["settings"]) == set(part("lab", name).Options.model_fields)
     drawing = figure.read_text(encoding="utf-8")
     root = ElementTree.fromstring(drawing)
