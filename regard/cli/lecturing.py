@@ -107,7 +107,7 @@ def show_figure(
     console.print(figure)
     save(figure, target)
     console.print(Text(f"{name}: {lectures.entry(name).claim}", style="bold"))
-    console.print(Text(str(target)))
+    console.print(Text(f"The figure is in {target}"), soft_wrap=True)
     if browser and not webbrowser.open(target.resolve().as_uri()):
         console.print(Text("No browser could be opened; open the file above.", style="yellow"))
 
@@ -150,7 +150,8 @@ def _print_entry(console: Console, name: str, result: EntryResult) -> None:
     _indented(console, Text(entry.claim))
     for line in session(name):
         if line.text != f"regard lecture {name}":
-            _indented(console, Text(f"$ {line}", style="cyan"))
+            # not broken into lines: what is copied must be one command
+            console.print(Text(f"    $ {line}", style="cyan"), soft_wrap=True)
     source = answered_by(name)
     checks = len(source.checks)
     _print_findings(console, result.findings[:checks])
@@ -176,7 +177,7 @@ def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
             Text(one.role, style="dim"),
             Text(f"expected {one.expected}", style="dim"),
             Text(
-                f"found {one.found}{outcome if one.passed else '  ✗'}",
+                f"{'on record' if one.recorded else 'found'} {one.found}{outcome if one.passed else '  ✗'}",
                 style="default" if one.passed else "red",
             ),
         )

@@ -21,8 +21,9 @@ State = Literal["pass", "fail", "record", "nothing"]
 class Finding:
     """One check.
 
-    role     "" for a check, "as printed" and "corrected" for the two of an erratum
-    passed   whether it is as it ought to be: "as printed" passes where the computation fails
+    role       "" for a check, "as printed" and "corrected" for the two of an erratum
+    passed     whether it is as it ought to be: "as printed" passes where the computation fails
+    recorded   whether it was found by a longer training and only looked up now
     """
 
     expected: str
@@ -30,6 +31,7 @@ class Finding:
     passed: bool
     seconds: float
     role: str = ""
+    recorded: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ def _finding(check: Check, role: str = "") -> Finding:
                 told, found, False, time.perf_counter() - began, role
             )  # it must compute, and be wrong
     if isinstance(check, TrainedCheck):
-        found = f"{found} (docs/results.md, {check.under})"
+        found = f"{found} (docs/results.md: {check.under})"
         holds = holds and check.on_record is not False
     passed = not holds if role == "as printed" else holds
-    return Finding(told, found, passed, time.perf_counter() - began, role)
+    recorded = isinstance(check, TrainedCheck)
+    return Finding(told, found, passed, time.perf_counter() - began, role, recorded)

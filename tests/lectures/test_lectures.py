@@ -194,6 +194,11 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
         str.strip, out.splitlines()
     )
     assert "regard train caption    # once, about 6 minutes\n" in pages()["004.md"]
+    assert (
+        "on record 98 (docs/results.md: scenes: captions)" in out
+    )  # nothing is said to be found that was looked up
+    code, out, _ = regard("lecture", "003.31")
+    assert f"    $ {session('003.31')[0].text}\n" in out  # longer than a line, and can be copied
 
 
 def test_times_are_those_of_the_book() -> None:
