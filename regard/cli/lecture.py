@@ -26,6 +26,9 @@ def lecture(
         Optional[str],  # noqa: UP045
         typer.Option("--open", metavar="ENTRY", help="Show the figure of an entry, and write it as a page."),
     ] = None,
+    code: Annotated[
+        bool, typer.Option("--code", help="Print the Python of the computations below each entry.")
+    ] = False,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -52,10 +55,9 @@ def lecture(
 
     with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
         if open_ is not None:
-            show_figure(
-                open_, also=what or [], check=check, output=output, browser=browser, json_file=json_file
-            )
+            alone = not (what or check or code or json_file)
+            show_figure(open_, alone=alone, output=output, browser=browser)
         elif what or check:
-            walk(what or [], check=check, output=output, browser=browser, json_file=json_file)
+            walk(what or [], check=check, code=code, output=output, browser=browser, json_file=json_file)
         else:
-            list_decks(output=output, browser=browser, json_file=json_file)
+            list_decks(code=code, output=output, browser=browser, json_file=json_file)

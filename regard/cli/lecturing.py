@@ -24,6 +24,7 @@ from regard.console import safe_console
 from regard.errors import RegardError
 from regard.inspect.saving import check_target, save
 from regard.lectures import EntryResult, Finding
+from regard.lectures.checks import PREAMBLE, PythonCheck
 from regard.lectures.drawing import drawn, has_figure
 from regard.lectures.session import session
 from regard.lectures.shelf import answered_by, command
@@ -37,13 +38,15 @@ WORDS = {
 }
 
 
-def list_decks(*, output: Path | None, browser: bool, json_file: Path | None) -> None:
+def list_decks(*, code: bool, output: Path | None, browser: bool, json_file: Path | None) -> None:
     """Every deck with its title and how many things it shows."""
     _refuse(output, browser, "--open ENTRY")
     if json_file is not None:
         raise RegardError(
             "--json writes what was found: name a deck, or use --check.", where="regard lecture"
         )
+    if code:
+        raise RegardError("--code prints computations: name a deck or an entry.", where="regard lecture")
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title, side in (("deck", "left"), ("title", "left"), ("course", "left"), ("entries", "right")):
         table.add_column(title, justify=side)  # type: ignore[arg-type]
@@ -61,7 +64,13 @@ def list_decks(*, output: Path | None, browser: bool, json_file: Path | None) ->
 
 
 def walk(
-    what: Sequence[str], *, check: bool, output: Path | None, browser: bool, json_file: Path | None
+    what: Sequence[str],
+    *,
+    check: bool,
+    code: bool,
+    output: Path | None,
+    browser: bool,
+    json_file: Path | None,
 ) -> None:
     """Run the entries that are named, all where none is, and print each as it is done."""
     _refuse(output, browser, "--open ENTRY")
@@ -74,6 +83,8 @@ def walk(
         counts[result.state] += 1
         found.append(_as_data(name, result))
         (_print_line if check else _print_entry)(console, name, result)
+        if code:
+            _print_code(console, name)
     if len(names) > 1:
         console.print(_summary(counts, time.perf_counter() - began))
     if json_file is not None:
@@ -83,17 +94,9 @@ def walk(
         raise typer.Exit(1)
 
 
-def show_figure(
-    name: str,
-    *,
-    also: Sequence[str],
-    check: bool,
-    output: Path | None,
-    browser: bool,
-    json_file: Path | None,
-) -> None:
+def show_figure(name: str, *, alone: bool, output: Path | None, browser: bool) -> None:
     """Draw the figure of an entry in the terminal, write it and say where."""
-    if also or check or json_file is not None:
+    if not alone:
         raise RegardError(
             "--open shows one figure and does nothing else.",
             where="regard lecture",
@@ -164,6 +167,22 @@ def _print_entry(console: Console, name: str, result: EntryResult) -> None:
     if has_figure(name):
         _indented(console, Text(f"Figure: regard lecture --open {name}", style="dim"))
     console.print()
+
+
+def _print_code(console: Console, name: str) -> None:
+    """The Python of an entry's computations, which runs as it is printed."""
+    source = answered_by(name)
+    checks = [
+        *source.checks,
+        *(one for erratum in source.errata for one in (erratum.printed, erratum.corrected)),
+    ]
+    found = dict.fromkeys(check.python.strip() for check in checks if isinstance(check, PythonCheck))
+    if not found:
+        _indented(console, Text("No Python of its own: the command computes it.", style="dim"))
+    for text in [PREAMBLE.strip(), *found] if found else []:
+        for line in text.splitlines():
+            console.print(Text(line), soft_wrap=True)
+        console.print()
 
 
 def _print_findings(console: Console, findings: Sequence[Finding]) -> None:

@@ -22,6 +22,19 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 """The results book, where regard was not installed but cloned."""
 
 
+PREAMBLE = """\
+import itertools, math
+import numpy as np, torch
+import regard, regard.describe
+from regard import nn, zoo
+from regard.lab import run as lab
+from regard.structures import *
+from regard.lectures.instruments import *
+from regard.trace import Trace
+"""
+"""What the Python of every entry begins with."""
+
+
 class LabCheck(Truth):
     """A number of a lab: `{lab: jacobian, row: 'w = 1.1, T = 50', column: w^(T−1), expected: 106.7, within: 0.05}`."""
 
@@ -219,33 +232,9 @@ def evaluated(code: str) -> Any:
 @cache
 def _names() -> dict[str, Any]:
     """What the Python of an entry finds at hand."""
-    import itertools
-    import math
-
-    import numpy as np
-    import torch
-
-    import regard
-    import regard.describe
-    from regard import nn, structures
-    from regard.lab import run
-    from regard.lectures import instruments
-    from regard.trace import Trace
-
-    own = {name: getattr(instruments, name) for name in instruments.__all__}
-    return {
-        "regard": regard,
-        "torch": torch,
-        "np": np,
-        "math": math,
-        "itertools": itertools,
-        "zoo": zoo,
-        "nn": nn,
-        "lab": run,
-        "Trace": Trace,
-        **{name: getattr(structures, name) for name in structures.__all__},
-        **own,
-    }
+    known: dict[str, Any] = {}
+    exec(PREAMBLE, known)
+    return known
 
 
 @cache

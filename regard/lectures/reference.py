@@ -19,6 +19,7 @@ Made from the entries in `regard/lectures` (`python -m regard.lectures.reference
     regard lecture                        # list the decks
     regard lecture 004                    # walk through one: every entry is run, with what was expected and found
     regard lecture 000.32                 # one entry
+    regard lecture 000.58 --code          # with the Python of its computation, to try and to change
     regard lecture --open 004.29          # its figure, in the terminal and as a page
     regard lecture --check                # every quick entry, pass or fail
 
