@@ -69,6 +69,58 @@ BEGINNINGS: tuple[tuple[str, ...], ...] = (
 )
 """How the softmax hops begin: five starts at random; in five, a hop goes on to the sentence after the one it found; in
 five, to that or to one that shares words with it; in five, to one that shares words with it."""
+ALL_FACTS_VARIATIONS: tuple[tuple[str, ...], ...] = (
+    ("decoder.dropout=0.3",),
+    ("decoder.dropout=0.5", "training.lr=5e-3"),
+    ("decoder.dropout=0.3", "training.lr=5e-3"),
+    (
+        "decoder.dropout=0.5",
+        "encoder.story.embedding=48",
+        "encoder.question.embedding=48",
+        "training.lr=5e-3",
+    ),
+    ("decoder.dropout=0.3", "encoder.story.embedding=20", "encoder.question.embedding=20"),
+)
+"""Of task 17: tables for each hop, and dropout before the answer."""
+THREE_AMONG_MANY = (
+    "encoder.story.tie=adjacent",
+    "encoder.story.hops=3",
+    "encoder.story.last=30",
+    "encoder.story.embedding=20",
+    "encoder.question.embedding=20",
+    "decoder.read=sum",
+    "decoder.tie=true",
+    "decoder.carry=add",
+    "training.optimizer=sgd",
+    "training.lr=0.32",
+    "training.clip=1.25",
+    "training.schedule=cosine",
+    "training.metric=accuracy",
+    "training.epochs=80",
+)
+"""Of task 3: the memory network of Sukhbaatar et al. 2015, whose answers are found by the words that were read; and the
+chain with the same weights."""
+MANY_VARIATIONS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "simple": (
+        ("decoder.linear_start=500", "training.epochs=100"),
+        (),
+        ("decoder.linear_start=500", "training.epochs=100", "decoder.dropout=0.2"),
+        ("encoder.story.embedding=32", "encoder.question.embedding=32", "decoder.dropout=0.2"),
+        ("encoder.story.last=20", "decoder.linear_start=500", "training.epochs=100"),
+    ),
+    "structured": (
+        ("training.epochs=60",),
+        ("training.epochs=60", "encoder.story.last=20"),
+        ("training.epochs=60", "encoder.story.last=20", "decoder.dropout=0.2"),
+        ("training.epochs=60", "encoder.story.last=20", "decoder.stay=true"),
+        (
+            "training.epochs=60",
+            "encoder.story.last=20",
+            "encoder.story.embedding=32",
+            "encoder.question.embedding=32",
+        ),
+    ),
+}
 COSTLY_FIRST = (3, 2, 16, 18, 13, 11, 14, 15, 19, 17)
 
 
@@ -84,21 +136,32 @@ class Start:
     folder: Path
 
     def overrides(self) -> list[str]:
+        hops = 3 if self.task in THREE_FACTS else 2
+        simple = self.system == "simple"
         changes = [
+            "decoder={type: memory-network}" if simple else "decoder={type: memory-network, stay: false}",
             f"data.train={self.train}",
             f"data.test={self.test}",
             f"attention.select={SYSTEMS[self.system]}",
-            f"decoder.hops={3 if self.task in THREE_FACTS else 2}",
+            f"decoder.hops={hops}",
             f"training.seed={self.seed}",
         ]
-        if self.task in TIMELESS:
+        if self.task == 3:
+            variations = MANY_VARIATIONS[self.system]
+            return [*changes, *THREE_AMONG_MANY, *variations[(self.seed - 1) % len(variations)]]
+        if not simple:
+            changes.append("decoder.rank=16")
+        if self.task in TIMELESS and not simple:
             changes.append("decoder.reach=1")
         if self.task in FROM_ALL_FACTS:
             changes += ["decoder.read=all", "training.metric=accuracy"]
-        elif self.system == "simple":
+        elif simple:
             changes.append("decoder.read=sum")
-        if self.system == "simple":
+        if simple:
             changes += BEGINNINGS[(self.seed - 1) // len(VARIATIONS) % len(BEGINNINGS)]
+        if self.task == 17:
+            turn = ALL_FACTS_VARIATIONS[(self.seed - 1) % len(ALL_FACTS_VARIATIONS)]
+            return [*changes, "encoder.story.tie=adjacent", f"encoder.story.hops={hops}", *turn]
         return changes + list(VARIATIONS[(self.seed - 1) % len(VARIATIONS)])
 
 

@@ -95,6 +95,7 @@ LETTERS: tuple[tuple[str, str], ...] = (
     (r"decoders queries\..*", r"Q_k"),
     (r"decoders costs\..*", r"[Ca]_ℓ"),
     (r"decoders transitions\..+", r"[PGRD]_k"),
+    (r"decoders following\..+", r"D_k"),
     (r"decoders transitions|decoders start|decoders end", r"[Aaz]_y"),
     (r"decoders arcs\.weight", r"[Bgdb]_y"),
     (r"decoders arcs\.heads\..*", r"[Wb]_uy"),

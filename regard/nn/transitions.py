@@ -49,3 +49,23 @@ class Transitions(nn.Module):
         index = (places - places[:, None] + count - 1).expand(len(found), -1, -1)  # [i, j] → j − i + S − 1
         scores: Tensor = pair_products(wanted, found) + by_distance.gather(2, index)
         return scores if self.stay else scores + NEVER * torch.eye(count, device=scores.device)
+
+
+class Following(nn.Module):
+    """θ_k(i, j) = s_k(i, j) + D_k[j − i], where s_k is how well what is read of fact i asks for fact j.
+
+    Nothing is learned about it but D, which begins as 0: facts follow each other by the vectors of their words, as in
+    hops of which each asks with what the one before found. `reach` and `stay` as in `Transitions`.
+    """
+
+    def __init__(self, steps: int, *, reach: int = 32, stay: bool = True) -> None:
+        super().__init__()
+        self.reach, self.stay = reach, stay
+        self.distances = nn.Parameter(torch.zeros(steps, 2 * reach + 1))
+
+    def forward(self, asked: Tensor) -> Tensor:
+        """s (B, K−1, S, S) → θ"""
+        places = torch.arange(asked.shape[-1], device=asked.device)
+        apart = (places - places[:, None]).clamp(-self.reach, self.reach)
+        scores = asked + self.distances[:, apart + self.reach]
+        return scores if self.stay else scores + NEVER * torch.eye(len(places), device=scores.device)

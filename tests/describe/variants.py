@@ -108,11 +108,14 @@ speech encoder.layers=4 encoder.reductions=1 attention.select=segments
 facts decoder.read=all
 facts decoder.read=last attention.guide=0.5 encoder.story.position=false encoder.question.position=false
 facts encoder.story.tie=adjacent encoder.story.hops=3
+facts encoder.story.tie=adjacent encoder.story.hops=3 decoder.tie=true decoder.carry=add encoder.story.last=9
 facts encoder.story.sentence=recurrent encoder.question={"type":"recurrent","size":3,"embedding":5}
     attention.score=additive
 facts-structured attention.guide=2 encoder.story.tie=adjacent encoder.story.hops=3 encoder.story.ages=2
 facts-structured decoder={"type":"memory-network","read":"sum","reach":1}
 facts-structured decoder.read=all
+facts-structured decoder.tie=true
+facts-structured decoder.carry=add decoder.reach=2 encoder.story.tie=adjacent encoder.story.hops=3
 dialog-memory inputs.dialog.shared=response inputs.utterance.shared=response decoder.tie=true
 dialog-memory decoder={"type":"retrieval","embedding":5,"query":"utterance"} attention.over=dialog
 dialog-memory attention.select=facts decoder.fewer=true

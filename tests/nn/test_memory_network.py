@@ -10,10 +10,13 @@ from torch import Tensor
 
 from regard.data.batch import Sentences, Tokens
 from regard.errors import RegardError
+from regard.model.building import build_network
+from regard.model.columns import make_columns
 from regard.nn import Attention, BagEncoder, Embedding, MemoryNetworkDecoder, StoryEncoder
 from regard.nn.encoders.bag import position_encoding
 from regard.nn.encoders.story import begin_with_words
 from regard.nn.selections import Facts, Given
+from regard.spec import Spec
 
 IDS = torch.tensor([[[4, 5, 6], [5, 7, 0], [6, 0, 0]], [[7, 4, 0], [0, 0, 0], [0, 0, 0]]])
 STORY = Sentences.padded(IDS, torch.tensor([3, 1]))
@@ -231,6 +234,38 @@ def test_linear_start_is_scores_without_softmax_for_so_many_updates() -> None:
     torch.testing.assert_close(first, seen["story"].keys[0] @ seen["question"].summary[0])
     decoder.loss(seen, TARGET)
     torch.testing.assert_close(decoder(seen)[1].weights[0].sum(-1), torch.ones(2))
+
+
+def test_answers_that_are_words_are_found_by_what_is_read_of_them() -> None:
+    """Rooms are words of the stories; "nowhere" is none and has a vector of its own."""
+    spec = Spec.parse(
+        {
+            "inputs": {"story": {"type": "story"}, "question": {"type": "text", "shared": "story"}},
+            "outputs": {"answer": {"type": "label"}},
+            "encoder": {
+                "story": {"type": "story", "embedding": 6},
+                "question": {"type": "bag", "embedding": 6, "like": "story"},
+            },
+            "decoder": {"type": "memory-network", "hops": 2, "read": "sum", "tie": True},
+            "data": {"train": "rooms.tsv"},
+        }
+    )
+    columns = make_columns(spec)
+    columns["story"].learn(["Mary is in the kitchen. John is in the garden."])
+    columns["question"].learn(["where is Mary"])
+    columns["answer"].learn(["garden", "kitchen", "nowhere", "the kitchen"])
+    network = build_network(spec, columns)
+    decoder, table = network.decoders["answer"], network.encoders["story"].tables[-1].embedding.weight
+    vectors = decoder.output.weight
+    for answer, word in ((0, "garden"), (1, "kitchen")):
+        torch.testing.assert_close(vectors[answer], table[columns["story"].words.encode(word).item()])
+    torch.testing.assert_close(vectors[2:], decoder.output.own)
+    read = torch.randn(3, 6)
+    torch.testing.assert_close(decoder.output(read), read @ vectors.T + decoder.output.bias)
+    vectors.sum().backward()
+    assert set(table.grad.any(-1).nonzero()[:, 0].tolist()) == {
+        columns["story"].words.encode(word).item() for word in ("garden", "kitchen")
+    }
 
 
 def test_time_noise_makes_sentences_older_in_training_alone() -> None:

@@ -34,6 +34,18 @@ def loss_lines(options: Any, *, joint: bool) -> list[str]:
     return [f"loss = {loss}", *notes]
 
 
+def read_table(options: Any, memories: Mapping[str, MemorySymbols]) -> str:
+    """The vectors with which the last hop reads the words of the story."""
+    keys = _memories(options, memories)[0].embedding  # of the first table
+    return keys.replace("_A", "_C") if "_A" in keys else keys.replace("_1", f"_{options.hops + 1}")
+
+
+def tied_line(options: Any, memories: Mapping[str, MemorySymbols]) -> str:
+    """What V_y is where answers are found by the words that were read."""
+    table = read_table(options, memories)
+    return f"— V_y: of an answer that is a word of the story, the vector {table} of that word; of another one its own"
+
+
 def _memories(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[MemorySymbols, MemorySymbols]:
     """The story, which alone has keys of its own, and the question."""
     story = options.attention.over or next(name for name, one in memories.items() if one.keys)
@@ -51,6 +63,7 @@ def _look(options: Any, query: str, story: MemorySymbols) -> LookSymbols:
 
 def _one_by_one(options: Any, story: MemorySymbols, question: str) -> list[str]:
     attention, last = options.attention, options.hops
+    carried = "u_{k−1}" if options.carry == "add" else "H_y u_{k−1}"
     look = _look(options, "u_k", story)
     ends = {
         "last": f"o_{last}",
@@ -63,7 +76,7 @@ def _one_by_one(options: Any, story: MemorySymbols, question: str) -> list[str]:
         *scored,
         *attention.select.part.equations(attention.select, look),
         *attention.select.part.read_equations(attention.select, look),
-        f"u_k = H_y u_{{k−1}} + o_{{k−1}}     for k = 2 … {last + 1}",
+        f"u_k = {carried} + o_{{k−1}}     for k = 2 … {last + 1}",
         f"r = {ends[options.read]}",
         "p(y) = softmax(V_y r + b_y)",
     ]
@@ -71,7 +84,7 @@ def _one_by_one(options: Any, story: MemorySymbols, question: str) -> list[str]:
 
 def _together(options: Any, story: MemorySymbols, question: str) -> list[str]:
     attention = options.attention
-    look = _look(options, f"Q_k {question}", story)
+    look = _look(options, question if options.carry == "add" else f"Q_k {question}", story)
     scored = attention.score.part.equations(attention.score, look)
     if _fewer(options):
         return [*scored, _transitions(options, story, question), *_fewer_facts(options, story, question)]
@@ -97,7 +110,16 @@ def _transitions(options: Any, story: MemorySymbols, question: str) -> str:
     before = f"{story.key.removesuffix(j)}i"
     distance = f"D_k[max(−{reach}, min({reach}, {j} − i))]"
     never = "" if options.stay else f" − {-NEVER:g} [i = {j}]"
+    if options.carry == "add":
+        return _following(options, story, after, never)
     return f"θ_k(i, {j}) = (P_k {before} + G_k {question})·(R_k {after} + {distance}){never}"
+
+
+def _following(options: Any, story: MemorySymbols, after: str, never: str) -> str:
+    """How well what is read of fact i asks for fact j (`Following`)."""
+    j, reach = story.index, options.reach
+    read = f"{story.values.removesuffix(j)}i"
+    return f"θ_k(i, {j}) = {read}·{after} + D_k[max(−{reach}, min({reach}, {j} − i))]{never}"
 
 
 def _fewer_facts(options: Any, story: MemorySymbols, question: str) -> list[str]:

@@ -25,8 +25,9 @@ def question_of(options: Any, plan: Plan) -> str:
     return str(options.query or next(iter(_questions(plan)), ""))
 
 
-def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """A story that is looked at, a question that asks, and options of the one way of looking that is chosen."""
+def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> str | None:
+    """A story that is looked at, a question that asks, and options of the one way of looking that is chosen. The
+    story's name; None where there is none to look at."""
     if options.over is not None:
         mistakes.add(
             "over has no effect: attention.over names the story, query the question.",
@@ -42,7 +43,7 @@ def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes
             "over",
             fix="Add an input of type: story or dialog, or use type: label.",
         )
-        return
+        return None
     encoder = owner_of(plan, story)
     if not encoder.part.for_hops and plan.inputs[story].type in encoder.part.reads:
         mistakes.add(
@@ -52,7 +53,7 @@ def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes
             "over",
             fix="Use an input of type: story or dialog, with the encoder  type: story.",
         )
-        return
+        return None
     question = question_of(options, plan)
     if question not in _questions(plan):
         mistakes.add(
@@ -70,6 +71,17 @@ def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes
         truth_type="facts",
     )
     _check_hops(options, plan.encoder[story], story, mistakes)
+    return story
+
+
+def check_words(encoder: Any, story: str, mistakes: Mistakes) -> None:
+    """Report where the sentences of a story are not made of the vectors of their words."""
+    if getattr(encoder, "sentence", "bag") != "bag":
+        mistakes.add(
+            f"tie takes the vectors of words, and the sentences of {story} are read by a recurrent network.",
+            "tie",
+            fix="Leave tie out, or use sentence: bag.",
+        )
 
 
 def _of_sentences(plan: Plan) -> list[str]:
@@ -96,7 +108,11 @@ def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> N
             "hops",
             fix="Make them equal.",
         )
-    ours = ("stay", "rank", "reach", "fewer", "hop_cost") if not joint else ("carry", "linear_start")
+    ours: tuple[str, ...] = ("linear_start",) if options.carry == "add" else ("carry", "linear_start")
+    if not joint:
+        ours = ("stay", "rank", "reach", "fewer", "hop_cost")
+    elif options.carry == "add" and "rank" in options.model_fields_set:
+        mistakes.add("carry: add compares facts in all their features.", "rank", fix="Leave rank out.")
     for option in ours:
         if option in options.model_fields_set:
             kind = "a joint selection" if not joint else "hops that are made one after the other"

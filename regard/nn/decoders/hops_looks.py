@@ -23,6 +23,15 @@ class HopReads:
     state: Tensor
     facts: Tensor | None = None
 
+    def put_back(self, places: Tensor, story: Memory) -> HopReads:
+        """Weights and facts at their places (B, R) in the whole story."""
+        weights = self.weights.new_zeros(*self.weights.shape[:2], story.mask.shape[1])
+        weights = weights.scatter_add(2, places.unsqueeze(1).expand_as(self.weights), self.weights)
+        facts = self.facts
+        if facts is not None:
+            facts = torch.where(facts < 0, facts, places.gather(1, facts.clamp(min=0)))
+        return replace(self, weights=weights, facts=facts)
+
 
 class Unnormalized(Selection):
     """The scores themselves: what a memory network starts to learn with."""
@@ -61,6 +70,12 @@ class StoryLooks:
         facts = together.masked_fill(~exists, float("-inf")).argmax(-1) if self.best else None
         return HopReads(together, torch.cat([look.context for look in looks], 1), state, facts)
 
+    def onward(self) -> Tensor:
+        """(B, K − 1, S, S) how well what a hop reads of a sentence asks for one at the next hop."""
+        score = self.attention.score
+        pairs = [score(self.values[k], score.keys(self.keys[k + 1])) for k in range(self.hops - 1)]
+        return torch.stack(pairs, 1)
+
     def together(
         self, query: Tensor, asked: Tensor, transitions: Tensor, *, fewer: bool = False
     ) -> list[HopReads]:
@@ -93,6 +108,29 @@ class StoryLooks:
         if memory.override is not None:
             best = look.weights.argmax(-1)
         return nn.functional.pad(best, (unused, 0), value=-1)
+
+
+def remembered(story: Memory) -> tuple[Memory, Tensor | None]:
+    """The sentences that are looked at, side by side, and (B, R) where in the story they stand; the story itself and
+    None where these are all. They follow each other: a story is forgotten from its beginning."""
+    count, most = story.mask.shape[1], int(story.mask.sum(1).max())
+    if most == count:
+        return story, None
+    places = story.mask.int().argmax(1)[:, None] + torch.arange(most, device=story.mask.device)
+    inside, places = places < count, places.clamp(max=count - 1)
+
+    def taken(part: Tensor) -> Tensor:
+        """(B, S, D) → (B, R, D)"""
+        return part.gather(1, places.unsqueeze(-1).expand(-1, -1, part.shape[-1]))
+
+    shorter = replace(
+        story,
+        values=taken(story.values),
+        keys=None if story.keys is None else taken(story.keys),
+        mask=story.mask.gather(1, places) & inside,
+        override=None if story.override is None else taken(story.override.transpose(1, 2)).transpose(1, 2),
+    )
+    return shorter, places
 
 
 def _later(table: Tensor | None, first: int) -> Tensor | None:

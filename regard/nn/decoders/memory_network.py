@@ -15,21 +15,22 @@ from regard.data.batch import UNSEEN, Tokens
 from regard.nn.attention import Attention
 from regard.nn.class_weights import class_count
 from regard.nn.decoders import hops_board, hops_check
+from regard.nn.decoders.answer_vectors import AnswerVectors, words_of
 from regard.nn.decoders.decoder import BatchView, Decoder
-from regard.nn.decoders.hops_looks import HopReads, StoryLooks, Unnormalized, chosen_rows
+from regard.nn.decoders.hops_looks import HopReads, StoryLooks, Unnormalized, chosen_rows, remembered
 from regard.nn.decoders.label import Labels, label_predictions
 from regard.nn.guide import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.scores import AnyScore
 from regard.nn.symbols import MemorySymbols
-from regard.nn.transitions import Transitions
+from regard.nn.transitions import Following, Transitions
 from regard.parts import Count, Depth, Mistakes, NotNegative, Plan, Size, register
 from regard.prediction import Prediction
 from regard.trace import Hops
 
 Read = Literal["last", "sum", "all"]
-Carry = Literal["keep", "beyond"]
+Carry = Literal["keep", "beyond", "add"]
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,13 @@ class MemoryNetworkDecoder(Decoder):
                    answer; N u + b learns what each of them costs, −log p_L(y); and the L with the least expected cost
                    is taken, where each fact costs `hop_cost` more: no more facts than the answer needs
     guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
-    carry          how H begins (hops alone). keep: I, a hop asks what the hop before asked, and for what it found;
-                   beyond: −I, it asks for what was found beyond what had been asked
+    carry          how H begins. keep: I, a hop asks what the hop before asked, and for what it found; beyond: −I, it
+                   asks for what was found beyond what had been asked; add: there is no H to learn, u_{k+1} = u_k + o_k
+                   (Sukhbaatar 2015, adjacent tying). A chain knows `add` alone: without Q, P, R and G every fact is
+                   asked for by u and by what is read of the fact before, θ_k(i, j) = score(c_i, m_j) + D_k[j − i]
+                   (`Following`)
     linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
+    tie            row a of V is the vector with which the last hop reads the word a (`AnswerVectors`)
     """
 
     class Options(Decoder.Options):
@@ -101,9 +106,13 @@ class MemoryNetworkDecoder(Decoder):
         """With `fewer`: what one more fact costs, in nats of the answer's expected loss."""
         carry: Carry = "keep"
         """One hop after another: each begins by asking again what the one before asked, or for what that one found
-        beyond it."""
+        beyond it. add, of a joint selection too: always what was asked and what was found, u + o, without matrices to
+        learn."""
         linear_start: Annotated[int, Field(ge=0)] = 0
         """One hop after another: updates at the start of training without the selection."""
+        tie: bool = False
+        """An answer that is a word of the story is found by the vector with which the last hop reads that word
+        (Sukhbaatar 2015); only others ("yes") have vectors of their own."""
 
     writes = ("label",)
 
@@ -112,6 +121,10 @@ class MemoryNetworkDecoder(Decoder):
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> MemoryNetworkDecoder:
         found: MemoryNetworkDecoder = cls.made(options, column.size, sources)
+        if options.tie:
+            encoder = sources[found.story]
+            words = words_of(column.classes, encoder.words)
+            found.output = AnswerVectors(encoder.tables[-1].embedding, words)
         return found
 
     @classmethod
@@ -148,7 +161,20 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        hops_check.check_memory_network(options, name, plan, mistakes)
+        story = hops_check.check_memory_network(options, name, plan, mistakes)
+        if story is not None and options.tie:
+            cls.check_tie(options, name, story, plan, mistakes)
+
+    @classmethod
+    def check_tie(cls, options: Any, name: str, story: str, plan: Plan, mistakes: Mistakes) -> None:
+        """Report where the words of the story have no vectors that answers could have."""
+        hops_check.check_words(plan.encoder[story], story, mistakes)
+        if options.read == "all":
+            mistakes.add(
+                "tie finds an answer by what was read of its word; read: all mixes it with all the rest.",
+                "tie",
+                fix="Leave tie out, or use read: last or read: sum.",
+            )
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
@@ -160,7 +186,13 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        return hops_board.lines(options, memories, joint=hops_check.is_joint(options))
+        lines = hops_board.lines(options, memories, joint=hops_check.is_joint(options))
+        return [*lines, *cls.board_answers(options, memories)]
+
+    @classmethod
+    def board_answers(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        """What V is, where it is not a weight of its own."""
+        return [hops_board.tied_line(options, memories)] if options.tie else []
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
@@ -196,24 +228,29 @@ class MemoryNetworkDecoder(Decoder):
         self.joint = attention.select.joint == "queries"
         self.unnormalized = Unnormalized()
         self.fewer = fewer and self.joint and hops > 2
-        if self.joint:
+        self.adds = carry == "add"
+        if self.joint and self.adds:
+            self.following = Following(hops - 1, reach=reach, stay=stay)
+        elif self.joint:
             self.queries = nn.Linear(size, hops * size, bias=False)
             # at first, the first fact is what shares words with the question; the others follow from it
             self.queries.weight.data.view(hops, size, size).copy_(
                 0.1 * self.queries.weight.view(hops, size, size)
             )
             self.queries.weight.data[:size] += torch.eye(size)
-            if self.fewer:
-                self.costs = nn.Linear(size, hops - 1)
             self.transitions = Transitions(hops - 1, size, width, size=rank, reach=reach, stay=stay)
+        elif self.adds:
+            self.carry: nn.Module = nn.Identity()
         else:
             self.carry = nn.Linear(size, width, bias=False)
             self.carry.weight.data.copy_(torch.eye(width, size) * (1 if carry == "keep" else -1))
+        if self.fewer:
+            self.costs = nn.Linear(size, hops - 1)
         if linear_start:
             # a buffer, so that a resumed run goes on where it stood
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.mix = nn.Linear(size + hops * width, 2 * width) if read == "all" else None
-        self.output = nn.Linear(2 * width if read == "all" else width, classes)
+        self.output: nn.Module = nn.Linear(2 * width if read == "all" else width, classes)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, memories: Mapping[str, Memory], *, best: bool = False) -> tuple[Tensor, HopReads]:
@@ -233,12 +270,18 @@ class MemoryNetworkDecoder(Decoder):
 
     def _looks(self, memories: Mapping[str, Memory], best: bool) -> list[HopReads]:
         """Those of every number of facts, from 2 to K; with K facts alone, or with one hop after another, one."""
-        query = memories[self.question].summary
-        looks = StoryLooks(self.attention, memories[self.story], self.hops, tables=self.tables, best=best)
+        query, whole = memories[self.question].summary, memories[self.story]
+        story, places = remembered(whole)
+        looks = StoryLooks(self.attention, story, self.hops, tables=self.tables, best=best)
         if not self.joint:
-            return [looks.in_turn(query, self.carry, self.unnormalized if self._is_linear() else None)]
-        asked = self.queries(query).view(len(query), self.hops, -1)  # (B, K, Q)
-        return looks.together(query, asked, self.transitions(query, looks.keys), fewer=self.fewer)
+            several = [looks.in_turn(query, self.carry, self.unnormalized if self._is_linear() else None)]
+        elif self.adds:
+            asked = query.unsqueeze(1).expand(-1, self.hops, -1)
+            several = looks.together(query, asked, self.following(looks.onward()), fewer=self.fewer)
+        else:
+            asked = self.queries(query).view(len(query), self.hops, -1)  # (B, K, Q)
+            several = looks.together(query, asked, self.transitions(query, looks.keys), fewer=self.fewer)
+        return several if places is None else [reads.put_back(places, whole) for reads in several]
 
     def _answer(self, query: Tensor, reads: HopReads) -> Tensor:
         if self.read == "last":

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention
+from regard.nn.decoders import hops_board, hops_check
 from regard.nn.decoders.decoder import BatchView
 from regard.nn.decoders.hops_looks import HopReads
 from regard.nn.decoders.listed import ListedCandidates
@@ -61,36 +62,33 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
                 "a memory network chooses among one list of candidates for all rows.",
                 fix="Leave of out of the output, or use type: retrieval.",
             )
-        story = next(iter(cls.reads_positions(options, name, plan)), "")
-        if options.tie and story in plan.inputs and getattr(plan.inputs[story], "shared", None) != name:
+
+    @classmethod
+    def check_tie(cls, options: Any, name: str, story: str, plan: Plan, mistakes: Mistakes) -> None:
+        if getattr(plan.inputs[story], "shared", None) != name:
             mistakes.add(
                 f"tie needs one vocabulary for {story} and {name}.",
                 "tie",
                 fix=f"Add  shared: {name}  to the input {story}.",
             )
-        if options.tie and getattr(plan.encoder.get(story), "sentence", "bag") != "bag":
-            mistakes.add(
-                f"tie takes the vectors of words, and the sentences of {story} are read by a recurrent network.",
-                "tie",
-                fix="Leave tie out, or use sentence: bag.",
-            )
+        hops_check.check_words(plan.encoder[story], story, mistakes)
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         lines = super().board(options, memories)
         several = ANSWERS in lines
         place = lines.index(ANSWERS if several else ANSWER)
-        story = options.attention.over or next(name for name, one in memories.items() if one.keys)
-        table = "E_y"
-        if options.tie:
-            keys = memories[story].embedding  # of the first table; the last is what is read
-            table = keys.replace("_A", "_C") if "_A" in keys else keys.replace("_1", f"_{options.hops + 1}")
+        table = hops_board.read_table(options, memories) if options.tie else "E_y"
         written = (
             ListedCandidates.board("r_ℓ", table, answer="π_ℓ", at="ℓ")
             if several
             else ListedCandidates.board("r", table)
         )
         return [*lines[:place], *written, *lines[place + 1 :]]
+
+    @classmethod
+    def board_answers(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return []  # said of the candidates
 
     def __init__(self, size: int, attention: Attention, *, candidates: ListedCandidates, **more: Any) -> None:
         super().__init__(size, attention, **more)

@@ -54,11 +54,14 @@ class StoryEncoder(Encoder):
                  hop that has read a sentence goes on to what happened next
     time_noise   probability, in training, that a sentence is followed by nothing that happened: those before it
                  become one older. It keeps the ages from being learned by heart
+    last         only the last so many sentences are positions of the memory: what lies further back is forgotten
     """
 
     class Options(EmbeddingOptions):
         """A key and a value for each sentence of a story: m_i = a(x_i) + T_A[age], c_i = c(x_i) + T_C[age]."""
 
+        last: Count | None = None
+        """Sentences that are looked at: the last so many; default: all of them."""
         sentence: Literal["bag", "recurrent"] = "bag"
         """bag: the sum of the embeddings; recurrent: the last states of a small gru, read from both ends."""
         position: bool = True
@@ -79,6 +82,8 @@ class StoryEncoder(Encoder):
 
     reads = ("story", "dialog")
     for_hops = True
+    words: Any = None
+    """The column whose words the tables have vectors of, where it was built from one."""
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> StoryEncoder:
@@ -95,7 +100,11 @@ class StoryEncoder(Encoder):
             return RecurrentEncoder(embedding, cell="gru", size=options.embedding // 2)
 
         tables = [sentences(embedding) for embedding in embeddings]
-        return cls(tables, ages=options.ages, times=options.times, time_noise=options.time_noise)
+        found = cls(
+            tables, ages=options.ages, times=options.times, time_noise=options.time_noise, last=options.last
+        )
+        found.words = column.words
+        return found
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -133,7 +142,8 @@ class StoryEncoder(Encoder):
         age = f"T_l[min(S − j, {options.ages - 1})]"
         recurrent = options.sentence == "recurrent"
         both = ", d ∈ {→, ←}" if recurrent else ""
-        lines = [f"j = 1 … S, m = 1 … N_j, {tables}{both}     — w_jm: word m of sentence j"]
+        last = "" if options.last is None else f", of the last {options.last}"
+        lines = [f"j = 1 … S, m = 1 … N_j, {tables}{both}     — w_jm: word m of sentence j{last}"]
         if recurrent:
             lines += _read_sentences(options, age)
         else:
@@ -168,6 +178,7 @@ class StoryEncoder(Encoder):
         ages: int = 50,
         times: Literal["random", "next"] = "random",
         time_noise: float = 0.0,
+        last: int | None = None,
     ) -> None:
         super().__init__()
         if len(tables) < 2:
@@ -176,13 +187,13 @@ class StoryEncoder(Encoder):
         self.hops = len(tables) - 1
         self.value_size = self.key_size = tables[0].summary_size
         self.summary_size = self.value_size
-        self.time_noise = time_noise
+        self.time_noise, self.last = time_noise, last
         self.ages = nn.Parameter(torch.randn(len(tables), ages, self.value_size) * 0.1)
         if times == "next":
             self._begin_with_the_next()
 
     def forward(self, story: Sentences) -> Memory:
-        mask = story.mask
+        mask = self._remembered(story)
         ages = self._ages(story, mask)  # (B, S)
         found = []
         for table, times in zip(self.tables, self.ages, strict=True):
@@ -190,7 +201,7 @@ class StoryEncoder(Encoder):
                 table.sums(tokens) if isinstance(table, BagEncoder) else table(tokens).summary
                 for tokens in story.buckets
             ]
-            found.append(story.gather(read) + times[ages] * mask.unsqueeze(-1))  # (B, S, D)
+            found.append((story.gather(read) + times[ages]) * mask.unsqueeze(-1))  # (B, S, D)
         keys, values = torch.cat(found[:-1], -1), torch.cat(found[1:], -1)
         summary = masked_mean(found[-1], mask)
         return Memory(values, mask, summary, keys=keys, layout="sentences")
@@ -200,6 +211,14 @@ class StoryEncoder(Encoder):
         self.ages[0] *= TIME_GAIN
         for before, after in zip(self.ages[:-1], self.ages[1:], strict=True):
             after.copy_(torch.cat([before[:1], before[:-1]]))  # the sentence after one of age a has age a − 1
+
+    def _remembered(self, story: Sentences) -> Tensor:
+        """(B, S) the sentences that exist and are not forgotten."""
+        mask = story.mask
+        if self.last is None:
+            return mask
+        places = torch.arange(mask.shape[1], device=mask.device)
+        return mask & (places >= story.lengths[:, None] - self.last)
 
     def _ages(self, story: Sentences, mask: Tensor) -> Tensor:
         places = torch.arange(mask.shape[1], device=mask.device)

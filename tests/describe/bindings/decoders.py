@@ -309,14 +309,16 @@ def of_memory_network(m: MemoryNetworkDecoder, truth: Any) -> Binding:
     if m.guide:
         found["ẑ_k"] = truth[m.story].ids[0] + 1
     if not m.joint:
-        return found | {"H_y": m.carry.weight}
+        return found | {f"{name}_y": weight for name, weight in zip("H", m.carry.parameters(), strict=False)}
+    if m.fewer:
+        found |= {"C_ℓ": m.costs.weight, "a_ℓ": m.costs.bias}
+    if m.adds:
+        return found | {"D_k": Family(m.following.distances, (1, -m.following.reach))}
     moves: Any = m.transitions
     for letter, layers in (("P", moves.first), ("G", moves.question), ("R", moves.second)):
         found[f"{letter}_k"] = torch.stack([layer.weight for layer in layers])
     found["D_k"] = Family(moves.distances, (1, -moves.reach))
     found["Q_k"] = m.queries.weight.unflatten(0, (m.hops, -1))
-    if m.fewer:
-        found |= {"C_ℓ": m.costs.weight, "a_ℓ": m.costs.bias}
     return found
 
 
