@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from torch import Tensor, nn
 
@@ -50,8 +50,9 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
         candidates = ListedCandidates(own or encoder.tables[-1].embedding, column.candidate_words())
         found: MemoryRetrievalDecoder = cls.made(options, encoder.value_size, sources, candidates=candidates)
         if options.tie and found.mix is None:
-            nn.init.eye_(found.output.weight)
-            nn.init.zeros_(found.output.bias)
+            output = cast(nn.Linear, found.output)
+            nn.init.eye_(output.weight)
+            nn.init.zeros_(output.bias)
         return found
 
     @classmethod
