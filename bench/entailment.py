@@ -1,6 +1,6 @@
 """Conclusions from SICK's sentences, judged by a SICK model of ours.
 
-    python bench/entailment.py local/data/sick/SICK.txt.xz                all three ways; recipes/sick.yaml is the judge
+    python bench/entailment.py local/data/sick/SICK.txt.xz                all four ways; recipes/sick.yaml is the judge
     python bench/entailment.py SICK.txt.xz --only attention --set training.epochs=10
     python bench/entailment.py SICK.txt.xz --judge runs/sick              a judge that is trained already
 
@@ -37,6 +37,7 @@ WAYS = {
     "start": ["decoder.condition=[start]", "attention=null"],
     "every-step": ["decoder.condition=[start, every-step]", "attention=null"],
     "attention": [],
+    "copy": ["attention.state=current", "decoder.copy=true"],
 }
 ENTAILED = "ENTAILMENT"
 FIELDS = ("sentence_A", "sentence_B", "entailment_AB", "entailment_BA", "SemEval_set")

@@ -93,7 +93,7 @@ BARS: dict[str, list[Bar]] = {
     "document-class-hierarchical": [],
     "document-class-flat": [Bar("test.accuracy", 0.80)],
     "sentiment": [Bar("test.accuracy", 0.95)],
-    "dialog": [],
+    "dialog": [Bar("test.loss", 0.66)],  # 0.642: one of twenty films, and everything else known
     "dialog-context": [Bar("test.exact", 0.95), Bar("test.exact", 0.80, behind="dialog")],
     "dialog-memory": [Bar("test.accuracy", 0.95)],
     "nli-syntax": [
