@@ -51,16 +51,19 @@ class SpelledTextColumn(TextColumn):
         self._spelled: dict[str, Array] = {}
 
     def learn(self, values: Iterable[str]) -> None:
-        counts: Counter[str] = Counter()
+        words: Counter[str] = Counter()
 
         def counted() -> Iterator[str]:
             for value in values:
-                for word in self.words(value):
-                    counts.update(word)
+                words.update(self.words(value))
                 yield value
 
         super().learn(counted())
-        self._set_characters(Vocabulary.counted(counts, min_count=RARE).pieces)
+        characters: Counter[str] = Counter()
+        for word, count in words.items():  # each distinct word once: they come many times
+            for character in word:
+                characters[character] += count
+        self._set_characters(Vocabulary.counted(characters, min_count=RARE).pieces)
 
     def words(self, text: str) -> list[str]:
         """The words of a text in their own case, as many as it has pieces."""
