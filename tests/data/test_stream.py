@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from regard.data import BEGIN, Dataset, Row, StreamBatches, StreamColumn, package, read_rows
 from regard.data.batch import UNKNOWN
+from regard.data.columns.vocabulary import Vocabulary
 from regard.errors import RegardError
 from regard.sources import open_splits
 from regard.spec import Spec
@@ -105,7 +107,11 @@ def test_what_was_encoded_is_decoded(options: dict[str, Any]) -> None:
 
 def test_characters_of_any_plane_are_looked_up_as_one_by_one() -> None:
     column = StreamColumn("text", unit="char", min_count=2)
-    column.learn(["aabb  \n\néé日日𝄞𝄞x"])
+    seen = ["aabb  \n", "\néé日日𝄞𝄞x", "", "\ud800"]
+    column.learn(seen)
+    counted = Counter("".join(seen))
+    assert set(column.vocabulary.pieces) == {one for one, times in counted.items() if times >= 2}
+    assert column.vocabulary.pieces == Vocabulary.counted(counted, min_count=2).pieces  # in the same order
     text = "ab x\né日𝄞𝄟\ud800\U0010ffff\0y"
     one_by_one = [column.vocabulary.id(character) for character in text]
     assert column.encode(text).tolist() == one_by_one

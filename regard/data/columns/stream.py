@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -22,7 +24,7 @@ from regard.data.columns.text import (
     check_units,
 )
 from regard.data.columns.units import WithLineEnds
-from regard.data.columns.vocabulary import Vocabulary
+from regard.data.columns.vocabulary import Vocabulary, code_points
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register
@@ -124,8 +126,22 @@ class StreamColumn(TextColumn):
     def check_encoded(self, encoded: Array) -> str | None:
         return None
 
+    @property
+    def _by_characters(self) -> bool:
+        """Whether its pieces are the characters themselves: then a long text is counted and encoded as an array."""
+        return self.unit == "char" and self.case != "marked"
+
+    def _counted(self, texts: Iterable[str]) -> Counter[str]:
+        if not self._by_characters:
+            return super()._counted(texts)
+        counts = np.zeros(sys.maxunicode + 1, dtype=np.int64)
+        for text in texts:
+            found = np.bincount(code_points(text))
+            counts[: len(found)] += found
+        return Counter({chr(place): int(counts[place]) for place in counts.nonzero()[0].tolist()})
+
     def encode(self, value: str) -> Array:
-        if self.unit == "char" and self.case != "marked":
+        if self._by_characters:
             return self.vocabulary.ids_of_characters(self._compose(value))
         return super().encode(value)
 

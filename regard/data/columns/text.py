@@ -211,12 +211,17 @@ class TextColumn(Column):
                 raise RegardError(error.what, where=error.where or self.name, fix=error.fix) from error
             self._cutter, self._vocabulary = subwords, subwords.vocabulary
         elif self.unit != "byte":
-            counts: Counter[str] = Counter()
-            for text in texts:
-                counts.update(self.cutter.cut(text))
+            counts = self._counted(texts)
             for piece in self._left_out:
                 del counts[piece]
             self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
+
+    def _counted(self, texts: Iterable[str]) -> Counter[str]:
+        """How often each piece comes."""
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(self.cutter.cut(text))
+        return counts
 
     @property
     def learns_beside(self) -> str | None:

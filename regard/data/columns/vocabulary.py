@@ -14,6 +14,11 @@ SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 """How the four special ids show, in the order of their numbers."""
 
 
+def code_points(text: str) -> Array:
+    """(characters,) uint32"""
+    return np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
+
+
 class Vocabulary:
     """Ids 0 to 3 are PAD, UNKNOWN, BEGIN and END; the pieces follow in the order given.
 
@@ -67,8 +72,7 @@ class Vocabulary:
             known = {ord(piece): number for piece, number in self._numbers.items() if len(piece) == 1}
             self._by_character = np.full(max(known, default=0) + 2, UNKNOWN, dtype=np.int32)
             self._by_character[list(known)] = list(known.values())
-        characters = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
-        return self._by_character[np.minimum(characters, len(self._by_character) - 1)]
+        return self._by_character[np.minimum(code_points(text), len(self._by_character) - 1)]
 
     def piece(self, number: int) -> str:
         """The piece of a number; special ids as they show."""
