@@ -63,7 +63,10 @@ def grade_answer(name: str, answer: Path, *, output: Path | None, hint: bool, se
     found, console = grade(name, answer, seconds=seconds), safe_console(highlight=False)
     for number, mark in enumerate(found.marks, 1):
         line = Text(f"{number}. ")
-        line.append("right  " if mark.right else "wrong  ", style="green" if mark.right else "bold red")
+        word, style = (
+            ("right", "green") if mark.right else ("open", "yellow") if mark.open else ("wrong", "bold red")
+        )
+        line.append(f"{word:<7}", style=style)
         line.append(mark.title)
         console.print(line)
         if mark.cause:
@@ -76,5 +79,7 @@ def grade_answer(name: str, answer: Path, *, output: Path | None, hint: bool, se
         console.print(Padding(Text(found.printed), (0, 0, 0, 4)))
     right = sum(mark.right for mark in found.marks)
     console.print(Text(f"{right} of {len(found.marks)} right", style="bold"))
+    if any(mark.open for mark in found.marks):
+        console.print(Text(f"Hints: regard exercise {name} --hint", style="dim"))
     if not found.right:
         raise typer.Exit(1)

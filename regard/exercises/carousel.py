@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from regard.exercises.exercise import Answer, Array, Exercise, GradedQuestion, Wrong, close, numbers
+from regard.exercises.exercise import (
+    Answer,
+    Array,
+    Exercise,
+    GradedQuestion,
+    Unanswered,
+    close,
+    numbers,
+)
 
 TEMPLATE = '''"""The gradient of an LSTM's memory.
 
@@ -58,7 +66,7 @@ def _gradient(answer: Answer) -> None:
 def _gates(answer: Answer) -> None:
     found = answer.gates()
     if found is None or found is Ellipsis:
-        raise Wrong("gates() is not answered yet.")
+        raise Unanswered("gates()")
     f, i, o = numbers(found, (3,), "gates()")
     for seed in range(20):
         given = {**_drawn(seed), "o_t": np.full(5, o), "f_next": np.full(5, f)}

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from regard.exercises.exercise import GradedQuestion, Wrong
+from regard.exercises.exercise import GradedQuestion, Unanswered, Wrong
 from regard.exercises.shelf import exercise
 
 
@@ -66,6 +66,8 @@ def _asked(module: ModuleType, question: GradedQuestion, path: Path) -> dict[str
         )
     try:
         question.check(module)
+    except Unanswered as error:  # a hint would be given to one who did not ask for it
+        return {**_wrong(str(error), "", "", title=question.title), "open": True}
     except Wrong as error:
         return _wrong(str(error), "", question.hint, title=question.title)
     except BaseException as error:  # of the student's function, or of what it returned

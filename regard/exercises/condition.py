@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.exercises.exercise import Answer, Array, Exercise, GradedQuestion, Wrong, numbers
+from regard.exercises.exercise import Answer, Array, Exercise, GradedQuestion, Unanswered, Wrong, numbers
 
 TEMPLATE = '''"""A decoder describes an image, a vector of D numbers. It has N units and V words, each a vector of E:
 
@@ -50,7 +50,7 @@ SEEN = 1e-9
 def _given(answer: Answer) -> dict[str, Array]:
     found = answer.shapes(**SIZES)
     if found is None or found is Ellipsis:
-        raise Wrong("shapes(…) is not answered yet.")
+        raise Unanswered("shapes(…)")
     if not isinstance(found, dict) or not found:
         raise Wrong(f"shapes(…) is a {type(found).__name__}; expected a mapping of names and shapes.")
     generator, made = np.random.default_rng(7), {}

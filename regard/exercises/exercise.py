@@ -18,13 +18,20 @@ class Wrong(Exception):
     """An answer that is not right: what was expected and what came, in a sentence."""
 
 
+class Unanswered(Wrong):
+    """There is no answer yet: what the template left open is as it was."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is not answered yet.")
+
+
 @dataclass(frozen=True)
 class GradedQuestion:
     """One thing that is asked.
 
     title   what the answer must do
     needs   the names that the student's file must define for it
-    check   raises `Wrong` where the answer is not right
+    check   raises `Wrong` where the answer is not right, `Unanswered` where there is none
     hint    told where it is not
     """
 
@@ -53,7 +60,7 @@ class Exercise:
 def numbers(value: Any, shape: Sequence[int], what: str) -> Array:
     """What a student's function returned, as an array of a shape."""
     if value is None or value is Ellipsis:
-        raise Wrong(f"{what} is not answered yet.")
+        raise Unanswered(what)
     try:
         found = np.asarray(value.detach() if hasattr(value, "detach") else value, dtype=float)
     except (TypeError, ValueError):

@@ -25,13 +25,17 @@ PRINTED = 20
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one question; `cause` and `place` (file and line) where it is wrong, and a hint."""
+    """What became of one question; `cause` and `place` (file and line) where it is wrong, and a hint.
+
+    open   nothing was answered yet
+    """
 
     title: str
     right: bool
     cause: str = ""
     place: str = ""
     hint: str = ""
+    open: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from regard.exercises.exercise import Answer, Exercise, GradedQuestion, Wrong
+from regard.exercises.exercise import Answer, Exercise, GradedQuestion, Unanswered, Wrong
 
 Pairs = list[tuple[int, int]]
 
@@ -83,7 +83,7 @@ def _check(name: str, algorithm: Callable[[int, int], int], seed: int) -> Callab
         for a, b in _pairs(300, 100 + seed):
             found = getattr(answer, name)(a, b)
             if found is None or found is Ellipsis:
-                raise Wrong(f"{name}(a, b) is not answered yet.")
+                raise Unanswered(f"{name}(a, b)")
             if isinstance(found, bool) or not isinstance(found, int):
                 raise Wrong(f"{name}({a}, {b}) is a {type(found).__name__}; expected a whole number.")
             if found != algorithm(a, b):

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-from regard.exercises.exercise import Answer, Exercise, GradedQuestion, Wrong, close, numbers
+from regard.exercises.exercise import Answer, Exercise, GradedQuestion, Unanswered, Wrong, close, numbers
 from regard.nn import make_cell
 from regard.nn.cells import Cell
 from regard.parts import find
@@ -37,7 +37,7 @@ def _network(weights: object, inputs: int, what: str) -> tuple[Cell, float, floa
         raise Wrong(f"{what} lacks {', '.join(missing)}.")
     shapes = {"W": (inputs,) if inputs > 1 else (), "U": (), "b": (), "V": (), "c": ()}
     if inputs > 1 and isinstance(weights["W"], list) and ... in weights["W"]:
-        raise Wrong(f"{what}['W'] is not answered yet.")
+        raise Unanswered(f"{what}['W']")
     given = {name: numbers(weights[name], shape, f"{what}[{name!r}]") for name, shape in shapes.items()}
     cell = make_cell(find("cell", "rnn").Options(activation="identity"), inputs, 1).double()
     with torch.no_grad():

@@ -11,8 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 
 from regard import lectures
+from regard.cli.exercising import grade_answer
 from regard.errors import RegardError
 from regard.exercises import Wrong, exercise, grade, names, write_template
 from tests.exercises import answers
@@ -120,6 +122,26 @@ def test_a_broken_answer_gets_its_place_and_a_hint(code: str, tmp_path: Path) ->
     mark = grade("mistakes", answer).marks[0]
     place, cause = BROKEN[code]
     assert mark.place == place and cause in mark.cause and mark.hint and not mark.right
+
+
+def test_what_is_not_answered_yet_is_open_and_gets_no_hint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = tmp_path / "answer.py"
+    answer.write_text(
+        exercise("summing").template.replace(
+            '"W": ..., "U": ..., "b": ..., "V": ..., "c": ...', '"W": 2, "U": 1, "b": 0, "V": 1, "c": 0', 1
+        )
+    )
+    sums, compares = grade("summing", answer).marks
+    assert not sums.open and sums.hint and not sums.right
+    assert compares.open and not compares.hint and not compares.right
+    with pytest.raises(typer.Exit):
+        grade_answer("summing", answer, output=None, hint=False, seconds=20)
+    said = capsys.readouterr().out
+    assert (
+        "1. wrong  SUM" in said and "2. open   COMPARE" in said and "regard exercise summing --hint" in said
+    )
 
 
 def test_an_answer_that_never_ends_is_stopped_at_its_line(tmp_path: Path) -> None:
