@@ -40,7 +40,8 @@ def made(
         3, attention, story="story", question="question", reach=1, tables=tables, **{"hops": 2, **options}
     )
     if select == "facts":
-        torch.nn.init.normal_(decoder.transitions.distances)
+        moves = decoder.following if decoder.adds else decoder.transitions
+        torch.nn.init.normal_(moves.distances)
     return story, bag(), decoder
 
 
@@ -126,6 +127,56 @@ def test_the_joint_choice_by_enumeration(hops: int) -> None:
     read = looks.weights[0, -1] @ seen["story"].values[0]
     torch.testing.assert_close(logits[0], decoder.output.weight @ read + decoder.output.bias)
     assert looks.weights[1, :, 0].tolist() == [1.0] * hops  # a story of one sentence
+
+
+@pytest.mark.parametrize("tables", [1, 3])
+def test_a_chain_that_adds_asks_for_each_fact_by_the_question_and_the_fact_before(tables: int) -> None:
+    story, question, decoder = made("facts", tables, hops=3, carry="add", read="sum")
+    seen = memories(story, question)
+    _, looks = decoder(seen, best=True)
+    query, distances = seen["question"].summary[0], decoder.following.distances
+    keys, values = (
+        [part[0]] * 3 if tables == 1 else part[0].chunk(3, -1)
+        for part in (seen["story"].keys, seen["story"].values)
+    )
+    scores = {}
+    for choice in product(range(3), repeat=3):
+        total = sum(query @ keys[k][place] for k, place in enumerate(choice))
+        for k, (i, j) in enumerate(pairwise(choice)):
+            total = total + values[k][i] @ keys[k + 1][j] + distances[k, max(-1, min(1, j - i)) + 1]
+        scores[choice] = total
+    likely = dict(zip(scores, torch.softmax(torch.stack(list(scores.values())), 0), strict=True))
+    for hop, place in product(range(3), range(3)):
+        expected = sum(p for choice, p in likely.items() if choice[hop] == place)
+        torch.testing.assert_close(looks.weights[0, hop, place], expected)
+    assert tuple(looks.facts[0].tolist()) == max(likely, key=lambda choice: likely[choice].item())
+
+
+def test_hops_that_add_have_no_matrix_to_learn() -> None:
+    story, question, decoder = made("softmax", read="sum", carry="add")
+    seen = memories(story, question)
+    keys, values, state = seen["story"].keys[0], seen["story"].values[0], seen["question"].summary[0]
+    for _ in range(2):
+        state = state + torch.softmax(keys @ state, 0) @ values
+    torch.testing.assert_close(decoder(seen)[0][0], decoder.output.weight @ state + decoder.output.bias)
+    assert {name for name, _ in decoder.named_parameters()} == {"output.weight", "output.bias"}
+
+
+@pytest.mark.parametrize("select", ["softmax", "facts"])
+def test_only_the_last_sentences_are_looked_at_and_keep_their_places(select: str) -> None:
+    """As if the story began later; the shorter story of the batch is remembered whole."""
+    story, question, decoder = made(select, read="sum")
+    short = Sentences.padded(
+        torch.cat([IDS[:1, 1:], torch.tensor([[[7, 4, 0], [0, 0, 0]]])]), torch.tensor([2, 1])
+    )
+    expected, wanted = decoder({"story": story(short), "question": question(QUESTION)}, best=True)
+    story.last = 2
+    logits, looks = decoder(memories(story, question), best=True)
+    torch.testing.assert_close(logits, expected)
+    torch.testing.assert_close(looks.weights[0, :, 1:], wanted.weights[0])
+    torch.testing.assert_close(looks.weights[1, :, :2], wanted.weights[1])
+    assert not looks.weights[0, :, 0].any()
+    assert looks.facts.tolist() == [[fact + 1 for fact in wanted.facts[0].tolist()], [0, 0]]
 
 
 @pytest.mark.parametrize("select", ["softmax", "facts"])
