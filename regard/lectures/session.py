@@ -16,7 +16,7 @@ MINUTE = 60
 
 
 @dataclass(frozen=True)
-class Line:
+class CommandLine:
     """A command.
 
     first    whether it prepares what the command of the entry needs
@@ -31,14 +31,14 @@ class Line:
         return f"{self.text}    # {self.remark}" if self.remark else self.text
 
 
-def session(name: str) -> list[Line]:
+def session(name: str) -> list[CommandLine]:
     """All lines of an entry; none where there is nothing to type."""
     line = command(name)
     if not line:
         return []
     given = entry(name).before or answered_by(name).before
     made = given or tuple(f"regard train {run}" for run in _runs(line))
-    return [*(Line(one, True, remark(one)) for one in made), Line(line, False, remark(line))]
+    return [*(CommandLine(one, True, remark(one)) for one in made), CommandLine(line, False, remark(line))]
 
 
 def remark(line: str) -> str:

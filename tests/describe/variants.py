@@ -39,7 +39,7 @@ translation-no-attention encoder.layers=3 encoder.direction=alternate encoder.re
 translation-no-attention encoder.layers=2 encoder.bidirectional=true encoder.direction=forward encoder.size=6
     decoder.layers=2 decoder.cell=gru
 caption-start decoder.bridge=tanh encoder.network.connected_norm=true
-caption-start
+caption-start decoder.bridge=tanh
     encoder.network={"type":"vgg","channels":[3,4],"connected":12,"stride":4,"normalize":"batch","connected_norm":true}
 caption-start decoder={"type":"recurrent","size":12,"embedding":5,"condition":["first-input"]}
 caption-start

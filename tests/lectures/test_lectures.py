@@ -24,7 +24,7 @@ from regard.lectures import Entry, examine
 from regard.lectures.checks import TrainedCheck
 from regard.lectures.drawing import drawn, has_figure
 from regard.lectures.reference import pages
-from regard.lectures.session import Line, session
+from regard.lectures.session import CommandLine, session
 from regard.lectures.shelf import SHELF, drawing, read
 from regard.parts import names
 
@@ -188,7 +188,7 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
         "regard train translation-no-attention    # once, about 4 minutes",
         "regard evaluate runs/translation runs/translation-no-attention --by-length --plot bleu.svg",
     ]
-    assert session("004.31") == [Line("regard describe translation")] and session("000.44") == []
+    assert session("004.31") == [CommandLine("regard describe translation")] and session("000.44") == []
     code, out, _ = regard("lecture", "004.43")
     assert code == 0 and "$ regard train caption    # once, about 6 minutes" in map(
         str.strip, out.splitlines()
