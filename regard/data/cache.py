@@ -6,6 +6,7 @@ import errno
 import hashlib
 import io
 import json
+import mmap
 import os
 import re
 import shutil
@@ -95,6 +96,19 @@ def mapped(folder: Path, name: str, dtype: Any) -> Ragged:
         return np.memmap(path, dtype=kind, mode="r").view(np.ndarray)
 
     return Ragged(array("values", dtype), array("offsets", np.int64))
+
+
+def released(array: Array) -> None:
+    """Give back the memory of a mapped array; what is needed of it again is read again.
+
+    Pages of a mapped file stay in memory until something else needs the room: a text of 2 GB that was read once would
+    count as 10 GB of this process.
+    """
+    base: Any = array
+    while base is not None and not isinstance(base, mmap.mmap):
+        base = getattr(base, "base", None)
+    if base is not None and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 @contextmanager

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from regard.data.batch import Batch
-from regard.data.cache import building, key_of, read_manifest, write_manifest
+from regard.data.cache import building, key_of, read_manifest, released, write_manifest
 from regard.data.columns.column import Column
 from regard.data.contents import Unreadable
 from regard.data.encoding import Encoded, all_rows, encode_rows, fingerprint, open_encoded
@@ -24,6 +24,8 @@ from regard.data.rejections import Rejections, read_rejected, write_rejected
 from regard.errors import RegardError
 
 REJECTED = "rejected.tsv"
+PASSED = 1 << 24
+"""Bytes of encodings that a pass over all rows keeps in memory."""
 
 
 class Dataset:
@@ -136,11 +138,21 @@ class Dataset:
         for name, column in self.columns.items():
             if not column.cached or type(column).remark is Column.remark:
                 continue
-            encodings = self._encoded.columns[name]
-            rows = self._first.tolist()
-            remark = column.remark((self._text(name, row), encodings[row]) for row in rows)
+            remark = column.remark(self._passed(name))
             found += [f"{name}: {remark}"] if remark else []
         return found
+
+    def _passed(self, name: str) -> Iterator[tuple[str, Array]]:
+        """The text and the encoding of each example, one after the other; little of them stays in memory."""
+        texts, encodings = self._encoded.texts[name], self._encoded.columns[name]
+        passed = 0
+        for row in self._first.tolist():
+            yield self._text(name, row), encodings[row]
+            passed += encodings[row].nbytes
+            if passed >= PASSED:
+                released(texts.values)
+                released(encodings.values)
+                passed = 0
 
     @property
     def costs(self) -> Array:

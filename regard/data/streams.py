@@ -8,9 +8,13 @@ import numpy as np
 
 from regard.data.batch import BEGIN, Batch
 from regard.data.batches import idle
+from regard.data.cache import released
 from regard.data.columns.stream import span as as_span
 from regard.data.dataset import Dataset
 from regard.errors import RegardError
+
+KEPT = 1024
+"""Spans that stay in memory, where the text is mapped."""
 
 
 class StreamBatches:
@@ -69,4 +73,6 @@ class StreamBatches:
             fresh = number == 0 or not self.carry
             one = as_span(ids.astype(np.int64), before.astype(np.int64), fresh=fresh)
             batch = Batch({self.name: one}, self.dataset.rows_of(self.name, places), ids.size)
+            if number % KEPT == KEPT - 1:
+                released(self.tokens)
             yield idle(batch) if unused else batch

@@ -72,6 +72,36 @@ def test_a_line_of_any_length_is_read_in_little_memory(tmp_path: Path) -> None:
     assert peak < 8 << 20
 
 
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux to see what is resident")
+def test_a_text_that_was_passed_over_does_not_stay_in_memory(tmp_path: Path) -> None:
+    file = tmp_path / "book.txt"
+    file.write_text("the quick brown fox jumps over the lazy dog\n" * 400_000, encoding="utf-8")  # 17 MB
+    rows = read_rows(str(file), format="stream", fields=["text"])
+    column = StreamColumn("text", unit="char", min_count=500_000)  # rarer characters are unknown
+    column.learn(row["text"] for row in rows)
+    dataset = Dataset.build(rows, [column], cache=tmp_path / "cache")
+    unknown = sum(
+        "the quick brown fox jumps over the lazy dog\n".count(one) for one in "qickbwnfxjmpsvlazydg\n"
+    )
+    assert f"{400_000 * unknown:,} of 17,600,000" in dataset.remarks()[0]
+    assert resident("0.ids.values") < 36e6 < 70.4e6 == dataset.stream("text").nbytes
+    first = dataset.stream("text")[:44].tolist()
+    assert (
+        first == column.encode("the quick brown fox jumps over the lazy dog\n").tolist()
+    )  # it is read again
+    for _ in StreamBatches(dataset, rows=8, span=1000):
+        pass
+    assert resident("0.ids.values") < 36e6
+
+
+def resident(name: str) -> float:
+    """Bytes of a mapped file that are in memory."""
+    lines = Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
+    starts = [place for place, line in enumerate(lines) if line.rstrip().endswith(name)]
+    found = [line for place in starts for line in lines[place : place + 8] if line.startswith("Rss:")]
+    return 1024.0 * sum(int(line.split()[1]) for line in found)
+
+
 def test_what_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"one\ntwo\nthr\xffee\n")
