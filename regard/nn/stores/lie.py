@@ -153,7 +153,7 @@ def _points(head: str, j: str, state: str, options: Any) -> list[str]:
     far = ""
     if options.reach is not None:
         lines.append(f"η_{at} = σ({number('η', head, state)})     — goes, or stays")
-        far = f"{options.reach:g} η_{at} tanh"
+        far = f"{'' if options.reach == 1 else f'{options.reach:g} '}η_{at} tanh"
     if options.move == "shift":
         said = vector("d", head, state)
         return [*lines, f"x_{at} = x̄_{at} + {f'{far}({said})' if far else said}     — is shifted"]
