@@ -4,7 +4,7 @@
     python bench/babi.py DATA --tasks "2 15" --starts 3 --workers 16 --minutes 8 --json babi.json
 
 DATA is a folder with en.tar.xz, or with en/qa1_….txt in it. Each start is `regard train recipes/babi.yaml` with another
-seed and one of three settings in turn, in a process of its own with one thread; a tenth of the training questions is
+seed and one of five settings in turn, in a process of its own with one thread; a tenth of the training questions is
 held out, and the start that answers most of those (of equals, with the smallest loss) is the one measured on the test
 questions. Starts are made in turn for all tasks until --starts or --minutes are reached. Resumable: a finished start in
 --folder is not made again.
