@@ -69,19 +69,6 @@ BEGINNINGS: tuple[tuple[str, ...], ...] = (
 )
 """How the softmax hops begin: five starts at random; in five, a hop goes on to the sentence after the one it found; in
 five, to that or to one that shares words with it; in five, to one that shares words with it."""
-ALL_FACTS_VARIATIONS: tuple[tuple[str, ...], ...] = (
-    ("decoder.dropout=0.3",),
-    ("decoder.dropout=0.5", "training.lr=5e-3"),
-    ("decoder.dropout=0.3", "training.lr=5e-3"),
-    (
-        "decoder.dropout=0.5",
-        "encoder.story.embedding=48",
-        "encoder.question.embedding=48",
-        "training.lr=5e-3",
-    ),
-    ("decoder.dropout=0.3", "encoder.story.embedding=20", "encoder.question.embedding=20"),
-)
-"""Of task 17: tables for each hop, and dropout before the answer."""
 THREE_AMONG_MANY = (
     "encoder.story.tie=adjacent",
     "encoder.story.hops=3",
@@ -159,9 +146,6 @@ class Start:
             changes.append("decoder.read=sum")
         if simple:
             changes += BEGINNINGS[(self.seed - 1) // len(VARIATIONS) % len(BEGINNINGS)]
-        if self.task == 17:
-            turn = ALL_FACTS_VARIATIONS[(self.seed - 1) % len(ALL_FACTS_VARIATIONS)]
-            return [*changes, "encoder.story.tie=adjacent", f"encoder.story.hops={hops}", *turn]
         return changes + list(VARIATIONS[(self.seed - 1) % len(VARIATIONS)])
 
 
