@@ -140,4 +140,6 @@ def _files(run: Path, output: Path | None, of: str | None) -> dict[str, Path | N
     from regard import zoo
 
     names = list(zoo.find(str(run)).outputs)
+    if len(names) == 1:
+        return {"--output": output}
     return {f"--output of {name}": file_of(output, name, names) for name in names}

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from regard import Model
-from regard.cli import main
 from tests.model.small import build, rows, spec
 
 EVIL = "\x1b]52;c;aGVsbG8=\x07\u202e"
@@ -23,21 +22,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "model"
     build(spec(search={"max_length": 6})).save(folder)
     return folder
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    def give(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["regard", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return give
 
 
 @pytest.mark.parametrize(
@@ -61,28 +45,28 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_one_line_and_exit_2(
-    command, run: Path, tmp_path: Path, monkeypatch, words: list[str], said: str
+    regard, run: Path, tmp_path: Path, monkeypatch, words: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, value in (("nulls", None), ("objects", {}), ("lists", ["a"])):
         Path(f"{name}.jsonl").write_text(json.dumps({"source": value}) + "\n")
     Path("deep.yaml").write_text("a: " + "[" * 10_000)
     Path("aliases.yaml").write_text("a: &a [1]\nb: [*a, *a]")
-    code, _, err = command(*[str(run) if word == "RUN" else word for word in words])
+    code, _, err = regard(*[str(run) if word == "RUN" else word for word in words])
     assert code == 2 and said in err.replace("\n", " "), err
     assert "Traceback" not in err
 
 
-def test_numbers_and_truth_values_are_read_as_in_the_data(command, run: Path, tmp_path: Path) -> None:
+def test_numbers_and_truth_values_are_read_as_in_the_data(regard, run: Path, tmp_path: Path) -> None:
     lines = tmp_path / "a.jsonl"
     lines.write_text('{"source": 1.50}\n{"source": true}\n')
-    code, out, _ = command("predict", str(run), "-f", str(lines), "--json", "-")
+    code, out, _ = regard("predict", str(run), "-f", str(lines), "--json", "-")
     assert code == 0
     assert [json.loads(line)["input"] for line in out.splitlines()] == ["1.50", "true"]
 
 
-def test_a_text_longer_than_a_file_name_is_answered(command, run: Path) -> None:
-    code, out, _ = command("predict", str(run), "a" * 400)
+def test_a_text_longer_than_a_file_name_is_answered(regard, run: Path) -> None:
+    code, out, _ = regard("predict", str(run), "a" * 400)
     assert code == 0 and out.strip()
 
 
@@ -146,7 +130,7 @@ def test_a_terminal_gets_only_what_can_be_seen(tmp_path: Path) -> None:
         assert "\x1b]52" not in said and "\x07" not in said and "\u202e" not in said
 
 
-def test_a_pipe_gets_texts_unchanged(command, tmp_path: Path) -> None:
+def test_a_pipe_gets_texts_unchanged(regard, tmp_path: Path) -> None:
     _evil(tmp_path / "model")
-    _, out, _ = command("predict", str(tmp_path / "model"), "abc")
+    _, out, _ = regard("predict", str(tmp_path / "model"), "abc")
     assert EVIL in out and out.rstrip("\n") == Model.load(tmp_path / "model").predict("abc").text
