@@ -12,7 +12,8 @@ import torch
 from regard.data.batch import Sentences, Tokens
 from regard.data.columns.column import Column
 from regard.data.columns.sentence_rule import sentences_by_rule
-from regard.data.columns.text import Case, NormalForm, Split, TextColumn, VocabularySize, check_shared
+from regard.data.columns.text import Case, NormalForm, Split, TextColumn, VocabularySize
+from regard.data.columns.text_check import check_shared
 from regard.data.columns.verbatim import verbatim
 from regard.data.length_buckets import length_buckets
 from regard.data.listed import LISTED, listed_texts

@@ -21,8 +21,8 @@ from regard.data.columns.text import (
     TextColumn,
     UnitName,
     VocabularySize,
-    check_units,
 )
+from regard.data.columns.text_check import check_units
 from regard.data.columns.units import WithLineEnds
 from regard.data.columns.vocabulary import Vocabulary, code_points
 from regard.data.ragged import Array, Ragged

@@ -16,12 +16,13 @@ from regard.data.batch import UNKNOWN, Tokens
 from regard.data.brackets import bracket_fault
 from regard.data.columns.column import Column
 from regard.data.columns.subword import Algorithm, Subwords
+from regard.data.columns.text_check import check_copied, check_repeat, check_shared, check_units
 from regard.data.columns.units import Bytes, Characters, Unit, Words
 from regard.data.columns.verbatim import verbatim
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
-from regard.parts import Count, Mistakes, Plan, nearest, register
+from regard.parts import Count, Mistakes, Plan, register
 
 UnitName = Literal["word", "char", "byte", "subword"]
 NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
@@ -348,112 +349,3 @@ class TextColumn(Column):
             self._cutter, self._vocabulary = subwords, subwords.vocabulary
         elif "pieces" in learned:
             self._vocabulary = Vocabulary(learned["pieces"])
-
-
-def check_units(options: Any, mistakes: Mistakes) -> None:
-    """What is said of the units means something for the chosen kind of them."""
-    for option, units in (
-        ("split", ("word",)),
-        ("spaces", ("char",)),
-        ("min_count", ("word", "char")),
-        ("vocabulary", ("word", "char", "subword")),
-        ("case", ("word", "char", "subword")),
-    ):
-        if option in options.model_fields_set and options.unit not in units:
-            mistakes.add(
-                f"{option} has no effect on unit: {options.unit}.",
-                option,
-                fix=f"Leave {option} out, or use unit: {units[0]}.",
-            )
-
-
-def check_repeat(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """Only an input is read several times, and one whose places nothing else counts."""
-    if options.repeat == 1:
-        return
-    if name not in plan.inputs:
-        mistakes.add("only an input can be read several times.", "repeat", fix="Leave repeat out.")
-    columns = {**plan.inputs, **plan.outputs, **plan.truth}
-    about = [other for other, one in columns.items() if name in _about(one, plan)]
-    if about:
-        mistakes.add(
-            f"{about[0]} counts the places of {name}, which is read {options.repeat} times.",
-            "repeat",
-            fix=f"Leave repeat or {about[0]} out.",
-        )
-    if getattr(plan.encoder.get(name), "characters", None) is not None:
-        mistakes.add(
-            "words that are read by their characters are read once.",
-            "repeat",
-            fix="Leave repeat out, or characters of the encoder.",
-        )
-
-
-def check_copied(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """What the vocabulary leaves out can be copied, word for word."""
-    source = options.copied_from
-    if source is None:
-        return
-    decoder = plan.decoder.get(name)
-    needs = {} if decoder is None else decoder.part.input_needs(decoder, name, plan).get(source, {})
-    columns = {**plan.inputs, **plan.outputs}
-    sharing = options.shared or any(getattr(one, "shared", None) == name for one in columns.values())
-    if name not in plan.outputs:
-        mistakes.add("copied_from is for an output.", "copied_from", fix="Leave it out.")
-    elif source not in plan.inputs or plan.inputs[source].type != "text":
-        texts = [other for other, one in plan.inputs.items() if one.type == "text"]
-        mistakes.add(f"no input {source!r} of type text.", "copied_from", fix=nearest(source, texts))
-    elif not needs.get("verbatim"):
-        mistakes.add(
-            f"the words of {source} that {name} leaves out could not be written: its decoder does not copy them.",
-            "copied_from",
-            fix=f"Add  copy: {source}  to the decoder, or leave copied_from out.",
-        )
-    elif options.unit != "word" or sharing:
-        what = (
-            f"the unit is {options.unit}"
-            if options.unit != "word"
-            else "another column has the same vocabulary"
-        )
-        mistakes.add(
-            f"copied_from leaves words out of a vocabulary of {name} alone, and {what}.",
-            "copied_from",
-            fix="Leave copied_from out, or use unit: word without shared.",
-        )
-
-
-def _about(column: Any, plan: Plan) -> tuple[str, ...]:
-    """The columns whose places a column is about."""
-    of = getattr(column, "of", None)
-    if of is not None:
-        return (of,) if isinstance(of, str) else tuple(of)
-    return tuple(column.part.between(column, plan) or ())
-
-
-def check_shared(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """The column whose vocabulary is taken exists, and has one of its own."""
-    columns = {**plan.inputs, **plan.outputs}
-    others = [
-        other for other, one in columns.items() if other != name and getattr(one, "shared", name) is None
-    ]
-    if options.shared is None:
-        return
-    if options.shared not in others:
-        mistakes.add(
-            f"no column {options.shared!r} to share with.", "shared", fix=nearest(options.shared, others)
-        )
-        return
-    mine, theirs = (getattr(one, "unit", "word") for one in (options, columns[options.shared]))
-    if mine != theirs:
-        mistakes.add(
-            f"{name} is cut into units of another kind than {options.shared}: {mine}, not {theirs}.",
-            "shared",
-            fix=f"Use unit: {theirs}, or leave shared out.",
-        )
-    for option in ("vocabulary", "min_count"):
-        if option in options.model_fields_set:
-            mistakes.add(
-                f"{option} has no effect: the vocabulary is that of {options.shared}.",
-                option,
-                fix=f"Move {option} to {options.shared}.",
-            )
