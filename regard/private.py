@@ -42,6 +42,19 @@ def copy_all(targets: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
         target.copy_(source)
 
 
+def lent(tensor: Tensor) -> tuple[Tensor, Callable[[], bool]] | None:
+    """A tensor over the same memory, and a question: are it and all its views gone? None where that cannot be asked.
+
+    The storage of the tensor itself would not tell, because its owner keeps it.
+    """
+    if not _TORCH:
+        return None
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    alias = torch.from_dlpack(tensor)
+    return alias, StorageWeakRef(alias.untyped_storage()).expired
+
+
 def transforms_active() -> bool:
     """Whether a transform of `torch.func` is at work; where that cannot be asked, it may be."""
     return True if _transforms_active is None else _transforms_active()

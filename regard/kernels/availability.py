@@ -11,6 +11,8 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
+from regard.private import transforms_active
+
 _ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
 _ON_CUDA = frozenset({"chain", "segments", "projective"})
 FEW = 4
@@ -53,6 +55,17 @@ def available(name: str, tensor: Tensor) -> bool:
         fits = name != "chain" or tensor.shape[-1] <= _WIDEST_CHAIN_ON_CUDA
         return fits and name in _ON_CUDA and installed("triton")
     return False
+
+
+def triton_takes(tensor: Tensor) -> bool:
+    """Whether kernels in Triton may be launched on this tensor."""
+    return (
+        tensor.is_cuda
+        and not _plainly
+        and installed("triton")
+        and not torch.compiler.is_compiling()
+        and not transforms_active()
+    )
 
 
 def within_reach(*tensors: Tensor, rows: int) -> bool:

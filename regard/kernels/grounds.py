@@ -23,6 +23,11 @@ def grounds() -> Grounds:
     return found
 
 
+def shared() -> bool:
+    """Whether this thread computes where all do."""
+    return grounds() is _ALL
+
+
 @contextmanager
 def apart(own: Grounds) -> Iterator[None]:
     """This thread computes its recurrences on these."""

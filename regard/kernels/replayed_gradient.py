@@ -2,8 +2,8 @@
 
 As `replay`, for what is trained: what a function launches kernel by kernel is launched at once, forth and back. What
 the way forth leaves for the way back lies in a room that all recordings of a shelf share: it may not be entered again
-before the way back was taken or given up. Whoever comes in between takes the next shelf; where all are in use, the
-function simply runs.
+before the way back was taken or given up, and until nobody has the gradients of the weights any more, which stay where
+they were written. Whoever comes in between takes the next shelf; where all are in use, the function simply runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.kernels.grounds import Grounds, apart, furnished
 from regard.kernels.replay import Recordings, on_the_side, recording
-from regard.private import copy_all, transforms_active
+from regard.private import copy_all, lent, transforms_active
 
 KEPT = 256
 """Recordings of one shelf."""
@@ -132,11 +132,21 @@ class Shelf:
         self.grounds: Grounds = {}
         self.desk: Tensor | None = None
         self.holder: weakref.ref[PendingGradient] | None = None
+        self.returned: Callable[[], bool] = lambda: True
 
     @property
     def free(self) -> bool:
+        """No way back is open, and the gradients of the last one are gone."""
         pending = None if self.holder is None else self.holder()
-        return pending is None or pending.used
+        return (pending is None or pending.used) and self.returned()
+
+    def lend(self, flat: Tensor) -> Tensor:
+        """Gradients as they lie on the desk, which nobody writes on until they are gone; copies where nobody could tell."""
+        found = lent(flat)
+        if found is None:
+            return flat.clone()
+        alias, self.returned = found
+        return alias
 
     def recorded(self, key: Hashable, asked: Asked) -> GradientRecording | None:
         """The recording for a key, where there is one."""
@@ -272,7 +282,7 @@ class _Replayed(torch.autograd.Function):
     def forward(ctx: Any, shelf: Shelf, recording: GradientRecording, *tensors: Tensor) -> Found:
         copy_all([tensor.detach() for tensor in recording.inputs], tensors[: len(recording.inputs)])
         recording.forth.replay()
-        ctx.recording, ctx.pending = recording, PendingGradient()
+        ctx.shelf, ctx.recording, ctx.pending = shelf, recording, PendingGradient()
         shelf.holder = weakref.ref(ctx.pending)
         found = tuple(tensor.clone() for tensor in recording.found)
         fixed = [tensor for tensor, learns in zip(found, recording.learned, strict=True) if not learns]
@@ -290,4 +300,4 @@ class _Replayed(torch.autograd.Function):
         recording.back.replay()
         ctx.pending.used = True
         of_inputs = [None if gradient is None else gradient.clone() for gradient in recording.d_inputs]
-        return None, None, *of_inputs, *recording.weight_gradients(recording.flat.clone())
+        return None, None, *of_inputs, *recording.weight_gradients(ctx.shelf.lend(recording.flat))

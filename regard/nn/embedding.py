@@ -14,6 +14,7 @@ from regard.data.batch import PAD, UNKNOWN, Tokens
 from regard.errors import RegardError
 from regard.nn.vectors import read_vectors
 from regard.parts import Dropout, Mistakes, Size
+from regard.private import transforms_active
 
 Arrange = Callable[[Tensor], Tensor]
 """Puts what belongs to the positions (B, S) of a batch in another order, as packing does."""
@@ -78,8 +79,37 @@ class Embedding(nn.Module):
         if self.training and self.word_dropout:
             forgotten = torch.rand(ids.shape, device=ids.device) < self.word_dropout
             ids = ids.masked_fill(forgotten & (ids != PAD), UNKNOWN)
-        vectors: Tensor = self.dropout(nn.functional.embedding(ids, self.weight, padding_idx=PAD))
+        vectors: Tensor = self.dropout(looked_up(ids, self.weight))
         return vectors
+
+
+FEW = 256
+"""Units of a vocabulary whose gradients are one product: to sort the ids, as torch does on CUDA, takes longer."""
+
+
+def looked_up(ids: Tensor, vectors: Tensor) -> Tensor:
+    """ids (…) and vectors (V, E) → (…, E); the vector of padding has no gradient."""
+    if ids.is_cuda and len(vectors) <= FEW and not transforms_active():
+        found: Tensor = OfFew.apply(ids, vectors)
+        return found
+    return nn.functional.embedding(ids, vectors, padding_idx=PAD)
+
+
+class OfFew(torch.autograd.Function):
+    """As `torch.nn.functional.embedding`, for a small vocabulary."""
+
+    @staticmethod
+    def forward(ctx: Any, ids: Tensor, vectors: Tensor) -> Tensor:
+        ctx.save_for_backward(ids)
+        ctx.count = len(vectors)
+        return nn.functional.embedding(ids, vectors)
+
+    @staticmethod
+    def backward(ctx: Any, d_found: Tensor) -> tuple[None, Tensor]:
+        (ids,) = ctx.saved_tensors
+        units = torch.arange(ctx.count, device=ids.device)
+        chosen = (ids.flatten() == units[:, None]) & (units != PAD)[:, None]
+        return None, chosen.to(d_found.dtype) @ d_found.flatten(0, -2)
 
 
 class EmbeddingOptions(parts.Options):

@@ -48,11 +48,6 @@ class Packing:
         (places,) = sent(lengths.device, (longest * width + times)[alive])
         return Packing(places, starts, width, longest, known)
 
-    @staticmethod
-    def full(rows: int, width: int) -> Packing:
-        """Rows of one length: all positions, those of time 0 first."""
-        return Packing.of(torch.full((rows,), width), width)
-
     @cached_property
     def order(self) -> Tensor:
         """(B) the rows, longest first."""
@@ -126,6 +121,22 @@ class Packing:
             for low, high, end in zip(self.starts[:-2], self.starts[1:-1], self.starts[2:], strict=True)
         ]
         return torch.from_numpy(np.concatenate([np.empty(0, np.int64), *pieces])).to(self.places.device)
+
+
+class FullPacking(Packing):
+    """Rows of one length, in their order: nothing need be looked up."""
+
+    @staticmethod
+    def over(rows: int, width: int, device: torch.device) -> FullPacking:
+        counts = torch.full((rows,), width)
+        found = Packing.of(counts.to(device), width, counts)
+        return FullPacking(found.places, found.starts, width, found.longest, found.known)
+
+    def pack(self, padded: Tensor) -> Tensor:
+        return padded.transpose(0, 1).flatten(0, 1)
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        return packed.unflatten(0, (self.width, len(self.longest))).transpose(0, 1)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import installed
+from regard.kernels.availability import triton_takes
 from regard.kernels.buckets import rounded_rows, rounded_steps
 from regard.kernels.replay import outside_inference
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing, sent
-from regard.private import transforms_active
 
 if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Orders, Sweep
@@ -23,13 +22,7 @@ CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
 
 
 def knows(cell: Cell, inputs: Tensor) -> bool:
-    return (
-        inputs.is_cuda
-        and has_kernels(cell)
-        and installed("triton")
-        and not torch.compiler.is_compiling()
-        and not transforms_active()
-    )
+    return has_kernels(cell) and triton_takes(inputs)
 
 
 def has_kernels(cell: Cell) -> bool:
@@ -100,7 +93,8 @@ def run_in(
     from regard.kernels.cuda.recurrence import sweep_over
 
     weights = [weight for one in cells for weight in one.torch_weights()]
-    return sweep_over(sweep, orders, inputs.to(sweep.dtype), first.to(sweep.dtype), weights)
+    inputs = inputs if sweep.narrow else inputs.to(sweep.dtype)
+    return sweep_over(sweep, orders, inputs, first.to(sweep.dtype), weights)
 
 
 def every_position(sweep: Sweep, lengths: Tensor) -> Orders:

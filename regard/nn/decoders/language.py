@@ -14,7 +14,7 @@ from regard.nn.cells.cell import carried_by
 from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, build_embedding
-from regard.nn.packing import Packing
+from regard.nn.packing import FullPacking
 from regard.nn.recurrence import Weights, by_kernels, run_layers
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, NotNegative, Plan, Size, register
@@ -246,7 +246,7 @@ class LanguageDecoder(ContinuingDecoder):
 def _by_kernels(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
     """One layer on the CPU: inputs (T, B, I) and states (B, state) → outputs (T, B, size), last states."""
     width, rows, _ = inputs.shape
-    packing = Packing.full(rows, width)
+    packing = FullPacking.over(rows, width, inputs.device)
     outputs, last = by_kernels([cell], inputs.flatten(0, 1), packing, state, [weights])
     return outputs.unflatten(0, (width, rows)), last
 

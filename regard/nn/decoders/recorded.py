@@ -18,7 +18,7 @@ from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
+from regard.nn.packing import FullPacking, Packing
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -80,9 +80,9 @@ def unroll(
 
 
 @cache
-def every_position(rows: int, width: int, device: torch.device) -> Packing:
+def every_position(rows: int, width: int, device: torch.device) -> FullPacking:
     """Kept for good: recordings read it."""
-    return Packing.of(torch.full((rows,), width, device=device), width, torch.full((rows,), width))
+    return FullPacking.over(rows, width, device)
 
 
 def widened(memory: Memory, more: int) -> Memory:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.availability import triton_takes
 from regard.nn.scores.score import AttentionScore
 from regard.parts import Size, register
 
@@ -47,5 +48,10 @@ class Additive(AttentionScore):
         return projected
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
-        energies = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
+        compared = self.query(query)
+        if compared.shape[1] > 1 and triton_takes(compared):
+            from regard.kernels.cuda.additive import additive_scores
+
+            return additive_scores(compared, keys, self.vector)
+        energies = torch.tanh(compared.unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
         return energies @ self.vector

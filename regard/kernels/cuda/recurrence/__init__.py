@@ -13,6 +13,7 @@ gathered.py   the gradients of weights and inputs, as single products
 graphs.py     both ways as CUDA graphs, a bounded number of them
 attend.py     the autograd function
 looking.py    one look of a search, without a gradient
+rows.py       rows moved to and from the places of a sweep                     (Triton)
 sweeps.py     a layer without attention, several directions side by side
 sweeping.py   its autograd function
 """

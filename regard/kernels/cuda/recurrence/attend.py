@@ -22,7 +22,7 @@ from regard.kernels.cuda.recurrence.back import back
 from regard.kernels.cuda.recurrence.forth import forth
 from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.plan import UnrollPlan
-from regard.kernels.cuda.recurrence.room import UnrollRoom, fill, shapes
+from regard.kernels.cuda.recurrence.room import Hold, UnrollRoom, fill, shapes
 from regard.kernels.grounds import apart, grounds
 from regard.private import apply, copy_all
 
@@ -103,8 +103,8 @@ class _Recurrence(torch.autograd.Function):
                 found.append(_packed(room["weights", m], given.index)[:, : mask.shape[1]])
             if given.contexts:
                 found.append(_packed(room["context"][1:], given.index))
-        ctx.given, ctx.token, ctx.grounds = given, object(), grounds()
-        room.ground.holder = ctx.token
+        ctx.given, ctx.hold, ctx.grounds = given, Hold(), grounds()
+        room.ground.holder = ctx.hold
         ctx.save_for_backward(*flat)
         ctx.set_materialize_grads(False)
         return tuple(found)
@@ -118,7 +118,7 @@ class _Recurrence(torch.autograd.Function):
         with on_device_of(inputs.words), unnarrowed(inputs.words), apart(ctx.grounds):
             entry = recorded(given.plan, shapes, UnrollRoom, device)
             room = entry.room
-            if room.ground.holder is not ctx.token:
+            if room.ground.holder is not ctx.hold:
                 _forward(entry, given, inputs)
             room.ground.holder = None  # the way back writes over what the way forth has left
             looks = len(given.plan.looks)

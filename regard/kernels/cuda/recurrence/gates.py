@@ -12,8 +12,8 @@ z points to rows of width W whose gates begin at AT (see `plan`); several direct
 and SD in everything else. With DROPS, what the layer above reads is
 below = h' ⊙ mask, and the gradient that comes from there, d_below, joins dh' as d_below ⊙ mask.
 With BIAS, `row` (W) is added to the rows of z before anything else.
-With NARROW, `slim` is what products in half precision read: h' on the way forth, and back the gradients of the gates,
-which z itself does not get then.
+Gates are left in `kept`, rows like those of z, or z itself; on the way back z is where they were left.
+With NARROW, `slim` gets what products in half precision read, h', and `kept` is in half precision too.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ def _sum(z, row, at, feature, here, BIAS: tl.constexpr):
 
 
 @triton.jit
+def _known(z, at, here):
+    """A gate, or its gradient."""
+    found = tl.load(z + at, mask=here, other=0.0)
+    if found.dtype == tl.bfloat16:
+        found = found.to(tl.float32)
+    return found
+
+
+@triton.jit
 def _leave(h, after, mask, below, slim, i, here, DROPS: tl.constexpr, NARROW: tl.constexpr):
     tl.store(after + i, h, mask=here)
     if NARROW:
         tl.store(slim + i, h, mask=here)
     if DROPS:
         tl.store(below + i, h * tl.load(mask + i, mask=here, other=0.0), mask=here)
-
-
-@triton.jit
-def _give(d, z, slim, at, here, NARROW: tl.constexpr):
-    """The gradient of a gate."""
-    if NARROW:
-        tl.store(slim + at, d, mask=here)
-    else:
-        tl.store(z + at, d, mask=here)
 
 
 @triton.jit
@@ -81,7 +81,7 @@ def _gradient(d_after, mask, d_below, i, here, DROPS: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def gru_forth(z, row, before, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+def gru_forth(z, kept, row, before, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
               AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BIAS: tl.constexpr,
               BLOCK: tl.constexpr):  # fmt: skip
     i, here, at, feature = _place(count, ZD, SD, H, W, AT, BLOCK)
@@ -90,35 +90,35 @@ def gru_forth(z, row, before, after, mask, below, slim, count, ZD, SD, H: tl.con
     update = sigmoid(_sum(z, row, at + 2 * H, feature + 2 * H, here, BIAS))
     new = tanh(_sum(z, row, at + 3 * H, feature + 3 * H, here, BIAS) + reset * hn)
     h = tl.load(before + i, mask=here, other=0.0)
-    if BIAS:
-        tl.store(z + at, hn, mask=here)
-    tl.store(z + at + H, reset, mask=here)
-    tl.store(z + at + 2 * H, update, mask=here)
-    tl.store(z + at + 3 * H, new, mask=here)
+    if BIAS or NARROW:
+        tl.store(kept + at, hn, mask=here)
+    tl.store(kept + at + H, reset, mask=here)
+    tl.store(kept + at + 2 * H, update, mask=here)
+    tl.store(kept + at + 3 * H, new, mask=here)
     _leave(new + update * (h - new), after, mask, below, slim, i, here, DROPS, NARROW)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def gru_back(z, before, d_after, d_before, mask, d_below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
-             AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+def gru_back(z, before, d_after, d_before, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+             AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
-    hn = tl.load(z + at, mask=here, other=0.0)
-    reset = tl.load(z + at + H, mask=here, other=0.0)
-    update = tl.load(z + at + 2 * H, mask=here, other=0.0)
-    new = tl.load(z + at + 3 * H, mask=here, other=0.0)
+    hn = _known(z, at, here)
+    reset = _known(z, at + H, here)
+    update = _known(z, at + 2 * H, here)
+    new = _known(z, at + 3 * H, here)
     h = tl.load(before + i, mask=here, other=0.0)
     carried = tl.load(d_before + i, mask=here, other=0.0)
     dh = _gradient(d_after, mask, d_below, i, here, DROPS)
     d_new = dh * (1.0 - update) * (1.0 - new * new)
-    _give(d_new * reset, z, slim, at, here, NARROW)
-    _give(d_new * hn * reset * (1.0 - reset), z, slim, at + H, here, NARROW)
-    _give(dh * (h - new) * update * (1.0 - update), z, slim, at + 2 * H, here, NARROW)
-    _give(d_new, z, slim, at + 3 * H, here, NARROW)
+    tl.store(z + at, d_new * reset, mask=here)
+    tl.store(z + at + H, d_new * hn * reset * (1.0 - reset), mask=here)
+    tl.store(z + at + 2 * H, dh * (h - new) * update * (1.0 - update), mask=here)
+    tl.store(z + at + 3 * H, d_new, mask=here)
     tl.store(d_before + i, carried + dh * update, mask=here)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def lstm_forth(z, row, carry, carried, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+def lstm_forth(z, kept, row, carry, carried, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
                AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BIAS: tl.constexpr,
                BLOCK: tl.constexpr):  # fmt: skip
     i, here, at, feature = _place(count, ZD, SD, H, W, AT, BLOCK)
@@ -127,31 +127,31 @@ def lstm_forth(z, row, carry, carried, after, mask, below, slim, count, ZD, SD, 
     new = tanh(_sum(z, row, at + 2 * H, feature + 2 * H, here, BIAS))
     leave = sigmoid(_sum(z, row, at + 3 * H, feature + 3 * H, here, BIAS))
     c = forget * tl.load(carry + i, mask=here, other=0.0) + entry * new
-    tl.store(z + at, entry, mask=here)
-    tl.store(z + at + H, forget, mask=here)
-    tl.store(z + at + 2 * H, new, mask=here)
-    tl.store(z + at + 3 * H, leave, mask=here)
+    tl.store(kept + at, entry, mask=here)
+    tl.store(kept + at + H, forget, mask=here)
+    tl.store(kept + at + 2 * H, new, mask=here)
+    tl.store(kept + at + 3 * H, leave, mask=here)
     tl.store(carried + i, c, mask=here)
     _leave(leave * tanh(c), after, mask, below, slim, i, here, DROPS, NARROW)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
-              AT: tl.constexpr, DROPS: tl.constexpr, NARROW: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+def lstm_back(z, carry, carried, d_carry, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr,
+              AT: tl.constexpr, DROPS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     """d_carry (B, H) holds dc' and then dc."""
     i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
-    entry = tl.load(z + at, mask=here, other=0.0)
-    forget = tl.load(z + at + H, mask=here, other=0.0)
-    new = tl.load(z + at + 2 * H, mask=here, other=0.0)
-    leave = tl.load(z + at + 3 * H, mask=here, other=0.0)
+    entry = _known(z, at, here)
+    forget = _known(z, at + H, here)
+    new = _known(z, at + 2 * H, here)
+    leave = _known(z, at + 3 * H, here)
     c = tl.load(carry + i, mask=here, other=0.0)
     bent = tanh(tl.load(carried + i, mask=here, other=0.0))
     dh = _gradient(d_after, mask, d_below, i, here, DROPS)
     dc = tl.load(d_carry + i, mask=here, other=0.0) + dh * leave * (1.0 - bent * bent)
-    _give(dc * new * entry * (1.0 - entry), z, slim, at, here, NARROW)
-    _give(dc * c * forget * (1.0 - forget), z, slim, at + H, here, NARROW)
-    _give(dc * entry * (1.0 - new * new), z, slim, at + 2 * H, here, NARROW)
-    _give(dh * bent * leave * (1.0 - leave), z, slim, at + 3 * H, here, NARROW)
+    tl.store(z + at, dc * new * entry * (1.0 - entry), mask=here)
+    tl.store(z + at + H, dc * c * forget * (1.0 - forget), mask=here)
+    tl.store(z + at + 2 * H, dc * entry * (1.0 - new * new), mask=here)
+    tl.store(z + at + 3 * H, dh * bent * leave * (1.0 - leave), mask=here)
     tl.store(d_carry + i, dc * forget, mask=here)
 
 
@@ -171,8 +171,8 @@ def rnn_forth(z, row, after, mask, below, slim, count, ZD, SD, H: tl.constexpr, 
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])
-def rnn_back(z, after, d_after, mask, d_below, slim, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
-             DROPS: tl.constexpr, NARROW: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+def rnn_back(z, after, d_after, mask, d_below, count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr,
+             DROPS: tl.constexpr, ACTIVATION: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     i, here, at, _ = _place(count, ZD, SD, H, W, AT, BLOCK)
     h = tl.load(after + i, mask=here, other=0.0)
     d = _gradient(d_after, mask, d_below, i, here, DROPS)
@@ -182,7 +182,7 @@ def rnn_back(z, after, d_after, mask, d_below, slim, count, ZD, SD, H: tl.conste
         d = d * h * (1.0 - h)
     elif ACTIVATION == "relu":
         d = tl.where(h > 0, d, 0.0)
-    _give(d, z, slim, at, here, NARROW)
+    tl.store(z + at, d, mask=here)
 
 
 @triton.jit(do_not_specialize=["count", "ZD", "SD"])

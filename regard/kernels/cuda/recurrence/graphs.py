@@ -8,6 +8,7 @@ may use them.
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.cuda.recurrence.room import Ground, Named, needed
-from regard.kernels.grounds import grounds
+from regard.kernels.grounds import grounds, shared
 
 KEPT = 128
 Furnished = TypeVar("Furnished", bound=Named)
@@ -56,6 +57,10 @@ class Graphs:
         self.ground: Ground | None = None
         self.plans: OrderedDict[Hashable, Recorded[Any]] = OrderedDict()
 
+    @property
+    def free(self) -> bool:
+        return self.ground is None or self.ground.holder is None
+
     def of(self, plan: Hashable, size: int, device: torch.device, dtype: torch.dtype) -> Recorded[Any] | None:
         """What is known of a plan that needs so many numbers; None if nothing."""
         if self.ground is None or len(self.ground.flat) < size:
@@ -82,14 +87,30 @@ def recorded(
     shapes: Callable[[Any], Mapping[str, tuple[int, ...]]],
     furnish: Callable[[Any, Ground], Furnished],
     device: torch.device,
+    place: int = 0,
 ) -> Recorded[Furnished]:
-    """The room of a plan (its tensors as `shapes` says) and its graphs; each kind of plan has a ground of its own."""
-    graphs: Graphs = grounds().setdefault((type(plan).__name__, device, plan.dtype), Graphs())
+    """The room of a plan (its tensors as `shapes` says) and its graphs; each kind of plan has a ground of its own, or
+    several, one at each place."""
+    graphs: Graphs = grounds().setdefault(_kind(plan, device, place), Graphs())
     found = graphs.of(plan, _size(plan, shapes), device, plan.dtype)
     if found is None:
         found = Recorded(furnish(plan, cast(Ground, graphs.ground)))
         graphs.remember(plan, found)
     return found
+
+
+def free_place(plan: Any, device: torch.device) -> int:
+    """The first place where nobody's numbers wait for their way back: each layer of a recording has its own. Those who
+    share their grounds share one place: to run a way forth again costs them less than so much memory."""
+    if shared():
+        return 0
+    kinds = (_kind(plan, device, place) for place in itertools.count())
+    found = (grounds().get(kind) for kind in kinds)
+    return next(at for at, known in enumerate(found) if known is None or known.free)
+
+
+def _kind(plan: Any, device: torch.device, place: int) -> Hashable:
+    return (type(plan).__name__, device, plan.dtype, place)
 
 
 @lru_cache(maxsize=256)

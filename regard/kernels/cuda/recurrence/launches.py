@@ -128,7 +128,7 @@ def _cell(room: UnrollRoom, layer: int) -> tuple[int, tuple[int], dict[str, Any]
         "ZD": 0,
         "SD": 0,
     }
-    options |= {"DROPS": drops, "NARROW": False, "BLOCK": BLOCK}
+    options |= {"DROPS": drops, "BLOCK": BLOCK}
     if plan.cell == "rnn":
         options["ACTIVATION"] = plan.activation
     return count, (-(-count // BLOCK),), options
@@ -136,17 +136,17 @@ def _cell(room: UnrollRoom, layer: int) -> tuple[int, tuple[int], dict[str, Any]
 
 def cell_forth(room: UnrollRoom, layer: int, step: int) -> None:
     count, grid, options = _cell(room, layer)
-    options["BIAS"] = False  # the rows of z begin with it
+    options |= {"BIAS": False, "NARROW": False}  # the rows of z begin with the bias
     z, states = room["z", layer][step - 1], room["states", layer]
     mask = below = None
     if options["DROPS"]:
         mask, below = room["masks", layer][step], room["below", layer][step]
     if room.plan.cell == "gru":
-        gates.gru_forth[grid](z, None, states[step - 1], states[step], mask, below, None, count, **options)
+        gates.gru_forth[grid](z, z, None, states[step - 1], states[step], mask, below, None, count, **options)
     elif room.plan.cell == "lstm":
         carries = room["carries", layer]
         gates.lstm_forth[grid](
-            z, None, carries[step - 1], carries[step], states[step], mask, below, None, count, **options
+            z, z, None, carries[step - 1], carries[step], states[step], mask, below, None, count, **options
         )
     else:
         gates.rnn_forth[grid](z, None, states[step], mask, below, None, count, **options)
@@ -160,13 +160,13 @@ def cell_back(room: UnrollRoom, layer: int, step: int) -> None:
         mask, d_below = room["masks", layer][step], room["d_below", layer]
     if room.plan.cell == "gru":
         given = (z, states[step - 1], d_states[step], d_states[step - 1])
-        gates.gru_back[grid](*given, mask, d_below, None, count, **options)
+        gates.gru_back[grid](*given, mask, d_below, count, **options)
     elif room.plan.cell == "lstm":
         carries = room["carries", layer]
         given = (z, carries[step - 1], carries[step], room["d_carry", layer])
-        gates.lstm_back[grid](*given, d_states[step], mask, d_below, None, count, **options)
+        gates.lstm_back[grid](*given, d_states[step], mask, d_below, count, **options)
     else:
-        gates.rnn_back[grid](z, states[step], d_states[step], mask, d_below, None, count, **options)
+        gates.rnn_back[grid](z, states[step], d_states[step], mask, d_below, count, **options)
 
 
 def combine_forth(room: UnrollRoom, step: int) -> None:

@@ -8,6 +8,7 @@ steps alone has T rows. The weights are copied in, and their gradients lie side 
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Iterator, Mapping
 
 import torch
@@ -19,12 +20,24 @@ ALIGNED = 64
 """Every tensor begins at a multiple of so many numbers."""
 
 
+class Hold:
+    """Of him whose numbers lie on a ground: it lives as long as his way back may be taken."""
+
+
 class Ground:
     """One flat piece of memory, as large as the largest plan so far has needed, with some to spare."""
 
     def __init__(self, device: torch.device, dtype: torch.dtype, size: int) -> None:
         self.flat = torch.zeros(size, device=device, dtype=dtype)
-        self.holder: object | None = None
+        self._holder: weakref.ref[Hold] | None = None
+
+    @property
+    def holder(self) -> Hold | None:
+        return None if self._holder is None else self._holder()
+
+    @holder.setter
+    def holder(self, hold: Hold | None) -> None:
+        self._holder = None if hold is None else weakref.ref(hold)
 
 
 def shapes(plan: UnrollPlan) -> dict[str, tuple[int, ...]]:

@@ -14,10 +14,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.kernels.cuda.launching import on_device_of
-from regard.kernels.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
-from regard.kernels.cuda.recurrence.room import fill
+from regard.kernels.cuda.recurrence.graphs import Recorded, free_place, recorded, unnarrowed
+from regard.kernels.cuda.recurrence.room import Hold, fill
+from regard.kernels.cuda.recurrence.rows import put, take
 from regard.kernels.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
-from regard.kernels.grounds import apart, grounds
+from regard.kernels.grounds import apart, grounds, shared
 from regard.private import apply
 
 
@@ -54,14 +55,16 @@ class _Sweeping(torch.autograd.Function):
         ctx: Any, sweep: Sweep, orders: Orders, inputs: Tensor, first: Tensor, *weights: Tensor
     ) -> Any:
         with on_device_of(inputs), unnarrowed(inputs):
-            entry = recorded(sweep, shapes, SweepRoom, inputs.device)
+            place = free_place(sweep, inputs.device)
+            entry = recorded(sweep, shapes, SweepRoom, inputs.device, place)
             _forward(entry, orders, inputs, first, weights)
-            states = entry.room["states"]
-            outputs = states.flatten(0, 2)[orders.states].view(len(inputs), -1)
-            last = states.flatten(1, 2)[:, orders.last]
+            states = entry.room.read("states")
+            outputs = states.new_empty(len(inputs), sweep.directions * sweep.size)
+            take(states.flatten(0, 2), orders.states, outputs.view(-1, sweep.size))
+            last = entry.room["states"].flatten(1, 2)[:, orders.last]
             last = last.transpose(0, 1).flatten(1)
-        ctx.sweep, ctx.orders, ctx.token, ctx.grounds = sweep, orders, object(), grounds()
-        entry.room.ground.holder = ctx.token
+        ctx.sweep, ctx.orders, ctx.hold, ctx.grounds, ctx.place = sweep, orders, Hold(), grounds(), place
+        entry.room.ground.holder = ctx.hold
         ctx.save_for_backward(inputs, first, *weights)
         ctx.set_materialize_grads(False)
         return outputs, last
@@ -71,30 +74,22 @@ class _Sweeping(torch.autograd.Function):
     def backward(ctx: Any, d_outputs: Tensor | None, d_last: Tensor | None) -> Any:
         sweep, orders = ctx.sweep, ctx.orders
         inputs, first, *weights = ctx.saved_tensors
-        H = sweep.size
         with on_device_of(inputs), unnarrowed(inputs), apart(ctx.grounds):
-            entry = recorded(sweep, shapes, SweepRoom, inputs.device)
+            entry = recorded(sweep, shapes, SweepRoom, inputs.device, ctx.place)
             room = entry.room
-            if room.ground.holder is not ctx.token:
+            if room.ground.holder is not ctx.hold:
                 _forward(entry, orders, inputs, first, tuple(weights))
             room.ground.holder = None
-            d_states = room["d_states"]
-            if d_outputs is not None:
-                d_states.flatten(0, 2).index_copy_(0, orders.states, d_outputs.reshape(-1, H))
-            if d_last is not None:
-                by_direction = d_last.unflatten(1, (-1, H)).transpose(0, 1)
-                d_states.flatten(1, 2).index_add_(1, orders.last, by_direction)
+            _enter(room, orders, d_outputs, d_last)
             entry.run("back", lambda: back(room))
-            d_inputs = room["words"].flatten(0, 2)[orders.words]
-            if sweep.directions > 1:
-                d_inputs = d_inputs.view(len(inputs), sweep.directions, -1).sum(1, dtype=sweep.dtype)
+            d_inputs = torch.empty_like(inputs)
+            take(room["words"].flatten(0, 2), orders.words, d_inputs)
             d_first = room["d_states"][:, 0]
             if sweep.cell == "lstm":
                 d_first = torch.cat([d_first, room["d_carries"][:, 0]], -1)
             # the next to use the room must not change it
             d_first = d_first[:, : first.shape[1]].clone() if first.ndim == 3 else d_first.sum(1)
-            d_inputs = d_inputs.to(sweep.dtype)
-            return None, None, d_inputs, d_first, *room.gradients()
+            return None, None, d_inputs, d_first, *room.gradients(copied=shared())
 
 
 def _forward(
@@ -106,9 +101,8 @@ def _forward(
     words = room["words"].flatten(1, 2)
     if len(inputs) < words.shape[1]:
         words.zero_()
-    inputs = inputs.to(words.dtype)
     for d, index in enumerate(orders.index):
-        words[d].index_copy_(0, index, inputs)
+        put(words[d], index, inputs)
     each = first if first.ndim == 3 else first[:, None].expand(-1, sweep.rows, -1)
     fill(room["states"][:, 0], each[..., :H])
     if sweep.narrow:
@@ -116,3 +110,17 @@ def _forward(
     if sweep.cell == "lstm":
         fill(room["carries"][:, 0], each[..., H:])
     entry.run("forth", lambda: forth(room))
+
+
+def _enter(room: SweepRoom, orders: Orders, d_outputs: Tensor | None, d_last: Tensor | None) -> None:
+    """The gradients from outside, and zeros where none comes from."""
+    sweep, d_states = room.sweep, room["d_states"]
+    if d_outputs is not None and len(d_outputs) == sweep.steps * sweep.rows:
+        d_states[:, 0].zero_()
+    else:
+        d_states.zero_()
+    if d_outputs is not None:
+        put(d_states.flatten(0, 2), orders.states, d_outputs.reshape(-1, sweep.size))
+    if d_last is not None:
+        by_direction = d_last.unflatten(1, (-1, sweep.size)).transpose(0, 1)
+        d_states.flatten(1, 2).index_add_(1, orders.last, by_direction)

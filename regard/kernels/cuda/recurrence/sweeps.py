@@ -7,7 +7,7 @@ put in that order before, its outputs taken from there after. One batched produc
 them. Rows of Z (D, T+1, B, W) are as in `plan`, without q and p.
 
 Where a sweep is `narrow`, its products read bfloat16 (inputs, states, weights, gradients of gates) and add up in single
-precision, in which states and gates stay.
+precision, in which states stay; what it leaves for others and for the way back is bfloat16.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from regard.kernels.cuda.recurrence import gates
 from regard.kernels.cuda.recurrence.launches import BLOCK
 from regard.kernels.cuda.recurrence.plan import GATES, Cell
 from regard.kernels.cuda.recurrence.room import Ground, Named
+from regard.kernels.cuda.recurrence.rows import sum_rows
 from regard.private import copy_all
 
 
@@ -96,10 +97,10 @@ class SweepRoom(Named):
             kept = len(second) - extra
             self["row"][d, extra : extra + kept].add_(second[:kept])
 
-    def gradients(self) -> list[Tensor]:
-        """Copies of those of W, U, b, c of each direction."""
-        extra = self.sweep.extra
-        entry, hidden, row = self.copies("d_entry", "d_hidden", "d_row")
+    def gradients(self, *, copied: bool) -> list[Tensor]:
+        """Those of W, U, b, c of each direction; copies where the room may be entered before they are read."""
+        extra, names = self.sweep.extra, ("d_entry", "d_hidden", "d_row")
+        entry, hidden, row = self.copies(*names) if copied else [self[name] for name in names]
         found: list[Tensor] = []
         for d in range(self.sweep.directions):
             if extra:
@@ -119,10 +120,8 @@ def forth(room: SweepRoom) -> None:
     """Everything forward: inputs and first states have been copied in, the weights arranged."""
     sweep, z, entry, hidden = room.sweep, room["z"], room["entry"], room["hidden"]
     put_product(room.steps(z)[..., room.from_input], room["words"].flatten(1, 2), entry.transpose(1, 2))
-    z[..., : sweep.extra].zero_()
-    room["d_states"].zero_()
-    if sweep.cell == "lstm":
-        room["d_carries"].zero_()
+    if sweep.extra:
+        z[..., : sweep.extra].zero_()
     for step in range(1, sweep.steps + 1):
         gates_ = z[:, step - 1, :, room.from_state]
         add_product(gates_, room.read("states")[:, step - 1], hidden.transpose(1, 2))
@@ -132,6 +131,8 @@ def forth(room: SweepRoom) -> None:
 def back(room: SweepRoom) -> None:
     """Everything backward: `d_states` holds what comes from outside."""
     sweep = room.sweep
+    if sweep.cell == "lstm":
+        room["d_carries"][:, 0].zero_()
     z, d_states, hidden = room.read("z"), room["d_states"], room["hidden"]
     for step in range(sweep.steps, 0, -1):
         _cell(room, step, forward=False)
@@ -141,7 +142,7 @@ def back(room: SweepRoom) -> None:
     put_product(room["d_hidden"], flat[..., room.from_state].transpose(1, 2), states)
     put_product(room["d_entry"], gates_.transpose(1, 2), words)
     put_product(words, gates_, room["entry"])
-    torch.sum(flat, 1, dtype=sweep.dtype, out=room["d_row"])
+    sum_rows(flat, room["d_row"])
 
 
 def add_product(out: Tensor, left: Tensor, right: Tensor) -> None:
@@ -170,31 +171,38 @@ def _cell(room: SweepRoom, step: int, *, forward: bool) -> None:
     count, apart = sweep.rows * sweep.size, (sweep.steps + 1) * sweep.rows
     grid = (-(-count // BLOCK), sweep.directions)
     options: dict[str, Any] = {"H": sweep.size, "W": sweep.width, "AT": 0, "DROPS": False, "BLOCK": BLOCK}
-    options |= {"ZD": apart * sweep.width, "SD": apart * sweep.size, "NARROW": sweep.narrow}
-    slim = None
-    if sweep.narrow:
-        slim = room["slim_states"][0, step] if forward else room["slim_z"][0, step - 1]
-    z, states, d_states = room["z"][0, step - 1], room["states"][0], room["d_states"][0]
+    options |= {"ZD": apart * sweep.width, "SD": apart * sweep.size}
+    if sweep.cell == "rnn":
+        options["ACTIVATION"] = sweep.activation
+    kept = room.read("z")[0, step - 1]
     if forward:
-        options["BIAS"] = True
-    if sweep.cell == "gru" and forward:
-        gates.gru_forth[grid](
-            z, room["row"], states[step - 1], states[step], None, None, slim, count, **options
-        )
-    elif sweep.cell == "gru":
-        given = (z, states[step - 1], d_states[step], d_states[step - 1])
-        gates.gru_back[grid](*given, None, None, slim, count, **options)
-    elif sweep.cell == "lstm":
-        carry, carried = room["carries"][0, step - 1], room["carries"][0, step]
-        if forward:
-            after = (room["row"], carry, carried, states[step])
-            gates.lstm_forth[grid](z, *after, None, None, slim, count, **options)
-        else:
-            after = (carry, carried, room["d_carries"][0, 0], d_states[step])
-            gates.lstm_back[grid](z, *after, None, None, slim, count, **options)
-    elif forward:
-        options["ACTIVATION"] = sweep.activation
-        gates.rnn_forth[grid](z, room["row"], states[step], None, None, slim, count, **options)
+        _cell_forth(room, step, kept, grid, count, options | {"BIAS": True, "NARROW": sweep.narrow})
     else:
-        options["ACTIVATION"] = sweep.activation
-        gates.rnn_back[grid](z, states[step], d_states[step], None, None, slim, count, **options)
+        _cell_back(room, step, kept, grid, count, options)
+
+
+def _cell_forth(room: SweepRoom, step: int, kept: Tensor, grid: Any, count: int, options: Any) -> None:
+    z, row, states = room["z"][0, step - 1], room["row"], room["states"][0]
+    slim = room["slim_states"][0, step] if room.sweep.narrow else None
+    if room.sweep.cell == "gru":
+        given = (z, kept, row, states[step - 1], states[step])
+        gates.gru_forth[grid](*given, None, None, slim, count, **options)
+    elif room.sweep.cell == "lstm":
+        carries = room["carries"][0]
+        given = (z, kept, row, carries[step - 1], carries[step])
+        gates.lstm_forth[grid](*given, states[step], None, None, slim, count, **options)
+    else:
+        gates.rnn_forth[grid](z, row, states[step], None, None, slim, count, **options)
+
+
+def _cell_back(room: SweepRoom, step: int, kept: Tensor, grid: Any, count: int, options: Any) -> None:
+    states, d_states = room["states"][0], room["d_states"][0]
+    if room.sweep.cell == "gru":
+        given = (kept, states[step - 1], d_states[step], d_states[step - 1])
+        gates.gru_back[grid](*given, None, None, count, **options)
+    elif room.sweep.cell == "lstm":
+        carries = room["carries"][0]
+        given = (kept, carries[step - 1], carries[step], room["d_carries"][0, 0])
+        gates.lstm_back[grid](*given, d_states[step], None, None, count, **options)
+    else:
+        gates.rnn_back[grid](kept, states[step], d_states[step], None, None, count, **options)
