@@ -50,8 +50,9 @@ def lent(tensor: Tensor) -> tuple[Tensor, Callable[[], bool]] | None:
     if not _TORCH:
         return None
     from torch.multiprocessing.reductions import StorageWeakRef
+    from torch.utils.dlpack import from_dlpack
 
-    alias = torch.from_dlpack(tensor)
+    alias: Tensor = from_dlpack(tensor)
     return alias, StorageWeakRef(alias.untyped_storage()).expired
 
 
@@ -68,6 +69,13 @@ def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
         return function.apply(*arguments)
     return super(torch.autograd.Function, function).apply(*arguments)  # type: ignore[misc]
 
+
+fused_adam: Callable[..., Any] | None = getattr(torch, "_fused_adam_", None) if _TORCH else None
+"""A step of Adam on many tensors in one launch, which divides the gradients by `grad_scale` first. None: let the
+optimizer do it."""
+
+fused_adamw: Callable[..., Any] | None = getattr(torch, "_fused_adamw_", None) if _TORCH else None
+"""The same of AdamW."""
 
 gru_cell: Callable[..., Any] | None = (
     getattr(torch.ops.aten, "_thnn_fused_gru_cell", None) if _TORCH else None

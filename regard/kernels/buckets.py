@@ -22,4 +22,4 @@ def rounded_steps(count: int) -> int:
 SMALL = 6 << 10
 """A batch of up to so many positions, padding counted, is recorded whole: beyond, a GPU is slower than its host."""
 MIDDLE = 1 << 14
-"""The same where all steps of an output are taken at once, which is quicker."""
+"""The same where a GPU is quicker: in half precision, and where all steps of an output are taken at once."""

@@ -141,7 +141,7 @@ class Shelf:
         return (pending is None or pending.used) and self.returned()
 
     def lend(self, flat: Tensor) -> Tensor:
-        """Gradients as they lie on the desk, which nobody writes on until they are gone; copies where nobody could tell."""
+        """Gradients where they lie: nobody writes on the desk until they are gone. Copies where nobody could tell."""
         found = lent(flat)
         if found is None:
             return flat.clone()

@@ -74,7 +74,7 @@ TASKS = (
         settings=("data.world.crowded=0", "encoder.network.channels=[16, 32, 94]", "decoder.size=96"),
         attention={"state": "current"},
         units=64,
-        # with the norm, the units of the summary differ from picture to picture: without it one step of Adam drowns that
+        # without the norm, the summary of every picture becomes the same: a step of Adam moves it by too much
         without=("encoder.position=none", "encoder.network.connected_norm=true"),
         refused={"local": f"a window is no region: {GRID}", "segments": f"a segment is no region: {GRID}"},
         notes={

@@ -136,7 +136,7 @@ class FullPacking(Packing):
         return padded.transpose(0, 1).flatten(0, 1)
 
     def unpack(self, packed: Tensor) -> Tensor:
-        return packed.unflatten(0, (self.width, len(self.longest))).transpose(0, 1)
+        return packed.view(self.width, len(self.longest), -1).transpose(0, 1)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ class BatchPlace:
     def of(
         cls, epoch: int, batch: int, step: int, pieces: Sequence[Batch], locate: Callable[[int], str] | None
     ) -> BatchPlace:
-        rows = tuple(row for piece in pieces for row in piece.rows)
+        first, *others = pieces
+        rows = first.rows + tuple(row for piece in others for row in piece.rows)
         return cls(epoch, batch, step, rows, max(piece.cost for piece in pieces), locate)
 
     def __str__(self) -> str:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from regard.data.batch import Batch
+from regard.training.optimizers import clipped_step
 
 
 class Objective(nn.Module):
@@ -149,12 +150,11 @@ class Updater:
 
     def _step(self) -> Tensor:
         scaler = self.accelerator.scaler  # fp16 alone has one
-        if scaler is not None:
-            scaler.unscale_(self.optimizer)
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
         if scaler is None:
-            self.optimizer.step()
+            norm = clipped_step(self.optimizer, self.clip)
         else:
+            scaler.unscale_(self.optimizer)
+            norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
             scaler.step(self.optimizer)
             scaler.update()
         self.optimizer.zero_grad(set_to_none=True)

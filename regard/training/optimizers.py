@@ -1,11 +1,13 @@
-"""The optimisers, fused where the device has a fused kernel."""
+"""The optimisers, fused where the device has a fused kernel, and their steps."""
 
 from __future__ import annotations
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from regard.errors import RegardError
+from regard.private import fused_adam, fused_adamw
 from regard.spec.training import TrainingSpec
 
 FUSED = {"cpu", "cuda"}
@@ -22,3 +24,48 @@ def make_optimizer(network: nn.Module, options: TrainingSpec) -> Optimizer:
         return SGD(parameters, lr=options.lr, momentum=options.momentum, weight_decay=decay, fused=fused)
     kind = AdamW if options.optimizer == "adamw" else Adam
     return kind(parameters, lr=options.lr, betas=options.betas, weight_decay=decay, fused=fused)
+
+
+def clipped_step(optimizer: Optimizer, clip: float) -> Tensor:
+    """Scales all gradients together to the norm `clip` where they are longer, and takes a step; the norm before."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    if _has_quick_step(optimizer, parameters):
+        return quick_step(optimizer, clip)
+    norm = nn.utils.clip_grad_norm_(parameters, clip)
+    optimizer.step()
+    return norm
+
+
+def quick_step(optimizer: Optimizer, clip: float) -> Tensor:
+    """The same for Adam and AdamW: the step scales the gradients as it reads them, and little is asked of the host."""
+    (group,) = optimizer.param_groups
+    parameters = group["params"]
+    gradients = [parameter.grad for parameter in parameters]
+    states = [optimizer.state[parameter] for parameter in parameters]
+    firsts, seconds, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
+    with torch.no_grad():
+        norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+        torch._foreach_add_(steps, 1)
+        step = fused_adamw if isinstance(optimizer, AdamW) else fused_adam
+        assert step is not None
+        step(
+            parameters, gradients, firsts, seconds, [], steps,
+            lr=group["lr"], beta1=group["betas"][0], beta2=group["betas"][1], weight_decay=group["weight_decay"],
+            eps=group["eps"], amsgrad=False, maximize=False,
+            grad_scale=None if clip == float("inf") else ((norm + 1e-6) / clip).clamp(min=1.0), found_inf=None,
+        )  # fmt: skip
+    return norm
+
+
+def _has_quick_step(optimizer: Optimizer, parameters: list[nn.Parameter]) -> bool:
+    """On CUDA, where a host is soon slower than the device, from the second step on."""
+    return (
+        type(optimizer) in (Adam, AdamW)
+        and fused_adam is not None
+        and fused_adamw is not None
+        and len(optimizer.param_groups) == 1
+        and bool(optimizer.param_groups[0]["fused"])
+        and len({(parameter.device, parameter.dtype) for parameter in parameters}) == 1
+        and parameters[0].is_cuda
+        and all(parameter.grad is not None and parameter in optimizer.state for parameter in parameters)
+    )

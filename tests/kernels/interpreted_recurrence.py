@@ -11,8 +11,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.data.batch import Tokens
+from regard.data.batch import Batch, Tokens
 from regard.kernels.cuda import additive, beams, best, cost
+from regard.model import recorded as recorded_network
+from regard.model.network import Network
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell, swept
 from regard.nn.cells import make_cell
 from regard.nn.decoders import graphed, recorded_loss
@@ -489,6 +491,31 @@ def test_quick_buckets_cost_what_their_batches_cost(options):
     total, likelihood, count = recorded_loss.whole(whole["decoder"], memories, Tokens(*wide(TARGET, -1)))
     close(expected, [total, count, *gradients(total, whole)], 1e-9)
     torch.testing.assert_close(likelihood, loss.parts["likelihood"])
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"cell": "lstm", "layers": 2, "state": "current", "feed": False}], ids=str
+)
+def test_quick_a_whole_network_in_one_recording(options, monkeypatch):
+    """From the words of a batch to their cost, the same as encoder and decoder one after the other."""
+    whole = model(**options)
+    network = Network(
+        {"source": whole["source"]},
+        {"target": whole["decoder"]},
+        over={"target": ("source",)},
+        truths={"target": {}},
+        weights={"target": 2.0},
+    )
+    batch = Batch({"source": SOURCE, "target": TARGET}, (0, 1, 2), 0)
+    monkeypatch.setattr(recorded_network, "knows", lambda *given: False)
+    expected = network(batch)["target"]
+    found = recorded_network.loss(network, batch)
+    assert (found.weight, float(found.count)) == (expected.weight, float(expected.count))
+    close(
+        [expected.total, *gradients(expected.total, whole)],
+        [found.total, *gradients(found.total, whole)],
+        1e-9,
+    )
 
 
 def wide(given, length):

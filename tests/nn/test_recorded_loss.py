@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.data.batch import Span, Tokens
+from regard.data.batch import Batch, Span, Tokens
 from regard.kernels.replayed_gradient import replays_of
+from regard.model import recorded as recorded_network
+from regard.model.network import Network
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders import recorded_loss
 from regard.nn.decoders.language import LanguageDecoder
@@ -70,6 +72,40 @@ def test_recorded_batches_teach_the_same(
         expected = learned(models, *group)
         for one in found[place :: len(groups)]:
             torch.testing.assert_close(one, expected, atol=1e-10, rtol=1e-8)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_gradients_add_up_over_recordings(
+    options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A whole network in one recording: those of the batches before stay what they were, wherever they lie."""
+    encoder, decoder = models = pair(**options)
+    network = Network(
+        {"source": encoder},
+        {"target": decoder},
+        over={"target": ("source",)},
+        truths={"target": {}},
+        weights={"target": 1.0},
+    )
+    batches = [
+        Batch({"source": batch(one, seed), "target": batch(other, seed + 10)}, (), 0)
+        for seed, (one, other) in enumerate(SHAPES)
+    ]
+
+    def summed() -> list[Tensor]:
+        models.zero_grad()
+        for one in batches:
+            network(one)["target"].mean.backward()
+        return [one.grad.clone() for one in models.parameters() if one.grad is not None]
+
+    found = [summed() for _ in range(4)]
+    assert replays_of(network).recordings and not replays_of(network).refused
+    monkeypatch.setattr(recorded_network, "knows", lambda *given: False)
+    for module in (recorded, recorded_loss):
+        monkeypatch.setattr(module, "knows", lambda *given: False)
+    expected = summed()
+    for one in found:
+        torch.testing.assert_close(one, expected, atol=1e-10, rtol=1e-8)
 
 
 def test_recordings_survive_batches_that_outgrow_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ class _Additive(torch.autograd.Function):
     def forward(ctx: Any, *given: Tensor) -> Tensor:
         ctx.save_for_backward(*given)
         queries, keys, vector = (tensor.contiguous() for tensor in given)
-        (rows, count, size), positions = queries.shape, keys.shape[1]
+        (rows, count, _), positions = queries.shape, keys.shape[1]
         scores = queries.new_empty(rows, count, positions, dtype=_work(queries))
         if scores.numel():
             with on_device_of(queries):

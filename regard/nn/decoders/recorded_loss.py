@@ -57,10 +57,7 @@ def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Trut
 
 def loss(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens) -> Loss:
     """As `RecurrentDecoder.loss`, for a decoder it knows."""
-    rows, count = target.ids.shape
-    more, further = rounded_rows(rows) - rows, rounded_steps(count + 1) - count - 1
-    ids = nn.functional.pad(target.ids, (0, further, 0, more)) if more or further else target.ids
-    lengths = nn.functional.pad(target.lengths, (0, more), value=-1) if more else target.lengths
+    (ids, lengths), more = padded(target), rounded_rows(len(target.ids)) - len(target.ids)
     wide = {name: widened(memory, more) for name, memory in memories.items()}
 
     def run(ids: Tensor, lengths: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -69,6 +66,14 @@ def loss(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Toke
     layouts = tuple((name, memory.layout, memory.shape) for name, memory in memories.items())
     total, likelihood, words = replayed(decoder, run, ids, lengths, *tensors_of(wide), key=layouts)
     return Loss(total, words, {"likelihood": likelihood})
+
+
+def padded(target: Tokens) -> tuple[Tensor, Tensor]:
+    """Ids and lengths of a bucket: rows that were added have the length −1."""
+    rows, count = target.ids.shape
+    more, further = rounded_rows(rows) - rows, rounded_steps(count + 1) - count - 1
+    ids = nn.functional.pad(target.ids, (0, further, 0, more)) if more or further else target.ids
+    return ids, nn.functional.pad(target.lengths, (0, more), value=-1) if more else target.lengths
 
 
 def whole(

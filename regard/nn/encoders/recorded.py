@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.buckets import SMALL, rounded_rows, rounded_steps
+from regard.kernels.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
 from regard.kernels.replay import outside_inference, recorder_of
 from regard.kernels.replayed_gradient import replayed
 from regard.nn import swept
@@ -32,11 +32,17 @@ def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
     return (
         isinstance(tokens, Tokens)  # other encoders read points, or sentences, by the same layers
         and tokens.ids.is_cuda
-        and 0 < tokens.ids.numel() <= SMALL
+        and 0 < tokens.ids.numel() <= most()
         and (torch.is_grad_enabled() or not encoder.training)
         and suits(encoder)
         and all(swept.knows(cast("RecurrentLayer", layer).cell(0), tokens.ids) for layer in encoder.layers)
     )
+
+
+def most() -> int:
+    """Positions of a batch that is recorded: in half precision a GPU is slower than its host only later."""
+    narrow = torch.is_autocast_enabled("cuda") and torch.is_grad_enabled()
+    return MIDDLE if narrow else SMALL
 
 
 def suits(encoder: RecurrentEncoder) -> bool:
@@ -52,15 +58,21 @@ def suits(encoder: RecurrentEncoder) -> bool:
 def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
     """As `RecurrentEncoder.forward`, for an encoder it knows."""
     rows, count = tokens.ids.shape
-    more, further = rounded_rows(rows) - rows, rounded_steps(count) - count
-    ids = nn.functional.pad(tokens.ids, (0, further, 0, more)) if more or further else tokens.ids
-    lengths = nn.functional.pad(tokens.lengths, (0, more)) if more else tokens.lengths
+    ids, lengths = padded(tokens)
     function = partial(whole, encoder)
     if torch.is_grad_enabled():
         values, summary = replayed(encoder, function, ids, lengths)
     else:
         values, summary = _replayed(encoder, function, ids, lengths)
     return Memory(values[:rows, :count], tokens.mask, summary[:rows])
+
+
+def padded(tokens: Tokens) -> tuple[Tensor, Tensor]:
+    """Ids and lengths of a bucket: rows that were added are empty."""
+    rows, count = tokens.ids.shape
+    more, further = rounded_rows(rows) - rows, rounded_steps(count) - count
+    ids = nn.functional.pad(tokens.ids, (0, further, 0, more)) if more or further else tokens.ids
+    return ids, nn.functional.pad(tokens.lengths, (0, more)) if more else tokens.lengths
 
 
 def whole(encoder: RecurrentEncoder, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from regard.kernels.cuda.launching import power_of_two
+
 WIDE = 1024
 """Numbers of a row that one program moves."""
 PARTS = 32
@@ -32,7 +34,7 @@ def put(target: Tensor, index: Tensor, given: Tensor) -> None:
 
 
 def sum_rows(of: Tensor, out: Tensor) -> None:
-    """out[d] = Σ_n of[d, n], with `of` (D, N, W), whose rows lie side by side. The order of the sum is always the same."""
+    """out[d] = Σ_n of[d, n], with `of` (D, N, W), whose rows lie side by side. It is added up in one order always."""
     directions, count, width = of.shape
     parts = out.new_empty(directions, PARTS, width)
     grid = (triton.cdiv(width, 128), PARTS, directions)
@@ -41,7 +43,7 @@ def sum_rows(of: Tensor, out: Tensor) -> None:
 
 
 def _block(width: int) -> int:
-    return min(WIDE, max(16, triton.next_power_of_2(width)))
+    return power_of_two(min(WIDE, width), 16)
 
 
 @triton.jit(do_not_specialize=["width"])

@@ -1,0 +1,65 @@
+"""The loss of a small batch on CUDA in one recording, from the words that are read to the cost of those written.
+
+Where one recurrent encoder reads and one recurrent decoder writes, each can be recorded (`nn.encoders.recorded`,
+`nn.decoders.recorded_loss`). Here both are at once: nothing is copied from one to the other, and half as much is asked
+of the host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from regard.data.batch import Batch, Tokens
+from regard.kernels.replayed_gradient import replayed
+from regard.nn import RecurrentDecoder, RecurrentEncoder
+from regard.nn.decoders import recorded_loss
+from regard.nn.encoders import recorded
+from regard.nn.loss import Loss
+from regard.nn.memory import Memory
+
+if TYPE_CHECKING:
+    from regard.model.network import Network
+
+
+def knows(network: Network, batch: Batch) -> bool:
+    """One text is read and one written, and nothing else of the batch counts."""
+    if len(network.readers) != 1 or len(network.decoders) != 1 or network.distillation is not None:
+        return False
+    (name,), (output,) = network.readers, network.decoders
+    encoder, decoder = network.reader(name), network.decoders[output]
+    return (
+        type(encoder) is RecurrentEncoder
+        and type(decoder) is RecurrentDecoder
+        and not network.trees
+        and not any(column in batch for column in network.truths[output].values())
+        and batch[name].verbatim is None
+        and recorded.knows(encoder, batch[name])
+        and recorded_loss.knows(decoder, _like(network, output, batch[name]), batch[output], None)
+    )
+
+
+def loss(network: Network, batch: Batch) -> Loss:
+    """As the decoder's own, for a network it knows."""
+    (name,), (output,) = network.readers, network.decoders
+
+    def run(ids: Tensor, lengths: Tensor, words: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        values, summary = recorded.whole(network.reader(name), ids, lengths)
+        place = torch.arange(ids.shape[1], device=ids.device)
+        # of a row that was added, the first position may be looked at
+        mask = place < torch.where(counts < 0, 1, lengths)[:, None]
+        memories = {one: Memory(values, mask, summary) for one in network.over[output]}
+        return recorded_loss.whole(network.decoders[output], memories, Tokens(words, counts))  # type: ignore[arg-type]
+
+    given = (*recorded.padded(batch[name]), *recorded_loss.padded(batch[output]))
+    total, likelihood, words = replayed(network, run, *given)
+    return Loss(total, words, {"likelihood": likelihood}, network.weights[output])
+
+
+def _like(network: Network, output: str, tokens: Tokens) -> dict[str, Memory]:
+    """Memories as the encoder will leave them, without any numbers."""
+    shape = tokens.ids.shape
+    values = torch.empty(*shape, 1, device="meta")
+    return {name: Memory(values, values[..., 0], values[:, 0]) for name in network.over[output]}
