@@ -42,6 +42,20 @@ def copy_all(targets: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
         target.copy_(source)
 
 
+_unflattened: Callable[..., Any] | None = (
+    getattr(torch._utils, "_unflatten_dense_tensors", None) if _TORCH else None
+)
+
+
+def unflattened(flat: Tensor, like: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Pieces of a tensor, in the shapes of others that would lie side by side in it."""
+    if _unflattened is not None:
+        found: Sequence[Tensor] = _unflattened(flat, like)
+        return found
+    parts = flat.split([one.numel() for one in like])
+    return [part.view(one.shape) for part, one in zip(parts, like, strict=True)]
+
+
 def lent(tensor: Tensor) -> tuple[Tensor, Callable[[], bool]] | None:
     """A tensor over the same memory, and a question: are it and all its views gone? None where that cannot be asked.
 

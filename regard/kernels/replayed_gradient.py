@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.kernels.grounds import Grounds, apart, furnished
 from regard.kernels.replay import Recordings, on_the_side, recording
-from regard.private import copy_all, lent, transforms_active
+from regard.private import apply, copy_all, lent, transforms_active, unflattened
 
 KEPT = 256
 """Recordings of one shelf."""
@@ -45,8 +45,13 @@ def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashabl
         return function(*inputs)
     if torch.compiler.is_compiling() or transforms_active() or torch.cuda.is_current_stream_capturing():
         return function(*inputs)
-    asked = Asked.of(owner, function, inputs)
-    return replays_of(owner)(asked, key) if asked.weights else function(*inputs)
+    replays = replays_of(owner)
+    asked = Asked(owner, function, inputs, replays.weights(owner), _narrow())
+    return replays(asked, key) if asked.weights else function(*inputs)
+
+
+def _narrow() -> torch.dtype | None:
+    return torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,6 @@ class Asked:
     weights: Sequence[nn.Parameter]
     narrow: torch.dtype | None
 
-    @classmethod
-    def of(cls, owner: nn.Module, function: Function, inputs: Sequence[Tensor]) -> Asked:
-        weights = [weight for weight in owner.parameters() if weight.requires_grad]
-        narrow = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
-        return cls(owner, function, inputs, weights, narrow)
-
     @property
     def key(self) -> Hashable:
         """What a recording of it is good for."""
@@ -73,7 +72,7 @@ class Asked:
             self.owner.training,
             tuple((tensor.shape, tensor.dtype, tensor.requires_grad) for tensor in self.inputs),
             tuple(weight.data_ptr() for weight in self.weights),
-            tuple(module.p for module in self.owner.modules() if isinstance(module, nn.Dropout)),
+            tuple(module.p for module in replays_of(self.owner).dropouts),
             torch.get_float32_matmul_precision(),
             self.narrow,
         )
@@ -84,13 +83,26 @@ class GradientReplays:
 
     def __init__(self) -> None:
         self.shelves: list[Shelf] = []
+        self.dropouts: list[nn.Dropout] = []
+        self._places: list[tuple[nn.Module, str, nn.Parameter]] = []
+
+    def weights(self, owner: nn.Module) -> list[nn.Parameter]:
+        """Those that are learned. To walk through all modules takes long: where each stood the last time is looked at,
+        and all are looked for again where one is gone."""
+        if not self._places or any(
+            module._parameters.get(name) is not one for module, name, one in self._places
+        ):
+            found = {one: (module, name) for module in owner.modules() for name, one in _own(module)}
+            self._places = [(*place, one) for one, place in found.items()]
+            self.dropouts = [module for module in owner.modules() if isinstance(module, nn.Dropout)]
+        return [one for _, _, one in self._places if one.requires_grad]
 
     def __call__(self, asked: Asked, key: Hashable) -> Found:
         shelf = self._free()
         known = None if shelf is None else shelf.recorded((key, asked.key), asked)
         if shelf is None or known is None:
             return asked.function(*asked.inputs)
-        found: Found = _Replayed.apply(shelf, known, *asked.inputs, *asked.weights)
+        found: Found = apply(_Replayed, shelf, known, *asked.inputs, *asked.weights)
         return found
 
     @property
@@ -112,6 +124,10 @@ class GradientReplays:
             return None
         self.shelves.append(Shelf())
         return self.shelves[-1]
+
+
+def _own(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    return ((name, one) for name, one in module._parameters.items() if one is not None)
 
 
 _OWNERS: WeakKeyDictionary[nn.Module, GradientReplays] = WeakKeyDictionary()
@@ -211,8 +227,7 @@ class GradientRecording:
     def __init__(
         self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
     ) -> None:
-        self.shapes = [weight.shape for weight in weights]
-        self.sizes = [weight.numel() for weight in weights]
+        self.like = [weight.detach() for weight in weights]
         self.forth, self.back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with on_the_side(shelf.side), torch.enable_grad():
             found = self._try(function, inputs, weights)
@@ -242,7 +257,7 @@ class GradientRecording:
     ) -> None:
         learned = [tensor for tensor in found if tensor.requires_grad]
         wanted = [tensor for tensor in inputs if tensor.requires_grad]
-        flat = torch.empty(sum(self.sizes), device="meta", dtype=weights[0].dtype)
+        flat = torch.empty(sum(one.numel() for one in self.like), device="meta", dtype=weights[0].dtype)
         places = iter(shelf.places([*inputs, *found, *learned, *wanted, flat]))
         self.inputs = [next(places).copy_(tensor).requires_grad_(tensor.requires_grad) for tensor in inputs]
         self.found = [next(places) for _ in found]
@@ -265,8 +280,8 @@ class GradientRecording:
             if one is None:
                 place.zero_()
 
-    def weight_gradients(self, flat: Tensor) -> list[Tensor]:
-        return [part.view(shape) for part, shape in zip(flat.split(self.sizes), self.shapes, strict=True)]
+    def weight_gradients(self, flat: Tensor) -> Sequence[Tensor]:
+        return unflattened(flat, self.like)
 
 
 class PendingGradient:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from regard.training.checkpoint import copy_into
 
@@ -34,12 +33,11 @@ class MovingAverage:
         }
         self.averages = {name: parameter.detach().clone() for name, parameter in self.weights.items()}
 
+    @torch.no_grad()
     def update(self, step: int) -> None:
         """After update number `step` = 1, 2, …"""
         decay = min(self.decay, (1 + step) / (10 + step))
-        get_ema_multi_avg_fn(decay)(
-            list(self.averages.values()), [weight.data for weight in self.weights.values()], 0
-        )
+        torch._foreach_lerp_(list(self.averages.values()), list(self.weights.values()), 1 - decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from regard.data.batch import Batch
-from regard.training.optimizers import clipped_step
+from regard.training.optimizers import Descent
 
 
 class Objective(nn.Module):
@@ -96,7 +96,7 @@ class Updater:
         self.clip = float("inf") if clip is None else clip
         self.objective = Objective(network)
         self.model: Any = accelerator.prepare(self.objective)
-        self.parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        self.descent = Descent(optimizer, self.clip)
         self.several = accelerator.num_processes > 1
 
     def __call__(self, pieces: Sequence[Batch], rate: float) -> Tensor:
@@ -151,13 +151,13 @@ class Updater:
     def _step(self) -> Tensor:
         scaler = self.accelerator.scaler  # fp16 alone has one
         if scaler is None:
-            norm = clipped_step(self.optimizer, self.clip)
+            norm = self.descent()
         else:
             scaler.unscale_(self.optimizer)
-            norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
+            norm = nn.utils.clip_grad_norm_(self.descent.parameters, self.clip)
             scaler.step(self.optimizer)
             scaler.update()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.descent.forget()
         return norm
 
     def _over_processes(self, values: Tensor) -> Tensor:

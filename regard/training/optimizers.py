@@ -26,18 +26,42 @@ def make_optimizer(network: nn.Module, options: TrainingSpec) -> Optimizer:
     return kind(parameters, lr=options.lr, betas=options.betas, weight_decay=decay, fused=fused)
 
 
-def clipped_step(optimizer: Optimizer, clip: float) -> Tensor:
-    """Scales all gradients together to the norm `clip` where they are longer, and takes a step; the norm before."""
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    if _has_quick_step(optimizer, parameters):
-        return quick_step(optimizer, clip)
-    norm = nn.utils.clip_grad_norm_(parameters, clip)
-    optimizer.step()
-    return norm
+class Descent:
+    """Clips the gradients and takes the optimizer's step."""
+
+    def __init__(self, optimizer: Optimizer, clip: float) -> None:
+        self.optimizer, self.clip = optimizer, clip
+        self.parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        self.quick = self.parameters[0].is_cuda and suits_quick_steps(optimizer)
+
+    def __call__(self) -> Tensor:
+        """Scales all gradients together to the norm `clip` where they are longer, and takes a step; the norm before."""
+        if self.quick and self.optimizer.state and all(one.grad is not None for one in self.parameters):
+            return quick_step(self.optimizer, self.clip)
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
+        self.optimizer.step()
+        return norm
+
+    def forget(self) -> None:
+        """The gradients."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+
+def suits_quick_steps(optimizer: Optimizer) -> bool:
+    return (
+        type(optimizer) in (Adam, AdamW)
+        and fused_adam is not None
+        and fused_adamw is not None
+        and len(optimizer.param_groups) == 1
+        and bool(optimizer.param_groups[0]["fused"])
+        and len({(one.device, one.dtype) for one in optimizer.param_groups[0]["params"]}) == 1
+    )
 
 
 def quick_step(optimizer: Optimizer, clip: float) -> Tensor:
-    """The same for Adam and AdamW: the step scales the gradients as it reads them, and little is asked of the host."""
+    """The same of Adam and AdamW, once they have taken a step: this one scales the gradients as it reads them, and asks
+    little of the host, which on CUDA is soon slower than the device."""
     (group,) = optimizer.param_groups
     parameters = group["params"]
     gradients = [parameter.grad for parameter in parameters]
@@ -55,17 +79,3 @@ def quick_step(optimizer: Optimizer, clip: float) -> Tensor:
             grad_scale=None if clip == float("inf") else ((norm + 1e-6) / clip).clamp(min=1.0), found_inf=None,
         )  # fmt: skip
     return norm
-
-
-def _has_quick_step(optimizer: Optimizer, parameters: list[nn.Parameter]) -> bool:
-    """On CUDA, where a host is soon slower than the device, from the second step on."""
-    return (
-        type(optimizer) in (Adam, AdamW)
-        and fused_adam is not None
-        and fused_adamw is not None
-        and len(optimizer.param_groups) == 1
-        and bool(optimizer.param_groups[0]["fused"])
-        and len({(parameter.device, parameter.dtype) for parameter in parameters}) == 1
-        and parameters[0].is_cuda
-        and all(parameter.grad is not None and parameter in optimizer.state for parameter in parameters)
-    )

@@ -79,7 +79,8 @@ def test_gradients_add_up_over_recordings(
     options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A whole network in one recording: those of the batches before stay what they were, wherever they lie."""
-    encoder, decoder = models = pair(**options)
+    models = pair(**options)
+    encoder, decoder = models
     network = Network(
         {"source": encoder},
         {"target": decoder},

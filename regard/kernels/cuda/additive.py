@@ -118,7 +118,7 @@ def _back_keys(queries, keys, vector, d_scores, d_keys, d_vectors, count, positi
     a = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     here = a < A
     v = tl.load(vector + a, mask=here, other=0.0).to(WORK)
-    d_vector = tl.zeros((BLOCK,), WORK)
+    d_vector = tl.zeros((S, BLOCK), WORK)
     for first in range(0, positions, S):
         s = first + tl.arange(0, S)
         known = s < positions
@@ -130,9 +130,9 @@ def _back_keys(queries, keys, vector, d_scores, d_keys, d_vectors, count, positi
             d = tl.load(d_scores + (row * count + step) * positions + s, mask=known, other=0.0)[:, None]
             bent = tanh(q[None, :] + k)
             d_key += d * (v[None, :] * (1.0 - bent * bent))
-            d_vector += tl.sum(d * bent, 0)
+            d_vector += d * bent
         tl.store(d_keys + place, d_key, mask=inside)
-    tl.store(d_vectors + row * A + a, d_vector, mask=here)
+    tl.store(d_vectors + row * A + a, tl.sum(d_vector, 0), mask=here)
 
 
 @triton.jit(do_not_specialize=["count", "positions"])

@@ -12,8 +12,8 @@ from regard.kernels.cuda.launching import power_of_two
 
 WIDE = 1024
 """Numbers of a row that one program moves."""
-PARTS = 32
-"""Into which the rows of a sum are cut."""
+PARTS, COLUMNS = 32, 256
+"""Into how many parts the rows of a sum are cut, and how many columns one program adds up."""
 
 
 def take(source: Tensor, index: Tensor, out: Tensor) -> None:
@@ -37,8 +37,8 @@ def sum_rows(of: Tensor, out: Tensor) -> None:
     """out[d] = Σ_n of[d, n], with `of` (D, N, W), whose rows lie side by side. It is added up in one order always."""
     directions, count, width = of.shape
     parts = out.new_empty(directions, PARTS, width)
-    grid = (triton.cdiv(width, 128), PARTS, directions)
-    _sum_rows[grid](of, parts, count, of.stride(0), width, PARTS=PARTS, ROWS=16, BLOCK=128)
+    grid = (triton.cdiv(width, COLUMNS), PARTS, directions)
+    _sum_rows[grid](of, parts, count, of.stride(0), width, PARTS=PARTS, ROWS=16, BLOCK=COLUMNS, num_warps=8)
     torch.sum(parts, 1, out=out)
 
 
