@@ -2,13 +2,16 @@
 
     python bench/alignments.py DATA                        Hansards en-fr and KFTT ja-en: the diagonal, IBM-1 and an HMM
     python bench/alignments.py DATA --only enfr --pairs 20000
-    python bench/alignments.py DATA --only enfr --run runs/multi30k-fr     also the attention of a model of ours
     python bench/alignments.py DATA --only enfr --write pairs.tsv          the pairs that the aligners learn from
+    regard train recipes/hansards.yaml --set data.train=pairs.tsv -o runs/forth
+    python bench/alignments.py DATA --only enfr --run runs/forth           also the attention of that model
+    python bench/alignments.py DATA --only enfr --run runs/forth --back runs/back
     python bench/alignments.py DATA --json alignments.json
 
 DATA is a folder with `gold_alignments/examples`, `tatoeba`, `multi30k` and `small_parallel_enja`. AER is Och and Ney's
 (2003), with sure and possible links; lower is better. The aligners see no alignment: they learn by EM from other pairs
-and from the gold sentences themselves, as is usual.
+and from the gold sentences themselves, as is usual. `--write` writes all of these pairs, and with `--links` beside them
+what the HMM says of each, both directions symmetrized: `alignment` from source to target, `turned` the other way.
 
 **Domain shift.** Nothing here is learned from the gold's own domain: no Canadian parliament for en-fr (Tatoeba's
 sentences and Multi30k's image descriptions instead), no Wikipedia on Kyoto for ja-en (the Tanaka corpus). Published
@@ -193,38 +196,28 @@ def flipped(links: Iterable[Links]) -> list[Links]:
     return [{(t, s) for s, t in one} for one in links]
 
 
-def measured(
-    name: str, data: Path, count: int, passes: int, run: Path | None, reverse: bool
-) -> list[dict[str, object]]:
-    """A row for each aligner: AER from source to target, from target to source, and symmetrized."""
-    title, _, learned_from = GOLDS[name]
+def gold_of(name: str, data: Path) -> Gold:
     folder = data / "gold_alignments" / "examples"
-    gold = read_gold(folder / f"{name}.src-tgt", folder / f"{name}.gold")
-    lowered = [([w.lower() for w in source], [w.lower() for w in target]) for source, target in gold.pairs]
-    others = to_learn(name, data, count)
-    pairs = lowered + others
+    return read_gold(folder / f"{name}.src-tgt", folder / f"{name}.gold")
 
-    def row(
-        aligner: str, forth: list[Links], back: list[Links] | None, seconds: float, note: str = ""
-    ) -> dict[str, object]:
-        rates: dict[str, object] = {
-            "gold": title,
-            "aligner": aligner,
-            "seconds": round(seconds, 1),
-            "note": note,
-        }
-        ways = {"forth": forth}
-        if back is not None:
-            ways |= {"back": back, "both": [symmetrized(a, b) for a, b in zip(forth, back, strict=True)]}
-        for way, links in ways.items():
-            rates[way] = round(alignment_error_rate(links, gold.sure, gold.possible).value, 4)
-        return rates
 
-    straight = [diagonal(len(source), len(target)) for source, target in lowered]
-    other = flipped(diagonal(len(target), len(source)) for source, target in lowered)
-    found = [row("diagonal", straight, other, 0.0)]
-    directions: dict[str, list[list[Links]]] = {"IBM-1": [], "HMM": []}
-    spent = {"IBM-1": 0.0, "HMM": 0.0}
+def lowered(gold: Gold) -> list[Pair]:
+    return [([w.lower() for w in source], [w.lower() for w in target]) for source, target in gold.pairs]
+
+
+@dataclass
+class Aligned:
+    """What an aligner says of every pair in each direction, both from source to target, and its CPU seconds."""
+
+    forth: list[Links]
+    back: list[Links]
+    seconds: float
+
+
+def aligned(pairs: Sequence[Pair], passes: int) -> dict[str, Aligned]:
+    """IBM-1 and an HMM, learned from the pairs in both directions."""
+    said: dict[str, list[list[Links]]] = {"IBM-1": [], "HMM": []}
+    spent = dict.fromkeys(said, 0.0)
     for turned in (False, True):
         corpus = Corpus.of([(b, a) if turned else (a, b) for a, b in pairs])
         began = time.process_time()
@@ -234,18 +227,72 @@ def measured(
         spent["HMM"] += time.process_time() - began
         for aligner, model in (("IBM-1", first), ("HMM", second)):
             every = model.links()
-            links = [every[place] for place in range(len(lowered))]
-            directions[aligner].append(flipped(links) if turned else links)
-    note = f"EM on {len(others):,} pairs of {learned_from} and the {len(lowered)} of the gold"
-    for aligner, (forth, back) in directions.items():
-        found.append(row(aligner, forth, back, spent[aligner], note))
-    if run is not None:
+            links = [every.get(place, set()) for place in range(len(pairs))]
+            said[aligner].append(flipped(links) if turned else links)
+    return {aligner: Aligned(*both, spent[aligner]) for aligner, both in said.items()}
+
+
+def measured(
+    name: str, data: Path, count: int, passes: int, run: Path | None, back: Path | None
+) -> list[dict[str, object]]:
+    """A row for each aligner: AER from source to target, from target to source, and symmetrized."""
+    title, _, learned_from = GOLDS[name]
+    gold = gold_of(name, data)
+    texts = lowered(gold)
+    others = to_learn(name, data, count)
+
+    def row(
+        aligner: str, forth: list[Links] | None, back: list[Links] | None, seconds: float, note: str = ""
+    ) -> dict[str, object]:
+        rates: dict[str, object] = {
+            "gold": title,
+            "aligner": aligner,
+            "seconds": round(seconds, 1),
+            "note": note,
+        }
+        ways = {"forth": forth, "back": back}
+        if forth is not None and back is not None:
+            ways["both"] = [symmetrized(a, b) for a, b in zip(forth, back, strict=True)]
+        for way, links in ways.items():
+            if links is not None:
+                rates[way] = round(alignment_error_rate(links, gold.sure, gold.possible).value, 4)
+        return rates
+
+    straight = [diagonal(len(source), len(target)) for source, target in texts]
+    other = flipped(diagonal(len(target), len(source)) for source, target in texts)
+    found = [row("diagonal", straight, other, 0.0)]
+    note = f"EM on {len(others):,} pairs of {learned_from} and the {len(texts)} of the gold"
+    for aligner, one in aligned(texts + others, passes).items():
+        found.append(row(aligner, one.forth[: len(texts)], one.back[: len(texts)], one.seconds, note))
+    if run is not None or back is not None:
         began = time.process_time()
-        links = attended(run, gold, reverse)
-        found.append(
-            row(f"attention of {run}", links, None, time.process_time() - began, "a model of another domain")
-        )
+        ways = [
+            None if model is None else attended(model, gold, reverse)
+            for model, reverse in ((run, False), (back, True))
+        ]
+        named = " and ".join(str(model) for model in (run, back) if model is not None)
+        found.append(row(f"attention of {named}", ways[0], ways[1], time.process_time() - began))
     return found
+
+
+def write_pairs(path: Path, name: str, data: Path, count: int, passes: int, links: bool) -> None:
+    """The pairs that the aligners learn from, the gold's among them, and what the HMM says of each."""
+    pairs = lowered(gold_of(name, data)) + to_learn(name, data, count)
+    fields = ["source", "target"]
+    lines = ["\t".join(" ".join(side) for side in pair) for pair in pairs]
+    if links:
+        fields += ["alignment", "turned"]
+        hmm = aligned(pairs, passes)["HMM"]
+        both = [symmetrized(a, b) for a, b in zip(hmm.forth, hmm.back, strict=True)]
+        lines = [
+            f"{line}\t{_written(one)}\t{_written({(t, s) for s, t in one})}"
+            for line, one in zip(lines, both, strict=True)
+        ]
+    write_text(path, "\n".join(["\t".join(fields), *lines]) + "\n")
+
+
+def _written(links: Links) -> str:
+    return " ".join(f"{s}-{t}" for s, t in sorted(links))
 
 
 def attended(run: Path, gold: Gold, reverse: bool) -> list[Links]:
@@ -308,24 +355,25 @@ def main() -> int:
         "--run", type=Path, help="a trained model whose attention is measured too; with --only"
     )
     parser.add_argument(
-        "--reverse", action="store_true", help="the run reads the gold's target and writes its source"
+        "--back", type=Path, metavar="RUN", help="one that reads the gold's target and writes its source"
     )
     parser.add_argument(
         "--write", type=Path, metavar="FILE.tsv", help="write the pairs to learn from and stop; with --only"
     )
+    parser.add_argument("--links", action="store_true", help="with --write: and what the HMM says of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here too")
     given = parser.parse_args()
-    if (given.run is not None or given.write is not None) and given.only is None:
-        parser.error("--run and --write need --only: a model has one pair of languages")
+    if given.only is None and any(one is not None for one in (given.run, given.back, given.write)):
+        parser.error("--run, --back and --write need --only: a model has one pair of languages")
+    if given.links and given.write is None:
+        parser.error("--links needs --write: it is what is written beside the pairs")
     rows: list[dict[str, object]] = []
     try:
         if given.write is not None:
-            pairs = to_learn(given.only, given.data, given.pairs)
-            lines = ["source\ttarget"] + ["\t".join(" ".join(side) for side in pair) for pair in pairs]
-            write_text(given.write, "\n".join(lines) + "\n")
+            write_pairs(given.write, given.only, given.data, given.pairs, given.passes, given.links)
             return 0
         for name in [given.only] if given.only else GOLDS:
-            rows += measured(name, given.data, given.pairs, given.passes, given.run, given.reverse)
+            rows += measured(name, given.data, given.pairs, given.passes, given.run, given.back)
         if given.json is not None:
             write_text(given.json, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     except RegardError as error:

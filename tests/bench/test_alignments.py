@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import math
 import subprocess
 import sys
+import zipfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -192,6 +194,42 @@ def test_the_attention_of_a_run_is_read_word_by_word(tmp_path: Path, bench: Any)
         tmp_path / "model", alignments.Gold([(["the", "house"], ["das", "haus"])], [set()], [set()]), True
     )
     assert {s for s, _ in turned} == {0, 1}  # one link for each word the model writes
+
+
+def test_pairs_are_written_with_the_golds_and_with_links_both_ways(tmp_path: Path) -> None:
+    """What `--write --links` leaves can be trained on: the HMM has learned these few words from each other."""
+    examples = tmp_path / "gold_alignments" / "examples"
+    for folder in (examples, tmp_path / "tatoeba", tmp_path / "multi30k"):
+        folder.mkdir(parents=True)
+    (examples / "enfr.src-tgt").write_text("The House ||| la maison\n", encoding="utf-8")
+    (examples / "enfr.gold").write_text("1-1 2-2\n", encoding="utf-8")
+    said = ["the book\tle livre", "a book\tun livre", "a house\tune maison", "the house .\t. la maison"]
+    with zipfile.ZipFile(tmp_path / "tatoeba" / "fra-eng.zip", "w") as archive:
+        archive.writestr("fra.txt", "\n".join(said * 3) + "\n")
+    for language in ("en", "fr"):
+        (tmp_path / "multi30k" / f"train.{language}.gz").write_bytes(gzip.compress(b"!\n"))
+    written = tmp_path / "pairs.tsv"
+    command = [
+        sys.executable,
+        str(BENCH / "alignments.py"),
+        str(tmp_path),
+        "--only",
+        "enfr",
+        "--passes",
+        "20",
+    ]
+    command += ["--pairs", "100", "--write", str(written), "--links"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=BENCH.parent)
+    assert ran.returncode == 0, ran.stderr
+    head, *lines = [line.split("\t") for line in written.read_text(encoding="utf-8").splitlines()]
+    assert head == ["source", "target", "alignment", "turned"]
+    assert lines[0] == ["the house", "la maison", "0-0 1-1", "0-0 1-1"]  # the gold's sentence, in lower case
+    assert len(lines) == 1 + 12 + 1
+    _, _, forth, turned = next(line for line in lines if line[0] == "the house .")
+    assert "1-2" in forth.split() and "2-0" in forth.split()
+    assert {tuple(one.split("-")) for one in forth.split()} == {
+        tuple(one.split("-")[::-1]) for one in turned.split()
+    }
 
 
 def test_a_missing_folder_ends_with_2(tmp_path: Path) -> None:
