@@ -2,7 +2,7 @@
 
     python bench/babi.py DATA                          all ten tasks, both systems
     python bench/babi.py DATA --tasks "2 15" --starts 3 --workers 16 --minutes 8 --json babi.json
-    python bench/babi.py DATA --tasks 17 --cross 4      which setting of task 17 answers most of the questions held out
+    python bench/babi.py DATA --tasks 17 --cross 5      which setting of task 17 answers most of the questions held out
 
 DATA is a folder with en.tar.xz, or with en/qa1_….txt in it. Each start is `regard train recipes/babi.yaml` with another
 seed and one of five settings in turn, in a process of its own with one thread; a tenth of the training questions is
@@ -11,8 +11,8 @@ questions. Starts are made in turn for all tasks until --starts or --minutes are
 --folder is not made again.
 
 `--cross K` measures settings instead, and no test question: the training stories are divided into K parts, and each
-setting is trained K times, on all parts but one, and answers the questions of that one. All 1,000 questions then say
-which setting is the best, where a tenth of them says little.
+setting is trained K times as above, on all parts but one, and answers the questions of that one. All 1,000 questions
+then say which setting is the best, where a tenth of them says little.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Start:
     test: str
     folder: Path
     setting: tuple[str, ...] | None = None
-    """Of --cross: in place of those that starts take in turn; `test` are then the questions held out."""
+    """Of --cross: in place of those that starts take in turn; `test` is then the part held out."""
 
     def overrides(self) -> list[str]:
         hops = 3 if self.task in THREE_FACTS else 2
@@ -178,10 +178,7 @@ class Start:
         elif simple:
             changes.append("decoder.read=sum")
         if self.setting is not None:
-            held_out = [f"data.dev={self.test}", "data.test=null"]
-            return (
-                [one for one in changes if not one.startswith("data.test=")] + held_out + list(self.setting)
-            )
+            return changes + list(self.setting)
         if simple:
             changes += BEGINNINGS[(self.seed - 1) // len(VARIATIONS) % len(BEGINNINGS)]
         return changes + list(VARIATIONS[(self.seed - 1) % len(VARIATIONS)])
@@ -265,7 +262,7 @@ def crossed(task: int, systems: list[str], parts: int, files: Path, folder: Path
     return [
         Start(
             task,
-            f"{system}",
+            system,
             1 + number * parts + part,
             *named[part],
             folder / f"cross-{task}-{system}-{number}-{part}",
@@ -284,7 +281,7 @@ def show_crossed(
     for (task, system), starts in sorted(found.items()):
         for number, name in enumerate(POSITIONS):
             scores = [
-                starts[1 + number * parts + part]["scores"]["dev"]
+                starts[1 + number * parts + part]["scores"]["test"]
                 for part in range(parts)
                 if 1 + number * parts + part in starts
             ]
