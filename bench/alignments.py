@@ -205,6 +205,11 @@ def lowered(gold: Gold) -> list[Pair]:
     return [([w.lower() for w in source], [w.lower() for w in target]) for source, target in gold.pairs]
 
 
+def as_text(words: Sequence[str]) -> str:
+    """The words with blanks between them; a word that is a blank itself (an ideographic space) is written ␣."""
+    return " ".join(word if word.split() == [word] else "␣" for word in words)
+
+
 @dataclass
 class Aligned:
     """What an aligner says of every pair in each direction, both from source to target, and its CPU seconds."""
@@ -279,7 +284,7 @@ def write_pairs(path: Path, name: str, data: Path, count: int, passes: int, link
     """The pairs that the aligners learn from, the gold's among them, and what the HMM says of each."""
     pairs = lowered(gold_of(name, data)) + to_learn(name, data, count)
     fields = ["source", "target"]
-    lines = ["\t".join(" ".join(side) for side in pair) for pair in pairs]
+    lines = ["\t".join(as_text(side) for side in pair) for pair in pairs]
     if links:
         fields += ["alignment", "turned"]
         hmm = aligned(pairs, passes)["HMM"]
@@ -301,7 +306,7 @@ def attended(run: Path, gold: Gold, reverse: bool) -> list[Links]:
     pairs = [(target, source) if reverse else (source, target) for source, target in gold.pairs]
     found: list[Links] = []
     for source, target in pairs:
-        answer = model.score(" ".join(source).lower(), " ".join(target).lower())
+        answer = model.score(as_text(source).lower(), as_text(target).lower())
         looks = None if answer.trace is None else next(iter(answer.trace.attention.values()), None)
         if looks is None:
             raise RegardError(

@@ -194,6 +194,8 @@ def test_the_attention_of_a_run_is_read_word_by_word(tmp_path: Path, bench: Any)
         tmp_path / "model", alignments.Gold([(["the", "house"], ["das", "haus"])], [set()], [set()]), True
     )
     assert {s for s, _ in turned} == {0, 1}  # one link for each word the model writes
+    blank = alignments.Gold([(["das", "\u3000", "haus"], ["the", "house"])], [set()], [set()])
+    assert len(alignments.attended(tmp_path / "model", blank, False)[0]) == 2
 
 
 def test_pairs_are_written_with_the_golds_and_with_links_both_ways(tmp_path: Path) -> None:
