@@ -23,9 +23,10 @@ style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# Long checks: trains the systems of the zoo and holds them against their bars. ONLY="g2p translation" picks some.
+# Long checks: trains the systems of the zoo and holds them against their bars. ONLY="g2p translation" picks some,
+# SEEDS="1 2 3" trains each from several seeds.
 zoo: $(STAMP)
-	$(BIN)/python bench/zoo.py $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python bench/zoo.py $(if $(ONLY),--only "$(ONLY)") $(if $(SEEDS),--seeds $(SEEDS))
 
 $(STAMP): pyproject.toml constraints.txt
 	@python=; for candidate in python3.11 python3.12 python3.13; do \
