@@ -8,6 +8,9 @@
 count is said by as many vectors with the bit behind the data set (the paper has a number there), and the answer ends
 with such a vector. Items of a recall begin with the first bit behind the data set, the item that is asked about stands
 between two vectors with the second one set, and the item after it is the answer.
+
+The field `length` of a row says how many vectors its sequence has, or each of its items; `count` how often they are to
+be written, or how many items there are. A curriculum can rise by them, and figures be told apart.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ class BitsWorld(SplitWorld):
     long: RowCount = 500
     """Rows of the split `long`, and of `more`."""
 
-    fields: ClassVar[tuple[str, ...]] = ("source", "target")
+    fields: ClassVar[tuple[str, ...]] = ("source", "target", "length", "count")
 
     @model_validator(mode="after")
     def _within_bounds(self) -> Self:
@@ -92,28 +95,36 @@ class BitsWorld(SplitWorld):
 
     def _rows(self, generator: Random, split: str, size: int) -> Iterator[dict[str, str]]:
         for _ in range(size):
-            source, target = self._row(generator, split)
-            yield {"source": " ".join([*source, *["_"] * len(target)]), "target": " ".join(target)}
+            source, target, length, count = self._row(generator, split)
+            yield {
+                "source": " ".join([*source, *["_"] * len(target)]),
+                "target": " ".join(target),
+                "length": str(length),
+                "count": str(count),
+            }
 
-    def _row(self, generator: Random, split: str) -> tuple[list[str], list[str]]:
+    def _row(self, generator: Random, split: str) -> tuple[list[str], list[str], int, int]:
+        """What is seen, what is to be written, and the two numbers of a row."""
+
         def some(bounds: tuple[int, int], far: bool) -> int:
             return bounds[1] * self.beyond if far else generator.randint(*bounds)
 
         if self.task == "copy":
             vectors = self._vectors(generator, some(self.lengths, split == "long"))
-            return vectors, vectors
+            return vectors, vectors, len(vectors), 1
         if self.task == "repeat":
             vectors = self._vectors(generator, some(self.lengths, split == "long"))
             count, mark = some(self.times, split == "more"), "0" * self.width + "1"
             data = [f"{vector}0" for vector in vectors]
-            return [*data, *[mark] * count], [*data * count, mark]
+            return [*data, *[mark] * count], [*data * count, mark], len(data), count
         length, count = generator.randint(*self.lengths), some(self.counts, split == "long")
         items = [self._vectors(generator, length) for _ in range(count)]
         asked = generator.randrange(count - 1)
         empty = "0" * self.width
         begin, ask = f"{empty}10", f"{empty}01"
         source = [vector for item in items for vector in (begin, *(f"{one}00" for one in item))]
-        return [*source, ask, *(f"{one}00" for one in items[asked]), ask], items[asked + 1]
+        source += [ask, *(f"{one}00" for one in items[asked]), ask]
+        return source, items[asked + 1], length, count
 
     def _vectors(self, generator: Random, count: int) -> list[str]:
         return [f"{generator.getrandbits(self.width):0{self.width}b}" for _ in range(count)]

@@ -60,6 +60,20 @@ def test_a_recall_asks_for_the_item_after() -> None:
     }
 
 
+def test_rows_say_how_long_they_are_and_how_often_or_how_many() -> None:
+    options: dict[str, Any] = {"train": 40, "dev": 1, "test": 1, "long": 1, "width": 3, "length": [1, 3]}
+    marks = {"copy": None, "repeat": "0001", "recall": "00010"}
+    for task, mark in marks.items():
+        for row in world("bits", task=task, **options).splits()["train"]:
+            given = [vector for vector in row["source"].split() if vector != "_"]
+            count = 1 if mark is None else given.count(mark)
+            answered = len(row["target"].split()) - (task == "repeat")
+            assert (int(row["length"]), int(row["count"])) == (
+                answered // count if task == "repeat" else answered,
+                count,
+            )
+
+
 def test_a_world_is_its_seed_and_refuses_what_means_nothing() -> None:
     assert rows("train", seed=3) == rows("train", seed=3) != rows("train", seed=4)
     with pytest.raises(regard.RegardError, match=r"items has no effect: it is of task: recall"):
