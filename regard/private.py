@@ -84,13 +84,6 @@ def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
     return super(torch.autograd.Function, function).apply(*arguments)  # type: ignore[misc]
 
 
-fused_adam: Callable[..., Any] | None = getattr(torch, "_fused_adam_", None) if _TORCH else None
-"""A step of Adam on many tensors in one launch, which divides the gradients by `grad_scale` first. None: let the
-optimizer do it."""
-
-fused_adamw: Callable[..., Any] | None = getattr(torch, "_fused_adamw_", None) if _TORCH else None
-"""The same of AdamW."""
-
 gru_cell: Callable[..., Any] | None = (
     getattr(torch.ops.aten, "_thnn_fused_gru_cell", None) if _TORCH else None
 )

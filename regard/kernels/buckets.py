@@ -15,8 +15,8 @@ def rounded_rows(count: int) -> int:
 
 
 def rounded_steps(count: int) -> int:
-    """Of a recurrence."""
-    return rounded(count, 16, 2)
+    """Of a recurrence; short ones as they are, where one step more is much."""
+    return count if count <= 16 else rounded(count, 16, 2)
 
 
 SMALL = 6 << 10

@@ -7,7 +7,7 @@ The smaller decay of the first steps keeps the random first weights from lingeri
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -33,11 +33,17 @@ class MovingAverage:
         }
         self.averages = {name: parameter.detach().clone() for name, parameter in self.weights.items()}
 
+    def share(self, step: int) -> float:
+        """1 − d of update number `step` = 1, 2, …"""
+        return 1 - min(self.decay, (1 + step) / (10 + step))
+
     @torch.no_grad()
-    def update(self, step: int) -> None:
-        """After update number `step` = 1, 2, …"""
-        decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.averages.values()), list(self.weights.values()), 1 - decay)
+    def update(self, step: int, names: Iterable[str] | None = None) -> None:
+        """After update number `step`, of all weights or of some."""
+        chosen = list(self.weights if names is None else names)
+        if chosen:
+            averages, weights = ([some[name] for name in chosen] for some in (self.averages, self.weights))
+            torch._foreach_lerp_(averages, weights, self.share(step))
 
     @contextmanager
     def applied(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -82,6 +83,7 @@ class Ledger:
         self.parts: dict[str, str] = {}
         self.allow_overflow = allow_overflow
         self._pending: list[tuple[Tensor, BatchPlace]] = []
+        self._fetched: deque[tuple[list[float], BatchPlace]] = deque()
 
     def add(
         self, figures: Tensor, place: BatchPlace, outputs: Mapping[str, float], parts: Mapping[str, str]
@@ -93,23 +95,27 @@ class Ledger:
         self.outputs, self.parts = dict(outputs), dict(parts)
         self._pending.append((figures, place))
 
-    def settle(self) -> None:
-        """Raises RegardError at the first update whose loss or gradient is not a finite number."""
-        if not self._pending:
-            return
-        pending, self._pending = self._pending, []
-        rows = torch.stack([figures for figures, _ in pending]).tolist()
+    def settle(self, until: int | None = None) -> None:
+        """Adds up the figures of all updates, or of those up to number `until`. Raises RegardError at the first one
+        whose loss or gradient is not a finite number."""
+        if self._pending:
+            rows = torch.stack([figures for figures, _ in self._pending]).tolist()
+            self._fetched += zip(rows, (place for _, place in self._pending), strict=True)
+            self._pending = []
+        while self._fetched and (until is None or self._fetched[0][1].step <= until):
+            self._add_up(*self._fetched.popleft())
+
+    def _add_up(self, row: list[float], place: BatchPlace) -> None:
         outputs = len(self.outputs)
-        for row, (_, place) in zip(rows, pending, strict=True):
-            totals, counts, penalty, norm = row[:outputs], row[outputs : 2 * outputs], row[-2], row[-1]
-            parts = dict(zip(self.parts, row[2 * outputs : -2], strict=True))
-            if not all(map(math.isfinite, (*totals, penalty))):
-                raise not_finite("loss", place)
-            if not math.isfinite(norm):
-                if not self.allow_overflow:
-                    raise not_finite("gradient", place)
-                norm = 0.0  # fp16: the scaler skips this update and lowers its scale
-            self.interval.add(totals, counts, penalty, norm, parts)
+        totals, counts, penalty, norm = row[:outputs], row[outputs : 2 * outputs], row[-2], row[-1]
+        parts = dict(zip(self.parts, row[2 * outputs : -2], strict=True))
+        if not all(map(math.isfinite, (*totals, penalty))):
+            raise not_finite("loss", place)
+        if not math.isfinite(norm):
+            if not self.allow_overflow:
+                raise not_finite("gradient", place)
+            norm = 0.0  # fp16: the scaler skips this update and lowers its scale
+        self.interval.add(totals, counts, penalty, norm, parts)
 
     def figures(self) -> dict[str, float]:
         return self.interval.figures(self.outputs, self.parts)

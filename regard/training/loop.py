@@ -134,7 +134,9 @@ class Training:
             self.progress.note(f"Weights set: {', '.join(set_weights(network, options.weights))}")
         total = total_steps(self.batches, options)
         self.state = TrainingState(network, options, self.run, self.accelerator, total=total)
-        self.update = Updater(self.accelerator, network, self.state.optimizer, options.clip)
+        self.update = Updater(
+            self.accelerator, network, self.state.optimizer, options.clip, self.state.average
+        )
         if self.accelerator.num_processes > 1:  # with one seed every process would drop the same units
             seed_everything(options.seed + self.accelerator.process_index)
         if not resume and self.state.path.exists():
@@ -193,13 +195,12 @@ class Training:
         while pieces := list(itertools.islice(batches, self.options.accumulate)):
             place = BatchPlace.of(position.epoch, position.batch, position.step + 1, pieces, self.locate)
             with explain_out_of_memory(place, self.options):
-                figures = self.update(pieces, schedule.rate(position.step + 1))
-            position.step += 1
+                step = position.step + 1
+                figures = self.update(pieces, schedule.rate(step), step)
+            position.step = step
             position.batch += len(pieces)
             objective = self.update.objective
             self.state.ledger.add(figures, place, objective.outputs, objective.parts)
-            if self.state.average is not None:
-                self.state.average.update(position.step)
             self._after_update()
             if self._reason_to_stop() is not None:
                 return False
@@ -244,7 +245,7 @@ class Training:
 
     def _checkpoint(self) -> None:
         """Only after every figure has been checked, so that the last checkpoint is always a good one."""
-        self.state.ledger.settle()
+        self.report.catch_up()
         self.state.check_finite()
         self.report.lap()
         self.log.sync()

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from regard.data.batch import Batch
+from regard.training.ema import MovingAverage
 from regard.training.optimizers import Descent
 
 
@@ -81,7 +82,7 @@ class Objective(nn.Module):
 
 
 class Updater:
-    """One update of the weights from one global batch: forward, backward, clip, step.
+    """One update of the weights from one global batch: forward, backward, clip, step, average.
 
     Returns the figures of the update as one tensor (2·O + P + 2,) on the device: the outputs' totals, counts and the
     parts of their totals over all processes, the penalty (0 where there is none), and the norm of the gradient before
@@ -89,17 +90,23 @@ class Updater:
     """
 
     def __init__(
-        self, accelerator: Accelerator, network: nn.Module, optimizer: Optimizer, clip: float | None
+        self,
+        accelerator: Accelerator,
+        network: nn.Module,
+        optimizer: Optimizer,
+        clip: float | None,
+        average: MovingAverage | None = None,
     ) -> None:
         self.accelerator = accelerator
         self.optimizer = optimizer
         self.clip = float("inf") if clip is None else clip
         self.objective = Objective(network)
         self.model: Any = accelerator.prepare(self.objective)
-        self.descent = Descent(optimizer, self.clip)
+        self.descent = Descent(optimizer, self.clip, average)
         self.several = accelerator.num_processes > 1
 
-    def __call__(self, pieces: Sequence[Batch], rate: float) -> Tensor:
+    def __call__(self, pieces: Sequence[Batch], rate: float, step: int) -> Tensor:
+        """step   the number of the update, from 1"""
         device = self.accelerator.device
         batches = [piece if device.type == "cpu" else piece.to(device) for piece in pieces]
         for group in self.optimizer.param_groups:
@@ -109,7 +116,7 @@ class Updater:
         else:
             figures, penalty = self._accumulate(batches)
         penalised = figures.new_zeros(1) if penalty is None else penalty.detach().float().reshape(1)
-        norm = self._step()
+        norm = self._step(step)
         return torch.cat([figures, penalised, norm.float().reshape(1)])
 
     def _whole(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
@@ -148,15 +155,16 @@ class Updater:
             loss = loss + penalty
         self.accelerator.backward(loss)
 
-    def _step(self) -> Tensor:
+    def _step(self, step: int) -> Tensor:
         scaler = self.accelerator.scaler  # fp16 alone has one
         if scaler is None:
-            norm = self.descent()
+            norm = self.descent(step)
         else:
             scaler.unscale_(self.optimizer)
             norm = nn.utils.clip_grad_norm_(self.descent.parameters, self.clip)
             scaler.step(self.optimizer)
             scaler.update()
+            self.descent.keep_average(step)
         self.descent.forget()
         return norm
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from regard.errors import RegardError
-from regard.private import fused_adam, fused_adamw
+from regard.kernels.availability import triton_takes
 from regard.spec.training import TrainingSpec
+from regard.training.ema import MovingAverage
 
 FUSED = {"cpu", "cuda"}
 
@@ -27,20 +30,26 @@ def make_optimizer(network: nn.Module, options: TrainingSpec) -> Optimizer:
 
 
 class Descent:
-    """Clips the gradients and takes the optimizer's step."""
+    """Clips the gradients, takes the optimizer's step, and averages the weights."""
 
-    def __init__(self, optimizer: Optimizer, clip: float) -> None:
-        self.optimizer, self.clip = optimizer, clip
+    def __init__(self, optimizer: Optimizer, clip: float, average: MovingAverage | None = None) -> None:
+        self.optimizer, self.clip, self.average = optimizer, clip, average
         self.parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        self.quick = self.parameters[0].is_cuda and suits_quick_steps(optimizer)
+        self.quick = QuickAdam(optimizer, average) if QuickAdam.knows(optimizer) else None
 
-    def __call__(self) -> Tensor:
-        """Scales all gradients together to the norm `clip` where they are longer, and takes a step; the norm before."""
-        if self.quick and self.optimizer.state and all(one.grad is not None for one in self.parameters):
-            return quick_step(self.optimizer, self.clip)
+    def __call__(self, step: int) -> Tensor:
+        """Update number `step` = 1, 2, …: scales all gradients together to the norm `clip` where they are longer. The
+        norm before."""
+        if self.quick is not None and self.quick.ready():
+            return self.quick(self.clip, step)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
         self.optimizer.step()
+        self.keep_average(step)
         return norm
+
+    def keep_average(self, step: int) -> None:
+        if self.average is not None:
+            self.average.update(step)
 
     def forget(self) -> None:
         """The gradients."""
@@ -48,34 +57,79 @@ class Descent:
             parameter.grad = None
 
 
-def suits_quick_steps(optimizer: Optimizer) -> bool:
-    return (
-        type(optimizer) in (Adam, AdamW)
-        and fused_adam is not None
-        and fused_adamw is not None
-        and len(optimizer.param_groups) == 1
-        and bool(optimizer.param_groups[0]["fused"])
-        and len({(one.device, one.dtype) for one in optimizer.param_groups[0]["params"]}) == 1
-    )
+class QuickAdam:
+    """Steps of Adam and AdamW on CUDA, in one kernel with the clipping before and the average after: all other ways
+    read the weights three times, and ask so much of the host that the device waits.
 
+    The first step is the optimizer's own, because it makes what is remembered; that stays in the optimizer's state.
+    """
 
-def quick_step(optimizer: Optimizer, clip: float) -> Tensor:
-    """The same of Adam and AdamW, once they have taken a step: this one scales the gradients as it reads them, and asks
-    little of the host, which on CUDA is soon slower than the device."""
-    (group,) = optimizer.param_groups
-    parameters = group["params"]
-    gradients = [parameter.grad for parameter in parameters]
-    states = [optimizer.state[parameter] for parameter in parameters]
-    firsts, seconds, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
-    with torch.no_grad():
-        norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-        torch._foreach_add_(steps, 1)
-        step = fused_adamw if isinstance(optimizer, AdamW) else fused_adam
-        assert step is not None
-        step(
-            parameters, gradients, firsts, seconds, [], steps,
-            lr=group["lr"], beta1=group["betas"][0], beta2=group["betas"][1], weight_decay=group["weight_decay"],
-            eps=group["eps"], amsgrad=False, maximize=False,
-            grad_scale=None if clip == float("inf") else ((norm + 1e-6) / clip).clamp(min=1.0), found_inf=None,
-        )  # fmt: skip
-    return norm
+    def __init__(self, optimizer: Optimizer, average: MovingAverage | None) -> None:
+        self.optimizer, self.average = optimizer, average
+        self.group = optimizer.param_groups[0]
+        self.parameters: list[nn.Parameter] = self.group["params"]
+        own = {id(parameter) for parameter in self.parameters}
+        names = {} if average is None else {id(weight): name for name, weight in average.weights.items()}
+        self.names = [names[id(one)] for one in self.parameters] if average is not None else []
+        self.others = [name for place, name in names.items() if place not in own]
+        self.tensors: Any = None
+        self.steps: list[Tensor] = []
+        self.taken = 0
+
+    @staticmethod
+    def knows(optimizer: Optimizer) -> bool:
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        return (
+            type(optimizer) in (Adam, AdamW)
+            and len(optimizer.param_groups) == 1
+            and len({parameter.device for parameter in parameters}) == 1
+            and triton_takes(parameters[0])
+        )
+
+    def ready(self) -> bool:
+        """Every weight has a gradient, and the optimizer has taken as many steps for each."""
+        if not self.optimizer.state or any(parameter.grad is None for parameter in self.parameters):
+            return False
+        first = self.optimizer.state[self.parameters[0]]["exp_avg"]
+        if self.tensors is None or self.tensors.kept[1][0] is not first:  # another state was loaded
+            self.tensors = self._tensors()
+        return self.tensors is not None
+
+    def __call__(self, clip: float, step: int) -> Tensor:
+        from regard.kernels.cuda import descent
+
+        self.taken += 1
+        gradients: list[Any] = [parameter.grad for parameter in self.parameters]
+        group, share = self.group, 0.0 if self.average is None else self.average.share(step)
+        adam = descent.Adam(
+            rate=group["lr"],
+            betas=group["betas"],
+            epsilon=group["eps"],
+            decay=group["weight_decay"],
+            decoupled=isinstance(self.optimizer, AdamW),
+            average=share,
+        )
+        with torch.no_grad():
+            norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+            torch._foreach_add_(self.steps, 1)
+            scale = ((norm + 1e-6) / clip).clamp(min=1.0)
+            descent.descend(self.tensors, gradients, scale, self.taken, adam)
+        if self.others and self.average is not None:
+            self.average.update(step, self.others)
+        return norm
+
+    def _tensors(self) -> Any:
+        from regard.kernels.cuda.descent import Tensors
+
+        states = [self.optimizer.state[parameter] for parameter in self.parameters]
+        if any(len(state) != 3 for state in states):
+            return None
+        firsts, seconds, self.steps = (
+            [state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step")
+        )
+        averages = None if self.average is None else [self.average.averages[name] for name in self.names]
+        taken = set(torch.stack([one.to(firsts[0].device) for one in self.steps]).tolist())
+        if len(taken) > 1 or not Tensors.suit([*self.parameters, *firsts, *seconds, *(averages or ())]):
+            return None
+        self.taken = int(taken.pop())
+        return Tensors(self.parameters, firsts, seconds, averages)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from regard.data.batch import Batch, Tokens
-from regard.kernels.cuda import additive, beams, best, cost
+from regard.kernels.cuda import additive, beams, best, cost, descent
 from regard.model import recorded as recorded_network
 from regard.model.network import Network
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell, swept
@@ -516,6 +516,32 @@ def test_quick_a_whole_network_in_one_recording(options, monkeypatch):
         [found.total, *gradients(found.total, whole)],
         1e-9,
     )
+
+
+@pytest.mark.parametrize("decoupled", [False, True], ids=["adam", "adamw"])
+@pytest.mark.parametrize("averaged", [False, True], ids=["alone", "averaged"])
+def test_quick_steps_of_adam(decoupled, averaged):
+    """Those of torch with gradients that were scaled before, and the average after them."""
+    torch.manual_seed(0)
+    weights = [torch.randn(shape).to(DEVICE) for shape in ((70, 60), (7,), (2, 2, 2))]
+    expected = [torch.nn.Parameter(one.clone()) for one in weights]
+    kind = torch.optim.AdamW if decoupled else torch.optim.Adam
+    optimizer = kind(expected, lr=0.1, weight_decay=0.1, betas=(0.8, 0.95), eps=1e-6)
+    averages = [one.clone() for one in weights]
+    followed = [one.clone() for one in weights]
+    moments = [[torch.zeros_like(one) for one in weights] for _ in range(2)]
+    tensors = descent.Tensors(weights, *moments, followed if averaged else None)
+    for step in range(1, 5):
+        gradients = [torch.randn(one.shape).to(DEVICE) for one in weights]
+        for one, gradient in zip(expected, gradients, strict=True):
+            one.grad = gradient / (3.0 * step)
+        optimizer.step()
+        torch._foreach_lerp_(averages, [one.detach() for one in expected], 0.25)
+        adam = descent.Adam(0.1, (0.8, 0.95), 1e-6, 0.1, decoupled, 0.25)
+        descent.descend(tensors, gradients, torch.tensor(3.0 * step, device=DEVICE), step, adam)
+    close(weights, [one.detach() for one in expected], 1e-5)
+    if averaged:
+        close(followed, averages, 1e-5)
 
 
 def wide(given, length):

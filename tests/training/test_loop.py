@@ -20,6 +20,7 @@ from regard.nn.loss import Loss
 from regard.training import make_accelerator, make_progress, seed_everything
 from regard.training.checkpoint import STATE, read
 from regard.training.progress import Estimate, clock
+from regard.training.report import Report
 
 from .tiny import TinyBatches, TinyNetwork, train
 
@@ -235,6 +236,25 @@ def test_the_log_has_rate_loss_and_gradient_norm(tmp_path: Path) -> None:
 def test_clipping_limits_the_step(tmp_path: Path) -> None:
     train(tmp_path, network=Line(), evaluate=None, steps=4, optimizer="sgd", lr=1.0, clip=0.25)
     assert final_weight(tmp_path) == pytest.approx(-1.0, abs=1e-4)
+
+
+def test_rows_that_are_written_late_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on an accelerator, where nobody waits for the figures of every tenth update."""
+    train(tmp_path / "at once", epochs=6, evaluate_every=25)
+    begin = Report.__init__
+
+    def late(self: Report, *given: object, **named: object) -> None:
+        begin(self, *given, **named)  # type: ignore[arg-type]
+        self.late = True
+
+    monkeypatch.setattr(Report, "__init__", late)
+    train(tmp_path / "late", epochs=6, evaluate_every=25)
+    timed = ("seconds", "tokens_per_second")
+    found = [
+        [{key: value for key, value in row.items() if key not in timed} for row in rows(tmp_path / name)]
+        for name in ("at once", "late")
+    ]
+    assert found[0] == found[1] and [row["step"] for row in found[0]][:4] == ["10", "20", "25", "30"]
 
 
 def test_tensorboard_gets_what_the_log_gets(tmp_path: Path) -> None:
