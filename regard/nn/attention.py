@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.kernels.availability import triton_takes
 from regard.nn.memory import Memory
 from regard.nn.products import weighted_sums
 from regard.nn.scores import AnyScore, AttentionScore, make_score
@@ -138,6 +139,11 @@ class Attention(nn.Module):
 def _read(weights: Tensor, values: Tensor) -> Tensor:
     """(B, T, S) and (B, S, D), or (B, T, S, D) where each query has values of its own → (B, T, D)."""
     if values.ndim == 3:
+        if weights.shape[1] > 1 and triton_takes(values):
+            from regard.kernels.cuda import reads
+
+            if reads.suits(weights, values):
+                return reads.read(weights, values)
         return weights.to(values.dtype) @ values
     return torch.stack(
         [weighted_sums(weights[:, t : t + 1], values[:, t]).squeeze(1) for t in range(values.shape[1])], 1

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from regard.data.batch import Batch, Tokens
-from regard.kernels.cuda import additive, beams, best, cost, descent
+from regard.kernels.cuda import additive, beams, best, cost, descent, reads
 from regard.model import recorded as recorded_network
 from regard.model.network import Network
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell, swept
@@ -333,6 +333,23 @@ def test_quick_additive_scores(shape, dtype, tolerance):
     close([found.double()], [expected], tolerance * 0.1)
     wanted = torch.autograd.grad((expected * factor).sum(), given)
     close(torch.autograd.grad((found * factor).sum(), given), wanted, tolerance)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (1, 18, 2, 300), (2, 32, 9, 16)], ids=str)
+def test_quick_reads_of_many_looks(shape):
+    rows, count, positions, size = shape
+    torch.manual_seed(0)
+    weights = torch.rand(rows, count, positions).to(DEVICE).requires_grad_()
+    values = torch.randn(rows, positions, size).to(DEVICE, torch.bfloat16).requires_grad_()
+    assert reads.suits(weights, values)
+    found = reads.read(weights, values)
+    expected = weights.double() @ values.double()
+    factor = torch.randn(found.shape).to(found)
+    wanted = torch.autograd.grad((expected * factor.double()).sum(), (weights, values))
+    taught = torch.autograd.grad((found * factor).sum(), (weights, values), create_graph=True)
+    again = torch.autograd.grad((reads.read(weights, values) * factor).sum(), (weights, values))
+    for one, other in zip((found, *taught, *again), (expected, *wanted, *wanted), strict=True):
+        assert (one - other).norm() < 0.01 * other.norm()
 
 
 def test_quick_the_gradient_of_a_gradient_of_additive_scores():

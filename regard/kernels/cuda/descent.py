@@ -20,8 +20,8 @@ from torch import Tensor
 
 from regard.kernels.cuda.launching import on_device_of
 
-CHUNK = 4096
-"""Numbers of one program."""
+CHUNK, WARPS = 2048, 8
+"""Numbers of one program, and how many threads of 32 it has."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class Tensors:
 def descend(tensors: Tensors, gradients: Sequence[Tensor], scale: Tensor, step: int, adam: Adam) -> None:
     """Step number `step` = 1, 2, … of all of them; the gradients are divided by `scale` ()."""
     first, second = adam.betas
-    places = torch.tensor([gradient.data_ptr() for gradient in gradients], dtype=torch.int64)
+    found = [gradient.data_ptr() for gradient in gradients]
+    places, aligned = torch.tensor(found, dtype=torch.int64), all(place % 16 == 0 for place in found)
     device = tensors.places.device
     if device.type == "cuda":
         places = places.pin_memory().to(device, non_blocking=True)
@@ -78,7 +79,8 @@ def descend(tensors: Tensors, gradients: Sequence[Tensor], scale: Tensor, step: 
             tensors.places, places, tensors.sizes, tensors.chunks, scale,
             adam.rate / (1 - first**step), (1 - second**step) ** -0.5, 1 - first, second, 1 - second,
             adam.epsilon, adam.decay, adam.rate * adam.decay, adam.average, len(tensors.sizes),
-            tensors.chunks.shape[1], DECOUPLED=adam.decoupled, AVERAGED=tensors.averaged, CHUNK=CHUNK, num_warps=8,
+            tensors.chunks.shape[1], DECOUPLED=adam.decoupled, AVERAGED=tensors.averaged, ALIGNED=aligned,
+            CHUNK=CHUNK, num_warps=WARPS,
         )  # fmt: skip
 
 
@@ -90,16 +92,19 @@ def descend(tensors: Tensors, gradients: Sequence[Tensor], scale: Tensor, step: 
 )  # fmt: skip
 def _descend(places, gradients, sizes, chunks, scale, rate, correction, new_first, second, new_second, epsilon, decay,
              shrink, average, count, programs, DECOUPLED: tl.constexpr, AVERAGED: tl.constexpr,
-             CHUNK: tl.constexpr):  # fmt: skip
+             ALIGNED: tl.constexpr, CHUNK: tl.constexpr):  # fmt: skip
     program = tl.program_id(0)
     which = tl.load(chunks + program)
-    i = tl.load(chunks + programs + program).to(tl.int64) * CHUNK + tl.arange(0, CHUNK)
-    here = i < tl.load(sizes + which)
+    begin = tl.load(chunks + programs + program).to(tl.int64) * CHUNK
+    i = tl.arange(0, CHUNK)
+    here = i < tl.load(sizes + which) - begin
     number = tl.pointer_type(tl.float32)
-    weights = tl.multiple_of(tl.load(places + which).to(number), 16)
-    firsts = tl.multiple_of(tl.load(places + count + which).to(number), 16)
-    seconds = tl.multiple_of(tl.load(places + 2 * count + which).to(number), 16)
-    gradient = tl.load(gradients + which).to(number)
+    weights = tl.multiple_of(tl.load(places + which).to(number) + begin, 16)
+    firsts = tl.multiple_of(tl.load(places + count + which).to(number) + begin, 16)
+    seconds = tl.multiple_of(tl.load(places + 2 * count + which).to(number) + begin, 16)
+    gradient = tl.load(gradients + which).to(number) + begin
+    if ALIGNED:
+        gradient = tl.multiple_of(gradient, 16)
     g = tl.load(gradient + i, mask=here, other=0.0) / tl.load(scale)
     w = tl.load(weights + i, mask=here, other=0.0)
     m = tl.load(firsts + i, mask=here, other=0.0)
@@ -115,6 +120,6 @@ def _descend(places, gradients, sizes, chunks, scale, rate, correction, new_firs
     tl.store(seconds + i, v, mask=here)
     tl.store(weights + i, w, mask=here)
     if AVERAGED:
-        averages = tl.multiple_of(tl.load(places + 3 * count + which).to(number), 16)
+        averages = tl.multiple_of(tl.load(places + 3 * count + which).to(number) + begin, 16)
         a = tl.load(averages + i, mask=here, other=0.0)
         tl.store(averages + i, a + average * (w - a), mask=here)

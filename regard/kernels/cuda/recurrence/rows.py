@@ -12,7 +12,7 @@ from regard.kernels.cuda.launching import power_of_two
 
 WIDE = 1024
 """Numbers of a row that one program moves."""
-PARTS, COLUMNS = 32, 256
+PARTS, COLUMNS = 32, 512
 """Into how many parts the rows of a sum are cut, and how many columns one program adds up."""
 
 

@@ -20,11 +20,15 @@ import torch
 from torch import Tensor
 
 from regard.kernels.cuda.recurrence import gates
-from regard.kernels.cuda.recurrence.launches import BLOCK
 from regard.kernels.cuda.recurrence.plan import GATES, Cell
 from regard.kernels.cuda.recurrence.room import Ground, Named
 from regard.kernels.cuda.recurrence.rows import sum_rows
 from regard.private import copy_all
+
+BLOCK = 256
+"""Features of a program."""
+LARGE = 1 << 17
+"""Numbers that are copied quicker alone than with others in one launch."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,16 @@ class SweepRoom(Named):
             if extra:
                 places += [self["hidden"][d, :H], row[:H]]
                 sources += [hidden[kept:], second[kept:]]
-        copy_all(places, sources)
+        large = [place.numel() >= LARGE for place in places]
+        copy_all(
+            *(
+                [one for one, alone in zip(some, large, strict=True) if not alone]
+                for some in (places, sources)
+            )
+        )
+        for place, source, alone in zip(places, sources, large, strict=True):
+            if alone:
+                place.copy_(source)
         for d, second in enumerate(weights[3::4]):
             kept = len(second) - extra
             self["row"][d, extra : extra + kept].add_(second[:kept])
