@@ -156,13 +156,14 @@ class Shelf:
         pending = None if self.holder is None else self.holder()
         return (pending is None or pending.used) and self.returned()
 
-    def lend(self, flat: Tensor) -> Tensor:
-        """Gradients where they lie: nobody writes on the desk until they are gone. Copies where nobody could tell."""
-        found = lent(flat)
-        if found is None:
-            return flat.clone()
-        alias, self.returned = found
-        return alias
+    def lend(self, memory: Sequence[Tensor]) -> list[Tensor] | None:
+        """Tensors over pieces of memory that nobody writes on until they and their views are gone; None where nobody
+        could tell."""
+        found = [one for one in map(lent, memory) if one is not None]
+        if len(found) < len(memory):
+            return None
+        self.returned = lambda: all(gone() for _, gone in found)
+        return [piece for piece, _ in found]
 
     def recorded(self, key: Hashable, asked: Asked) -> GradientRecording | None:
         """The recording for a key, where there is one."""
@@ -222,17 +223,20 @@ def stand_ins(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[lis
 
 class GradientRecording:
     """Both ways of a function, for inputs of one shape. What goes in and comes out lies on the desk of its shelf: the
-    inputs, what is found, the gradients of both, and side by side in `flat` those of the weights."""
+    inputs, what is found, the gradients of both, and side by side in `flat` those of the weights, but for those that
+    a layer has left on its ground: these stay there."""
 
     def __init__(
         self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
     ) -> None:
-        # after each what takes the next to a multiple of 64 numbers, as memory of its own would begin
-        self.like = [part for weight in weights for part in (weight.detach(), _rest(weight))]
         self.forth, self.back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with on_the_side(shelf.side), torch.enable_grad():
-            found = self._try(function, inputs, weights)
+            found, left = self._try(function, inputs, weights, shelf)
             self.learned = [tensor.requires_grad for tensor in found]
+            self.left = [place for place, stays in enumerate(left) if stays]
+            others = [weight for weight, stays in zip(weights, left, strict=True) if not stays]
+            # after each what takes the next to a multiple of 64 numbers, as memory of its own would begin
+            self.like = [part for weight in others for part in (weight.detach(), _rest(weight))]
             self._furnish(inputs, found, weights, shelf)
             del found
             with recording(self.forth, shelf.pool):
@@ -241,17 +245,24 @@ class GradientRecording:
             with recording(self.back, shelf.pool):
                 self._go_back(made, weights)
         self.rooms = furnished(shelf.grounds)
+        storages = {one.untyped_storage().data_ptr() for one in self.on_grounds}
+        flats = {room.ground.flat.data_ptr(): room.ground.flat for room in self.rooms}
+        self.grounds = [flat for place, flat in flats.items() if place in storages]
 
-    def _try(self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor]) -> Found:
-        """Once without recording, so that all memory that lasts is there."""
+    def _try(
+        self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
+    ) -> tuple[Found, list[bool]]:
+        """Once without recording, so that all memory that lasts is there. What is found, and which gradients of weights
+        lie on a ground."""
         given = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in inputs]
         with torch.random.fork_rng(devices=[weights[0].device]):
             found = function(*given)
             learned = [tensor for tensor in found if tensor.requires_grad]
             wanted = [*(tensor for tensor in given if tensor.requires_grad), *weights]
             ones = [torch.ones_like(tensor) for tensor in learned]
-            torch.autograd.grad(learned, wanted, ones, allow_unused=True)
-        return found
+            gradients = torch.autograd.grad(learned, wanted, ones, allow_unused=True)[-len(weights) :]
+        grounds = {room.ground.flat.untyped_storage().data_ptr() for room in furnished(shelf.grounds)}
+        return found, [one is not None and one.untyped_storage().data_ptr() in grounds for one in gradients]
 
     def _furnish(
         self, inputs: Sequence[Tensor], found: Found, weights: Sequence[Tensor], shelf: Shelf
@@ -272,8 +283,12 @@ class GradientRecording:
         learned = [tensor for tensor in made if tensor.requires_grad]
         gradients = torch.autograd.grad(learned, [*wanted, *weights], self.d_found, allow_unused=True)
         of_inputs = [place for place in self.d_inputs if place is not None]
-        places = [*of_inputs, *self.weight_gradients(self.flat)]
-        pairs = list(zip(places, gradients, strict=True))
+        of_weights = list(gradients[len(of_inputs) :])
+        self.on_grounds = [of_weights[number].detach() for number in self.left]
+        for number in reversed(self.left):
+            del of_weights[number]
+        places = [*of_inputs, *unflattened(self.flat, self.like)[::2]]
+        pairs = list(zip(places, [*gradients[: len(of_inputs)], *of_weights], strict=True))
         copy_all(
             [place for place, one in pairs if one is not None], [one for _, one in pairs if one is not None]
         )
@@ -281,12 +296,27 @@ class GradientRecording:
             if one is None:
                 place.zero_()
 
-    def weight_gradients(self, flat: Tensor) -> Sequence[Tensor]:
-        return unflattened(flat, self.like)[::2]
+    def weight_gradients(self, shelf: Shelf) -> list[Tensor]:
+        """Where they lie, which is lent; copies where that cannot be."""
+        on_grounds, pieces = self.on_grounds, shelf.lend([self.flat, *self.grounds])
+        if pieces is None:
+            flat, on_grounds = self.flat.clone(), [one.clone() for one in on_grounds]
+        else:
+            flat, bases = pieces[0], {piece.data_ptr(): piece for piece in pieces[1:]}
+            on_grounds = [
+                bases[one.untyped_storage().data_ptr()].as_strided(
+                    one.shape, one.stride(), one.storage_offset()
+                )
+                for one in on_grounds
+            ]
+        found = list(unflattened(flat, self.like)[::2])
+        for place, one in zip(self.left, on_grounds, strict=True):
+            found.insert(place, one)
+        return found
 
 
 def _rest(weight: Tensor) -> Tensor:
-    return torch.empty(-weight.numel() % 64, device="meta")
+    return weight.new_empty(-weight.numel() % 64)
 
 
 class PendingGradient:
@@ -320,4 +350,4 @@ class _Replayed(torch.autograd.Function):
         recording.back.replay()
         ctx.pending.used = True
         of_inputs = [None if gradient is None else gradient.clone() for gradient in recording.d_inputs]
-        return None, None, *of_inputs, *recording.weight_gradients(ctx.shelf.lend(recording.flat))
+        return None, None, *of_inputs, *recording.weight_gradients(ctx.shelf)
