@@ -162,7 +162,8 @@ class Shelf:
         found = [one for one in map(lent, memory) if one is not None]
         if len(found) < len(memory):
             return None
-        self.returned = lambda: all(gone() for _, gone in found)
+        questions = [gone for _, gone in found]  # and not the pieces, which would never be gone
+        self.returned = lambda: all(gone() for gone in questions)
         return [piece for piece, _ in found]
 
     def recorded(self, key: Hashable, asked: Asked) -> GradientRecording | None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.kernels.replay import Recordings, Replays, plain_parts, tensors_of, with_tensors
-from regard.kernels.replayed_gradient import replayed, replays_of
+from regard.kernels.replayed_gradient import Shelf, replayed, replays_of
 from regard.nn import Embedding
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.encoders.transformer import TransformerEncoder
@@ -40,6 +40,21 @@ def test_off_cuda_everything_simply_runs() -> None:
     layer = nn.Linear(2, 2)
     replayed(layer, lambda x: (layer(x),), torch.ones(1, 2))[0].sum().backward()
     assert layer.weight.grad is not None and not replays_of(layer).shelves
+
+
+def test_memory_that_was_lent_is_free_again_when_all_who_look_at_it_are_gone() -> None:
+    shelf, memory = Shelf(), [torch.arange(6.0), torch.arange(4.0)]
+    assert shelf.free
+    first, second = shelf.lend(memory) or []
+    weight = nn.Parameter(torch.zeros(3))
+    weight.grad = first[3:]
+    assert not shelf.free and weight.grad.tolist() == [3.0, 4.0, 5.0]
+    del first, second
+    assert not shelf.free
+    memory[0].zero_()
+    assert weight.grad.tolist() == [0.0, 0.0, 0.0]
+    weight.grad = None
+    assert shelf.free
 
 
 def test_what_comes_often_is_recorded_and_kept_while_it_is_used() -> None:
