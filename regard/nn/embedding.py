@@ -109,7 +109,8 @@ class OfFew(torch.autograd.Function):
         (ids,) = ctx.saved_tensors
         units = torch.arange(ctx.count, device=ids.device)
         chosen = (ids.flatten() == units[:, None]) & (units != PAD)[:, None]
-        return None, chosen.to(d_found.dtype) @ d_found.flatten(0, -2)
+        with torch.autocast(ids.device.type, enabled=False):
+            return None, chosen.to(d_found.dtype) @ d_found.flatten(0, -2)
 
 
 class EmbeddingOptions(parts.Options):
