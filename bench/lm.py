@@ -35,7 +35,7 @@ from regard.data import Dataset, Row, StreamBatches
 from regard.files import write_text
 from regard.model import Model
 from regard.nn.cells import make_cell
-from regard.nn.packing import Packing
+from regard.nn.packing import FullPacking
 from regard.nn.recurrence import by_kernels, run_layers
 from regard.spec import Spec
 from regard.training.device import make_accelerator
@@ -110,15 +110,16 @@ def our_step(options: argparse.Namespace) -> Callable[[], None]:
     network = model.network.to(options.device).train()
     accelerator = make_accelerator(options.precision, options.device)
     update = Updater(accelerator, network, make_optimizer(network, spec.training), CLIP)
-    spans = iter(batches)
+    spans, taken = iter(batches), 0
 
     def step() -> None:
-        nonlocal spans
+        nonlocal spans, taken
         batch = next(spans, None)
         if batch is None:
             spans = iter(batches)
             batch = next(spans)
-        update([batch], RATE)
+        taken += 1
+        update([batch], RATE, taken)
 
     return step
 
@@ -129,7 +130,7 @@ def recurrences(options: argparse.Namespace) -> dict[str, Callable[[], None]]:
     cell = make_cell("lstm", size, size).to(device)
     weights = cell.torch_weights()
     inputs = torch.randn(width, rows, size, device=device, requires_grad=True)
-    packing = Packing.full(rows, width)
+    packing = FullPacking.over(rows, width, inputs.device)
 
     def by_hand() -> None:
         outputs, _ = by_kernels([cell], inputs.flatten(0, 1), packing, torch.zeros(rows, 2 * size))
