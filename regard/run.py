@@ -23,6 +23,7 @@ from regard.training.processes import process_rank
 
 LOCK, NEXT = ".regard.lock", ".regard-next"
 LONGEST_WAIT = 60.0
+MOST_NAMED = 3
 SIGNS = ("spec.yaml", "model.safetensors", STATE_FILE)
 """The files any of which makes a folder the folder of a run."""
 
@@ -44,7 +45,8 @@ class RunFolder:
 
     @classmethod
     def start(cls, path: str | Path, *, overwrite: bool = False) -> RunFolder:
-        """A folder for a new run; refused where it would replace a run unasked, or a file that is not regard's."""
+        """A folder for a new run: missing, empty, or regard's own. Refused where it would replace a run unasked, or
+        mix a run with other files."""
         folder = cls(Path(path).expanduser())
         if process_rank() == 0:
             if not (folder.path / LOCK).exists():
@@ -157,6 +159,12 @@ class RunFolder:
                 "or choose another folder with `-o`.",
             )
         manifest.check_free(self.path, RUN_FILES)
+        if others := _others(self.path):
+            raise RegardError(
+                f"this folder contains other files and no run: {others}.",
+                where=str(self.path),
+                fix=f"Choose another folder with `-o`, a new or empty one: {self.path / 'run'}",
+            )
 
     def _check_resumable(self) -> None:
         if not contains_run(self.path) or not (self.path / "spec.yaml").is_file():
@@ -196,6 +204,15 @@ def contains_run(path: Path) -> bool:
     """Whether regard has written a run, or a model, into this folder."""
     listed = manifest.read(path)
     return any(listed.owns(name) and (path / name).is_file() for name in SIGNS)
+
+
+def _others(path: Path) -> str:
+    """What a folder holds that is not regard's, named in short; nothing where regard has written there before. Hidden
+    files do not count: systems and editors leave them in folders that look empty."""
+    if not path.is_dir() or manifest.read(path).files:
+        return ""
+    names = sorted(entry.name for entry in path.iterdir() if not entry.name.startswith("."))
+    return ", ".join([*names[:MOST_NAMED], *(["…"] if len(names) > MOST_NAMED else [])])
 
 
 def recover(path: Path) -> None:

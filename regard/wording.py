@@ -13,7 +13,7 @@ DIRECT = {"training.epochs": "epochs", "training.seed": "seed", "data.dev": "dev
 WORDS = (
     (r"`--resume (\S+)`", r"`regard train --resume \1`"),
     (r"`?--overwrite`?", "overwrite=True"),
-    (r"choose another folder with `?-o`?", "choose another folder with run=…"),
+    (r"([Cc]hoose another folder) with `?-o`?", r"\1 with run=…"),
     (r"`?--set (\S+?) -o NEW`?", lambda found: f"{_argument(found[1])}, run='NEW'"),
     (
         r"--set ([\w.-]+=(?:\{.*?\}+|\[.*?\]|\"[^\"]*\"|[^\s:`]+?))(?=[.:]? |[.:`]?$|`|\n)",

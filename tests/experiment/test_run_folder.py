@@ -120,19 +120,46 @@ def test_a_file_of_the_users_is_never_replaced(project: Path, name: str) -> None
     assert contents(project) == before
 
 
-def test_overwriting_keeps_the_users_files(project: Path) -> None:
-    mine = {"notes.txt": b"mine", "state/mine.txt": b"mine", "state/kept/step-mine.safetensors": b"mine"}
-    assert train("my.yaml", "-o", ".") == 0
-    for name, content in mine.items():
-        (project / name).write_bytes(content)
-    listed = json.loads((project / "manifest.json").read_text())["files"]
-    assert {"spec.yaml", "model.safetensors", "log.csv", "state/training.safetensors"} <= set(listed)
+def test_a_folder_of_other_files_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = contents(project)
-    assert train("my.yaml", "-o", ".", "--overwrite", "--seed", "5") == 0
-    after = contents(project)
+    for options in ([], ["--overwrite"]):
+        assert train("my.yaml", "-o", ".", *options) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert ".: this folder contains other files and no run: dev.tsv, my.yaml, words.tsv." in said
+        assert said.endswith("a new or empty one: run")
+    with pytest.raises(RegardError, match=r"other files and no run: .*another folder with run="):
+        regard.fit(pairs(40), run=project)
+    assert contents(project) == before
+
+
+def test_a_folder_is_empty_whatever_the_system_hides_in_it(project: Path) -> None:
+    (project / "run").mkdir()
+    (project / "run" / ".DS_Store").write_bytes(b"mine")
+    assert train("my.yaml", "-o", "run") == 0
+    assert (project / "run" / ".DS_Store").read_bytes() == b"mine"
+
+
+def test_a_start_that_was_killed_before_its_first_file_is_repeated(project: Path) -> None:
+    """The list of files is written first: a folder that holds no more is regard's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.experiment.write_columns", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            start().train()
+    assert contents(project / "run").keys() == {"manifest.json"}
+    assert train("my.yaml", "-o", "run") == 0
+
+
+def test_overwriting_keeps_the_users_files(run: Path) -> None:
+    mine = {"notes.txt": b"mine", "state/mine.txt": b"mine", "state/kept/step-mine.safetensors": b"mine"}
+    for name, content in mine.items():
+        (run / name).write_bytes(content)
+    listed = json.loads((run / "manifest.json").read_text())["files"]
+    assert {"spec.yaml", "model.safetensors", "log.csv", "state/training.safetensors"} <= set(listed)
+    before = contents(run)
+    assert train("my.yaml", "-o", "run", "--overwrite", "--seed", "5") == 0
+    after = contents(run)
     assert after.keys() == before.keys()
     assert {name: after[name] for name in mine} == mine
-    assert after["words.tsv"] == before["words.tsv"] and after["my.yaml"] == before["my.yaml"]
     assert after["model.safetensors"] != before["model.safetensors"]
 
 
