@@ -20,6 +20,8 @@ import re
 from hashlib import blake2b
 from pathlib import Path
 
+from written import check, writing
+
 from regard.files import write_text
 from regard.metrics import metric
 
@@ -53,11 +55,12 @@ def rows(path: Path) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def split(folder: Path) -> None:
+def split(folder: Path, files: dict[str, Path]) -> None:
     for name, found in rows(folder / "test.csv.xz").items():
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
-        write_text(folder / f"{name}.jsonl", lines)
-        print(f"{folder / name}.jsonl: {len(found):,} rows")
+        with writing([files[name]]):
+            write_text(files[name], lines)
+        print(f"{files[name]}: {len(found):,} rows")
 
 
 def lead(path: Path, words: int) -> None:
@@ -76,8 +79,11 @@ if __name__ == "__main__":
     parser.add_argument("command", choices=["split", "lead"])
     parser.add_argument("path", type=Path)
     parser.add_argument("--words", type=int, default=WORDS)
+    parser.add_argument("--overwrite", action="store_true", help="with split: replace files of these names")
     given = parser.parse_args()
     if given.command == "split":
-        split(given.path)
+        files = {name: given.path / f"{name}.jsonl" for name in ("train", "dev", "test")}
+        check(parser, {str(file): file for file in files.values()}, overwrite=given.overwrite)
+        split(given.path, files)
     else:
         lead(given.path, given.words)

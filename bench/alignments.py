@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import re
 import sys
 import time
@@ -37,6 +36,7 @@ from pathlib import Path
 from aligners import HMM, IBM1, Corpus, Links, Pair, diagonal, symmetrized
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json, writing
 
 import regard
 from regard import RegardError
@@ -366,8 +366,7 @@ def main() -> int:
         "--write", type=Path, metavar="FILE.tsv", help="write the pairs to learn from and stop; with --only"
     )
     parser.add_argument("--links", action="store_true", help="with --write: and what the HMM says of them")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table here too")
-    given = parser.parse_args()
+    given = parse(parser, "write")
     if given.only is None and any(one is not None for one in (given.run, given.back, given.write)):
         parser.error("--run, --back and --write need --only: a model has one pair of languages")
     if given.links and given.write is None:
@@ -375,12 +374,12 @@ def main() -> int:
     rows: list[dict[str, object]] = []
     try:
         if given.write is not None:
-            write_pairs(given.write, given.only, given.data, given.pairs, given.passes, given.links)
+            with writing([given.write]):
+                write_pairs(given.write, given.only, given.data, given.pairs, given.passes, given.links)
             return 0
         for name in [given.only] if given.only else GOLDS:
             rows += measured(name, given.data, given.pairs, given.passes, given.run, given.back)
-        if given.json is not None:
-            write_text(given.json, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        write_json(given.json, rows)
     except RegardError as error:
         print(error, file=sys.stderr)
         return 2

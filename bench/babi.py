@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import multiprocessing
 import os
 import sys
@@ -33,6 +32,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json
 
 from regard import RegardError
 from regard.files import write_text
@@ -406,8 +406,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no further start after so long")
     parser.add_argument("--folder", type=Path, default=Path("runs/babi"), help="where the runs are kept")
     parser.add_argument("--cross", type=int, metavar="K", help="compare the settings of task 17 over K parts")
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    options = parser.parse_args()
+    options = parse(parser)
     os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
     options.folder.mkdir(parents=True, exist_ok=True)
     tasks = [int(task) for task in options.tasks.split()]
@@ -427,8 +426,7 @@ def main() -> int:
     rows = rows_of(found)
     show(rows, console)
     console.print(f"{time.monotonic() - began:.0f} s with {options.workers} processes")
-    if options.json:
-        write_text(options.json, json.dumps({"rows": rows, "versions": versions()}, indent=1) + "\n")
+    write_json(options.json, {"rows": rows, "versions": versions()})
     return 0
 
 

@@ -19,6 +19,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from written import add_options, check, write_json
+
 Rates = dict[str, dict[str, float]]
 """By task, units of work per second of each clock."""
 CLOCKS = ("wall", "cpu")
@@ -44,7 +46,7 @@ def timed(work: Iterable[Callable[[], int]], warm_up: int) -> dict[str, float]:
 def arguments(description: str) -> argparse.ArgumentParser:
     """The options that every such bench has."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--json", type=Path, help="where to write the figures")
+    add_options(parser)
     parser.add_argument("--peer-python", help="the interpreter of the peer's virtual environment")
     parser.add_argument("--make-peer", type=Path, help="make that virtual environment in a folder, and stop")
     parser.add_argument("--threads", type=int, default=2)
@@ -121,6 +123,7 @@ def compare(
         return 0
     if not options.peer_python:
         parser.error("give --peer-python, or make the peer's environment first with --make-peer DIR")
+    check(parser, {"--json": options.json}, overwrite=options.overwrite)
     rounds: dict[str, list[Rates]] = {"peer": [], "ours": []}
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -133,10 +136,9 @@ def compare(
     _report(ours, peer, peer_name, wanted, units)
     ratios = {task: {clock: ours[task][clock] / peer[task][clock] for clock in CLOCKS} for task in wanted}
     missed = [task for task, bar in wanted.items() if ratios[task][options.clock] < bar]
-    if options.json:
-        result: dict[str, Any] = {"ours": ours, "peer": peer, "ratios": ratios, "bars": dict(wanted)}
-        result |= {"clock": options.clock, "missed": missed, "rounds": rounds}
-        options.json.write_text(json.dumps(result, indent=2))
+    result: dict[str, Any] = {"ours": ours, "peer": peer, "ratios": ratios, "bars": dict(wanted)}
+    result |= {"clock": options.clock, "missed": missed, "rounds": rounds}
+    write_json(options.json, result)
     if missed:
         print(f"Missed by the {options.clock} clock: {', '.join(missed)}.")
     return 1 if missed else 0

@@ -10,16 +10,15 @@ of the string. Prints a table, draws it with -o FIGURE, writes it with --json FI
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json, writing
 
 import regard
 from regard import zoo
 from regard.experiment import Experiment
-from regard.files import write_text
 from regard.inspect import groups_figure, save
 from regard.metrics import ByGroup, by_group, output_metric
 from regard.model.store import read_metrics
@@ -48,8 +47,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("-o", "--figure", type=Path)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parse(parser, "figure")
     found = {
         f"{size} units": measured(size, options.folder, options.longest, options.settings, options.seed)
         for size in options.sizes
@@ -63,9 +61,9 @@ def main() -> None:
         table.add_row(length, *(f"{one[length]:.3f}" for one in values.values()))
     Console().print(table)
     if options.figure is not None:
-        save(groups_figure(found, title="copying through one vector: exact by length"), options.figure)
-    if options.json is not None:
-        write_text(options.json, json.dumps(values, indent=1) + "\n")
+        with writing([options.figure]):
+            save(groups_figure(found, title="copying through one vector: exact by length"), options.figure)
+    write_json(options.json, values)
 
 
 if __name__ == "__main__":

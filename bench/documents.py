@@ -14,7 +14,6 @@ several rounds counts, for both. Exit 1 where more than 15 % are padding, or the
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -27,10 +26,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
+from written import parse, write_json
 
 from regard.data import Batches, Dataset, DocumentColumn, Row, Sentences, read_rows
 from regard.data.columns import LabelColumn
-from regard.files import write_text
 from regard.model.store import versions
 from regard.nn.attention import Attention
 from regard.nn.decoders import LabelDecoder
@@ -248,8 +247,7 @@ def main() -> int:
     parser.add_argument(
         "--linear", action="store_true", help="also the linear model of n-grams (scikit-learn)"
     )
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = parse(parser)
     if given.data is None:
         rows = made_up(given.documents)
     else:
@@ -267,9 +265,8 @@ def main() -> int:
     scores = linear(given.data) if given.linear and given.data is not None else {}
     for target, score in scores.items():
         console.print(f"linear model of 1- and 2-grams: test accuracy of {target} {score:.3f}")
-    if given.json is not None:
-        content = {**asdict(found), "ratio": found.ratio, "linear": scores, "versions": versions()}
-        write_text(given.json, json.dumps(content, indent=2) + "\n")
+    content = {**asdict(found), "ratio": found.ratio, "linear": scores, "versions": versions()}
+    write_json(given.json, content)
     return int(found.padding > MOST_PADDING or found.ratio < FASTER)
 
 

@@ -16,13 +16,13 @@ Resumable: a run that is finished in --folder is not trained again. Prints a tab
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json
 
 import regard
 from regard import Model, RegardError
@@ -89,8 +89,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("runs/entailment"))
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--split", choices=("dev", "test"), default="test", help="settings are chosen on dev")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parse(parser)
     console = Console(highlight=False)
     options.folder.mkdir(parents=True, exist_ok=True)
     files = {}
@@ -143,10 +142,7 @@ def main() -> int:
     for way, figures in found.items():
         for premise, written, right in figures["examples"][:4]:
             console.print(f"{way}: {premise}  →  {written}  ({'entailed' if right else 'not'})", markup=False)
-    if options.json:
-        write_text(
-            options.json, json.dumps({**known, "found": found, "versions": versions()}, indent=1) + "\n"
-        )
+    write_json(options.json, {**known, "found": found, "versions": versions()})
     return 0
 
 

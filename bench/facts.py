@@ -9,7 +9,6 @@ accuracy on the test questions, their means, and what chance gives. Neither syst
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import statistics
@@ -20,9 +19,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json
 
 from regard import RegardError
-from regard.files import write_text
 from regard.model.store import read_metrics, versions
 
 SYSTEMS = ("facts", "facts-structured")
@@ -50,8 +49,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--folder", type=Path, default=Path("runs/facts"), help="where the runs are kept")
     parser.add_argument("--set", action="append", default=[], help="key.path=value, for both systems")
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    options = parser.parse_args()
+    options = parse(parser)
     os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.workers, mp_context=context) as pool:
@@ -77,8 +75,7 @@ def main() -> int:
         figures = (row[name] for name in ("answer", "answer chance", "fact", "fact chance", "seconds"))
         table.add_row(row["system"], str(row["seed"]), *(f"{figure:.1f}" for figure in figures))
     Console(highlight=False).print(table)
-    if options.json:
-        write_text(options.json, json.dumps({"rows": rows, "versions": versions()}, indent=1) + "\n")
+    write_json(options.json, {"rows": rows, "versions": versions()})
     return 0
 
 

@@ -17,12 +17,10 @@ costs no more than autograd.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,9 +28,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
+from written import parse, write_json
 
 from regard.data import Dataset, Row, StreamBatches
-from regard.files import write_text
 from regard.model import Model
 from regard.nn.cells import make_cell
 from regard.nn.packing import FullPacking
@@ -180,8 +178,7 @@ def main() -> int:
     parser.add_argument("--precision", choices=("fp32", "tf32"), default="fp32")
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--steps", type=int, help="in a turn; default: 20 on a GPU, 3 on the CPU")
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    options = parser.parse_args()
+    options = parse(parser)
     on_gpu = options.device == "cuda"
     options.size = options.size or (650 if on_gpu else 200)
     options.vocabulary = options.vocabulary or (10_000 if on_gpu else 2_000)
@@ -210,18 +207,17 @@ def main() -> int:
     console = Console(highlight=False)
     console.print(table)
     console.print(f"{1000 * tokens / step_times['ours']:,.0f} tokens a second")
-    if options.json:
-        found = {
-            "setting": setting,
-            "device": torch.cuda.get_device_name() if on_gpu else "cpu",
-            "precision": options.precision,
-            "torch": torch.__version__,
-            "step_ms": step_times,
-            "share_of_bare": share,
-            "recurrence_ms": alone,
-            "by_hand": by_hand,
-        }
-        write_text(options.json, json.dumps(found, indent=1) + "\n")
+    found = {
+        "setting": setting,
+        "device": torch.cuda.get_device_name() if on_gpu else "cpu",
+        "precision": options.precision,
+        "torch": torch.__version__,
+        "step_ms": step_times,
+        "share_of_bare": share,
+        "recurrence_ms": alone,
+        "by_hand": by_hand,
+    }
+    write_json(options.json, found)
     return 0 if share_met and hand_met else 1
 
 

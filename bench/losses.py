@@ -22,6 +22,7 @@ from random import Random
 from typing import Any
 
 import torch
+from written import parse, write_json
 
 from regard import zoo
 from regard.data import Batch, Batches, StreamBatches
@@ -104,8 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", nargs="*", default=[], help="systems; default: all of the zoo")
     parser.add_argument("--keep", action="store_true", help="write the losses down anew")
-    parser.add_argument("--json", type=Path, help="write what was found")
-    options = parser.parse_args()
+    options = parse(parser)
     torch.set_num_threads(1)
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
     found: dict[str, list[float]] = {}
@@ -123,8 +123,7 @@ def main() -> None:
         )
     if options.keep:
         KEPT.write_text(json.dumps(kept | found, indent=0) + "\n", encoding="utf-8")
-    if options.json:
-        options.json.write_text(json.dumps({"losses": found, "missed": missed}, indent=1), encoding="utf-8")
+    write_json(options.json, {"losses": found, "missed": missed})
     if missed and not options.keep:
         print(f"differ: {', '.join(missed)}")
         sys.exit(1)

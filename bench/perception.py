@@ -12,7 +12,6 @@ than three times as many pictures a second as training takes.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ import torch
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json
 
 from regard.data import Batches, Dataset
 from regard.model import Model
@@ -123,12 +123,11 @@ def rate(batches: object, update: Updater | None = None, lr: float = 0.0) -> flo
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--threads", type=int, default=2, help="of the loader, and of the arithmetic")
     parser.add_argument("--pictures", type=int, default=1024, help="of each kind")
     parser.add_argument("--steps", type=int, default=16, help="of training, in a round")
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    options = parse(parser)
     torch.set_num_threads(options.threads)
     found = []
     for kind, size in KINDS.items():
@@ -157,11 +156,8 @@ def main() -> int:
             f"{one.fed:,.0f}",
         )
     Console().print(table)
-    if options.json:
-        figures = [asdict(one) | {"ratio": one.ratio} for one in found]
-        options.json.write_text(
-            json.dumps({"found": figures, "bar": BAR, "versions": versions()}, indent=1) + "\n"
-        )
+    figures = [asdict(one) | {"ratio": one.ratio} for one in found]
+    write_json(options.json, {"found": figures, "bar": BAR, "versions": versions()})
     return 0 if all(one.ratio >= BAR for one in found) else 1
 
 

@@ -13,22 +13,20 @@ segmental attention costs more than 1.5 times simple attention in the same model
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from rich.console import Console
 from rich.table import Table
 from torch import nn
+from written import parse, write_json
 
 from regard.data import SPECIAL, Tokens
-from regard.files import write_text
 from regard.model.store import versions
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 
@@ -113,8 +111,7 @@ def main() -> int:
     parser.add_argument("--device", choices=list(SIZES), default="cpu")
     parser.add_argument("--only", nargs="+", choices=list(MODELS), default=list(MODELS), help="these models")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    options = parser.parse_args()
+    options = parse(parser)
     size = SIZES[options.device]
     console = Console(highlight=False)
     table = Table(box=None, header_style="bold", pad_edge=False, title=f"{size} on {options.device}")
@@ -136,9 +133,8 @@ def main() -> int:
             bar = f"{BAR:g}" if name == "segments" else ""
             table.add_row(model, name, f"{1000 * taken:.1f}", f"{ratio:.2f}", bar, verdict)
     console.print(table)
-    if options.json:
-        found = {"device": options.device, "size": vars(size), "rows": rows, "versions": versions()}
-        write_text(options.json, json.dumps(found, indent=1) + "\n")
+    found = {"device": options.device, "size": vars(size), "rows": rows, "versions": versions()}
+    write_json(options.json, found)
     return 1 if missed else 0
 
 

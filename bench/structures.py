@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import platform
 import statistics
 import sys
@@ -30,6 +29,7 @@ from typing import Any
 import torch
 from structures_cases import CASES, Case, ours, theirs
 from structures_timing import launches, peak_memory, timed, usable
+from written import parse, write_json
 
 SLOW = 50.0  # milliseconds above which three repeats are enough
 
@@ -116,12 +116,6 @@ def table(device: str, repeats: int, peers: bool, only: str) -> list[dict[str, A
     return rows
 
 
-def save(report: dict[str, Any], path: Path | None) -> None:
-    """After every stage, so that a crash in the next loses nothing."""
-    if path:
-        path.write_text(json.dumps(report, indent=1))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -129,7 +123,6 @@ def main() -> int:
     )
     parser.add_argument("--peers", type=Path, help="folder with torch_struct and torchcrf, put on the path")
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--json", type=Path, help="write every number here")
     parser.add_argument(
         "--check", action="store_true", help="compare the kernels with double precision first"
     )
@@ -137,7 +130,7 @@ def main() -> int:
     parser.add_argument("--tune", action="store_true", help="also try other tiles for the CUDA kernels")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--no-table", action="store_true", help="skip the table of cases")
-    options = parser.parse_args()
+    options = parse(parser)
     if options.peers:
         sys.path.insert(0, str(options.peers))
     sys.path.insert(0, str(Path(__file__).parent))
@@ -164,10 +157,10 @@ def main() -> int:
         from structures_checks import check
 
         report["check"] = check(options.device)
-        save(report, options.json)
+        write_json(options.json, report)  # after every stage, so that a crash in the next loses nothing
     if not options.no_table and usable(options.device):
         report["table"] = table(options.device, options.repeats, peers, options.only)
-        save(report, options.json)
+        write_json(options.json, report)
     if options.tune and options.device == "cuda" and usable(options.device):
         from structures_tuning import tune
 
@@ -176,7 +169,7 @@ def main() -> int:
         from structures_scaling import scaling
 
         report["scaling"] = scaling(options.device)
-    save(report, options.json)
+    write_json(options.json, report)
     return 0 if all(row["ok"] for key in ("check", "table", "scaling") for row in report.get(key, [])) else 1
 
 

@@ -21,19 +21,18 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from written import parse, write_json
 
 from regard.data.batch import Tokens
 from regard.kernels.cuda.recurrence.graphs import forget
@@ -440,8 +439,7 @@ def main() -> int:
     parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "bf16"])
     parser.add_argument("--only", choices=["training", "decoding", "rest"])
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parse(parser)
     if not torch.cuda.is_available():
         print("There is no GPU here.", file=sys.stderr)
         return 2
@@ -453,8 +451,7 @@ def main() -> int:
         found |= all_decoding(options)
     if options.only in (None, "rest"):
         found |= the_rest(options)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    write_json(options.json, found)
     failed = (
         found.get("output share", 0.0) > LOGITS
         or any(missed(line) for line in found.get("lines", []))

@@ -11,7 +11,6 @@ Prints a table, writes the figures with --json FILE, exits with 1 when a bar is 
 from __future__ import annotations
 
 import argparse
-import json
 import operator
 import statistics
 import sys
@@ -22,10 +21,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json
 
 from regard import RegardError, zoo
 from regard.experiment import Experiment
-from regard.files import write_text
 from regard.metrics import metric
 from regard.model.store import read_metrics, versions
 from regard.training.checkpoint import STATE
@@ -266,8 +265,7 @@ def main() -> int:
     )
     parser.add_argument("--folder", type=Path, default=Path("runs/zoo"), help="where the runs are kept")
     parser.add_argument("--fresh", action="store_true", help="train again what is finished")
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    options = parser.parse_args()
+    options = parse(parser)
     console = Console(highlight=False)
     names = [name for part in options.only for name in part.split()] or zoo.names()
     for name in names:
@@ -286,12 +284,8 @@ def main() -> int:
 
     table, rows = held(names, found)
     console.print(table)
-    if options.json:
-        scores = found[0] if options.seeds is None else dict(zip(map(str, seeds), found, strict=True))
-        write_text(
-            options.json,
-            json.dumps({"rows": rows, "scores": scores, "versions": versions()}, indent=1) + "\n",
-        )
+    scores = found[0] if options.seeds is None else dict(zip(map(str, seeds), found, strict=True))
+    write_json(options.json, {"rows": rows, "scores": scores, "versions": versions()})
     return 0 if all(row["met"] for row in rows) else 1
 
 
