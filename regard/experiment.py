@@ -38,6 +38,7 @@ from regard.training import Callback, Result, make_progress, process_rank, seed_
 from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.log import read_curve
+from regard.training.preparing import DataProgress
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
@@ -83,13 +84,17 @@ class Experiment:
         """The splits that are measured when the training has ended; None: all but train."""
         self.evaluations: dict[str, Evaluation] = {}
         """What was found on them."""
-        self.console = safe_console(quiet=quiet or process_rank() > 0)
+        silent = quiet or process_rank() > 0
+        self.console = safe_console(quiet=silent)
+        self._preparing = DataProgress(silent=silent)
         try:
             with undisturbed():
                 # Before anything is built: the first weights are drawn from it.
                 seed_everything(spec.training.seed)
-                self.splits: Splits = open_splits(spec) if splits is None else splits
-                self.columns = self._columns()
+                with self._preparing.shown("reading"):
+                    self.splits: Splits = open_splits(spec) if splits is None else splits
+                with self._preparing.shown("fitting vocabularies to"):
+                    self.columns = self._columns()
                 self.datasets: dict[str, Dataset] = {}
                 self.model = Model.build(spec, self.columns)
                 check_metrics(self.model)
@@ -216,13 +221,14 @@ class Experiment:
                 f"the data have no {split!r}.", where="data", fix=f"There are {', '.join(self.splits)}."
             )
         if split not in self.datasets:
-            self.datasets[split] = build_dataset(
-                self.splits[split],
-                self.spec,
-                list(self.columns.values()),
-                gather=split != "train",
-                rejected=self._rejected(split),
-            )
+            with self._preparing.shown(f"encoding {split} from"):
+                self.datasets[split] = build_dataset(
+                    self.splits[split],
+                    self.spec,
+                    list(self.columns.values()),
+                    gather=split != "train",
+                    rejected=self._rejected(split),
+                )
         return self.datasets[split]
 
     def evaluate(self, split: str, metrics: Sequence[str] = ()) -> Evaluation:
@@ -261,9 +267,11 @@ class Experiment:
     def _remembered(self) -> dict[str, Any]:
         """A hash of each file, said where it is not what it was when a resumed run began."""
         before = read_metrics(self.run).get("data", {}) if self.resumed else {}
-        for change in changes(self.spec, before):
+        with self._preparing.shown("hashing"):
+            changed, now = changes(self.spec, before), before or digests(self.spec)
+        for change in changed:
             self.console.print(f"[yellow]{escape(change)}[/yellow]", highlight=False)
-        return before or digests(self.spec)
+        return now
 
     def _announce(self, train: Dataset, dev: Dataset) -> None:
         sizes = ", ".join(

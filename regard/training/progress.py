@@ -108,22 +108,13 @@ class LineProgress(Progress):
 
 
 class BarProgress(Progress):
-    """One bar with what each of its figures is; in the terminal's own colors, and gone when the run ends."""
+    """One bar with what each of its figures is, gone when the run ends."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or safe_console(stderr=True)
         self._estimate = Estimate()
         self._began = 0.0
-        self._bar = Bar(
-            BarColumn(
-                bar_width=24, style="dim", complete_style="green", finished_style="green", pulse_style="green"
-            ),
-            TextColumn("{task.fields[told]}", style="default", markup=False),
-            console=self.console,
-            refresh_per_second=4,
-            transient=True,
-            get_time=time.monotonic,
-        )
+        self._bar = make_bar(self.console)
         self._told = _Told(self._tell)
         self._figures: list[str] = []
         self._task = TaskID(-1)
@@ -162,6 +153,20 @@ class BarProgress(Progress):
 
     def stop(self) -> None:
         self._bar.stop()
+
+
+def make_bar(console: Console) -> Bar:
+    """A bar with the field `told` of its task beside it, in the terminal's own colors; gone when it stops."""
+    return Bar(
+        BarColumn(
+            bar_width=24, style="dim", complete_style="green", finished_style="green", pulse_style="green"
+        ),
+        TextColumn("{task.fields[told]}", style="default", markup=False),
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+        get_time=time.monotonic,
+    )
 
 
 class _Told:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.data.contents import inside
+from regard.data.readers.watching import open_watched
 from regard.errors import MissingExtra, RegardError
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
@@ -85,23 +86,33 @@ def members(archive: str) -> list[str]:
         ) from error
 
 
-def _stream(path: Path) -> IO[bytes] | io.BufferedIOBase:
+@contextmanager
+def _stream(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
     archive, member = inside(str(path))
     if archive:
-        return zipfile.ZipFile(archive).open(member)
+        with zipfile.ZipFile(archive) as packed, packed.open(member) as stream:
+            yield stream
+        return
+    with open_watched(path) as file:
+        if path.suffix not in COMPRESSIONS:
+            yield file
+            return
+        with _decompressed(file, path) as stream:
+            yield stream
+
+
+def _decompressed(file: IO[bytes] | io.BufferedReader, path: Path) -> Any:
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")
+        return gzip.open(file, "rb")
     if path.suffix == ".xz":
-        return lzma.open(path, "rb")
-    if path.suffix == ".zst":
-        return io.BufferedReader(_ZstandardStream(path), buffer_size=1 << 17)
-    return path.open("rb")
+        return lzma.open(file, "rb")
+    return io.BufferedReader(_ZstandardStream(file, path), buffer_size=1 << 17)
 
 
 class _ZstandardStream(io.RawIOBase):
     """Zstandard frames one after the other; unlike the library's own reader it notices a file that is cut short."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: IO[bytes] | io.BufferedReader, path: Path) -> None:
         try:
             import zstandard
         except ImportError:
@@ -109,7 +120,7 @@ class _ZstandardStream(io.RawIOBase):
         self._decompressor = zstandard.ZstdDecompressor()
         self._broken = zstandard.ZstdError
         self._frame: Any = None
-        self._file = path.open("rb")
+        self._file = file
         self._compressed = b""
         self._ready = memoryview(b"")
 
@@ -135,7 +146,3 @@ class _ZstandardStream(io.RawIOBase):
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()

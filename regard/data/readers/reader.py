@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 from regard.data.contents import inside
 from regard.data.readers.opening import find, opened
 from regard.data.readers.row import Row
+from regard.data.readers.watching import open_watched
 from regard.errors import RegardError
 from regard.parts import Options
 
@@ -104,7 +105,7 @@ class Reader(Options):
                 yield "\n".join(self.listed(file)).encode(errors="surrogateescape")
                 continue
             member = bool(inside(str(file))[0])
-            with opened(file) if member else file.open("rb") as stream:
+            with opened(file) if member else open_watched(file, hashed=True) as stream:
                 size = 0 if member else file.stat().st_size
                 yield hashlib.blake2b(str(size).encode()).digest()
                 while part := stream.read(1 << 20):

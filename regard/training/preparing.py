@@ -1,0 +1,74 @@
+"""What a person sees while data are prepared: "encoding corpus.txt: 34 %", once that takes longer than a moment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.progress import TaskID
+
+from regard.console import safe_console
+from regard.data.readers.watching import watching
+from regard.training.progress import make_bar
+
+AFTER = 2.0
+"""Seconds of reading before anything is shown: most data are prepared by then."""
+EVERY = 10.0
+"""Seconds between two lines, where there is no terminal."""
+
+
+class DataProgress:
+    """How far the files of the data are read, on standard error: a bar that goes again in a terminal, elsewhere a line
+    now and then.
+
+    Data are read several times, to cut or to hold out, to fit the columns, and to encode. The moments of all of these
+    add up to those after which something is shown.
+    """
+
+    def __init__(self, console: Console | None = None, *, silent: bool = False) -> None:
+        self.console = console or safe_console(stderr=True)
+        self.silent = silent
+        self._spent = self._began = 0.0
+        self._last = -EVERY
+        self._doing = ""
+        self._bar: Bar | None = None
+        self._task = TaskID(-1)
+
+    @contextmanager
+    def shown(self, doing: str) -> Iterator[None]:
+        """Show what is read inside, as "DOING FILE: 34 %"."""
+        if self.silent:
+            yield
+            return
+        self._doing, self._began = doing, time.monotonic()
+        try:
+            with watching(self._tell):
+                yield
+        finally:
+            self._spent += time.monotonic() - self._began
+            self._doing = ""
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
+    def _tell(self, path: Path, share: float, hashed: bool) -> None:
+        now = time.monotonic()
+        if not self._doing or self._spent + now - self._began < AFTER:
+            return  # too soon; or the file was left open, and is read on by something else
+        told = f"{'hashing' if hashed else self._doing} {path.name}: {100 * share:.0f} %"
+        if self.console.is_terminal:
+            self._draw(told, share)
+        elif now - self._last >= EVERY:
+            self._last = now
+            self.console.print(told, highlight=False, markup=False, soft_wrap=True)
+
+    def _draw(self, told: str, share: float) -> None:
+        if self._bar is None:
+            self._bar = make_bar(self.console)
+            self._task = self._bar.add_task("", total=1.0, told=told)
+            self._bar.start()
+        self._bar.update(self._task, completed=share, told=told)
