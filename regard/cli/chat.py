@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, Device, Of, Overrides, Overwrite, Run, Seed, search_overrides
+from regard.cli.options import Beam, Device, Loading, Of, Overrides, Overwrite, Run, Seed, spec_changes
 from regard.cli.outputs import outputs
 
 
@@ -64,6 +64,5 @@ def chat(
             output=output,
             speakers=(user, bot),
             of=of,
-            overrides=search_overrides(beam, seed, overrides),
-            device=device,
+            how=Loading(spec_changes(overrides, beam=beam, seed=seed), device),
         )

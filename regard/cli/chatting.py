@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from regard.cli.answering import load, refuse_stream
+from regard.cli.loading import load, refuse_stream
+from regard.cli.options import Loading
 from regard.cli.unknown import UnknownUnits
 from regard.console import safe_console
 from regard.data.readers.lines import stream_lines
@@ -42,10 +43,9 @@ def talk(
     output: Path | None,
     speakers: tuple[str, str],
     of: str | None,
-    overrides: Sequence[str],
-    device: str | None,
+    how: Loading,
 ) -> None:
-    model = load(run, overrides, device)
+    model = load(run, how)
     refuse_stream(model, run)
     chat = Chat(model, model.output_name(of), *speakers, turns=_begun(history))
     chat.check(run)

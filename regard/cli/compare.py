@@ -51,17 +51,10 @@ def compare(
     regard compare runs/simple runs/sigmoid runs/segments --row 3 -o panels.svg
     """
     from regard.cli.comparing import draw_side_by_side
+    from regard.cli.looking import LookRequest
 
     with outputs({"--output": output}, overwrite=overwrite):
+        request = LookRequest(text, target, row, split)
         draw_side_by_side(
-            runs,
-            text=text,
-            target=target,
-            row=row,
-            split=split,
-            of=of,
-            names=names or [],
-            output=output,
-            across=across,
-            device=device,
+            runs, request, of=of, names=names or [], output=output, across=across, device=device
         )

@@ -94,11 +94,8 @@ def comparisons_json(made: Sequence[tuple[str, str, str, Comparison]]) -> list[d
 
 def draw_side_by_side(
     runs: Sequence[Path],
+    looked: LookRequest,
     *,
-    text: str | None,
-    target: str | None,
-    row: int | None,
-    split: str,
     of: str | None,
     names: Sequence[str],
     output: Path,
@@ -111,7 +108,6 @@ def draw_side_by_side(
 
     if output == Path("-"):
         raise RegardError("a figure is a file.", where="-o", fix="Name one: -o compare.svg")
-    looked = LookRequest(text, target, row, split)
     if names and len(names) != len(runs):
         raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")
     models = [Model.load(run, device=device) for run in runs]

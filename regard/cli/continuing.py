@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.cli.answering import load
+from regard.cli.loading import load
+from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.console import safe_console
 from regard.data.readers.opening import find
@@ -34,7 +35,7 @@ def generate_text(
     device: str | None,
 ) -> None:
     """The prompt and what follows it, written as it is drawn."""
-    model = load(run, (), device)
+    model = load(run, Loading(device=device))
     if json_file is None:
         pieces = model.stream(prompt, length=length, **options)
         with written(output) as stream:

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Overrides, Overwrite, Seed, search_overrides
+from regard.cli.options import Device, Overrides, Overwrite, Seed, spec_changes
 from regard.cli.outputs import outputs
 
 
@@ -50,7 +50,7 @@ def describe(
 
         check_target(output)
     with outputs({"--output": output}, overwrite=overwrite):
-        spec = zoo.find(what, search_overrides(None, seed, overrides))
+        spec = zoo.find(what, spec_changes(overrides, seed=seed))
         safe_console().print(board(spec, what, letters=letters))
         if output is not None:
             from regard.describe import draw

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import BadRows, Beam, Device, Overrides, Overwrite, Seed, With, search_overrides
+from regard.cli.options import BadRows, Beam, Device, Loading, Overrides, Overwrite, Seed, With, spec_changes
 from regard.cli.outputs import outputs
 
 
@@ -77,25 +77,14 @@ def evaluate(
 
     regard evaluate runs/a --with runs/b measures what the two write together.
     """
-    from regard.cli.measuring import evaluate_runs
+    from regard.cli.measuring import Measurement, evaluate_runs
+    from regard.cli.reporting import EvaluationReport
 
-    changes = search_overrides(beam, seed, overrides)
-    if bad_rows is not None:
-        changes.append(f"data.bad_rows={bad_rows}")
-    files = {"--plot": plot, "--json": json_file, "--predictions": predictions}
-    with outputs(files, read=data or [], overwrite=overwrite):
-        evaluate_runs(
-            runs,
-            files=data or [],
-            splits=splits or [],
-            metrics=metrics or [],
-            overrides=changes,
-            device=device,
-            by_length=by_length,
-            by=[name.strip() for name in by.split(",")] if by is not None else [],
-            plot=plot,
-            json_file=json_file,
-            predictions=predictions,
-            others=others or [],
-            compare=compare,
-        )
+    columns = [name.strip() for name in by.split(",")] if by is not None else []
+    report = EvaluationReport(
+        by_length=by_length, by=columns, compare=compare, plot=plot, json=json_file, predictions=predictions
+    )
+    wanted = Measurement(files=data or [], splits=splits or [], metrics=metrics or [])
+    how = Loading(spec_changes(overrides, beam=beam, seed=seed, bad_rows=bad_rows), device)
+    with outputs(report.files, read=wanted.files, overwrite=overwrite):
+        evaluate_runs(runs, others or [], wanted, report, how)

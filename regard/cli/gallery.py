@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from regard.cli.answering import load, refuse_stream
+from regard.cli.loading import load, refuse_stream
+from regard.cli.options import Loading
 from regard.cli.outputs import file_of
 from regard.console import safe_console
 from regard.data import Dataset
@@ -26,14 +27,11 @@ CHUNK, MOST = 64, 1024
 NEAREST, FARTHEST = "Nearest to the truth", "Farthest from it"
 
 
-def show_gallery(
-    run: Path, count: int, split: str, *, grid: bool, output: Path | None, overrides: Sequence[str],
-    device: str | None,
-) -> None:  # fmt: skip
+def show_gallery(run: Path, count: int, split: str, *, grid: bool, output: Path | None, how: Loading) -> None:
     """A gallery for each output, in the terminal or as a file."""
     from regard.inspect import gallery, save
 
-    model = load(run, overrides, device)
+    model = load(run, how)
     refuse_stream(model, run)
     dataset = open_dataset(model, (), [split])
     for name in model.spec.outputs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -50,36 +49,19 @@ def list_mechanisms(name: str) -> None:
     safe_console(highlight=False).print(table)
 
 
-def run_matrix(
-    name: str,
-    *,
-    minutes: float,
-    updates: int | None,
-    only: Sequence[str],
-    output: Path | None,
-    json_file: Path | None,
-    runs: Path | None,
-    seed: int,
-    settings: Sequence[str],
-    device: str | None,
-) -> None:
+def check_output(output: Path | None) -> None:
+    """Refuse, before anything is trained, a file that the table cannot be written to."""
+    if output is None:
+        return
+    writer_of(output)
+    if not output.parent.is_dir():
+        raise RegardError(
+            "the folder to write to does not exist.", where=str(output.parent), fix="Make it first."
+        )
+
+
+def run_matrix(matrix: MechanismMatrix, *, output: Path | None, json_file: Path | None) -> None:
     """Train the rows that are not finished; print the table and write it, whatever ends the training."""
-    if output is not None:
-        writer_of(output)
-        if not output.parent.is_dir():
-            raise RegardError(
-                "the folder to write to does not exist.", where=str(output.parent), fix="Make it first."
-            )
-    matrix = MechanismMatrix(
-        name,
-        folder=runs or Path("runs") / f"matrix-{find_task(name).name}",
-        minutes=minutes,
-        updates=updates,
-        seed=seed,
-        only=only,
-        settings=settings,
-        device=device,
-    )
     try:
         matrix.run()
     except (KeyboardInterrupt, SystemExit):

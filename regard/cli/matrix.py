@@ -69,7 +69,8 @@ def matrix(
 
     regard matrix translation --minutes 10 -o matrix.html · regard matrix captions --list
     """
-    from regard.cli.matrices import list_mechanisms, list_tasks, run_matrix
+    from regard.cli.matrices import check_output, list_mechanisms, list_tasks, run_matrix
+    from regard.matrix import MechanismMatrix
 
     if task is None:
         list_tasks()
@@ -77,15 +78,15 @@ def matrix(
         list_mechanisms(task)
     else:
         with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
-            run_matrix(
+            check_output(output)
+            matrix = MechanismMatrix(
                 task,
+                folder=runs,
                 minutes=minutes,
                 updates=updates,
-                only=[*(only or []), *(more or [])],
-                output=output,
-                json_file=json_file,
-                runs=runs,
                 seed=seed,
+                only=[*(only or []), *(more or [])],
                 settings=settings or [],
                 device=device,
             )
+            run_matrix(matrix, output=output, json_file=json_file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -63,11 +64,34 @@ BadRows = Annotated[
 ]
 
 
-def search_overrides(beam: int | None, seed: int | None, overrides: list[str] | None) -> list[str]:
-    """The options above as `key.path=value`."""
+@dataclass(frozen=True)
+class Loading:
+    """How a command opens models.
+
+    changes   of their specs, as `key.path=value`
+    device    default: the best there is
+    """
+
+    changes: tuple[str, ...] = ()
+    device: str | None = None
+
+
+def spec_changes(
+    overrides: list[str] | None,
+    *,
+    beam: int | None = None,
+    n_best: int = 1,
+    seed: int | None = None,
+    bad_rows: str | None = None,
+) -> tuple[str, ...]:
+    """The options above as `key.path=value`; --set comes last."""
     changes = []
     if beam is not None:
         changes += ["search.method=greedy"] if beam == 1 else ["search.method=beam", f"search.beam={beam}"]
+    if n_best > 1:
+        changes.append(f"search.n_best={n_best}")
     if seed is not None:
         changes.append(f"training.seed={seed}")
-    return [*changes, *(overrides or [])]
+    if bad_rows is not None:
+        changes.append(f"data.bad_rows={bad_rows}")
+    return (*changes, *(overrides or []))

@@ -7,7 +7,18 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Beam, Device, Output, Overrides, Overwrite, Run, Seed, With, search_overrides
+from regard.cli.options import (
+    Beam,
+    Device,
+    Loading,
+    Output,
+    Overrides,
+    Overwrite,
+    Run,
+    Seed,
+    With,
+    spec_changes,
+)
 from regard.cli.outputs import outputs
 from regard.errors import RegardError
 
@@ -74,7 +85,7 @@ def predict(
     """
     from regard.cli.answering import answer
 
-    changes = search_overrides(beam, seed, overrides)
+    how = Loading(spec_changes(overrides, beam=beam, n_best=n_best, seed=seed), device)
     texts = [] if texts == ["-"] else texts or []
     file = None if file == Path("-") else file
     _check_read(texts, file, trace=trace, json_lines=json_file is not None)
@@ -92,13 +103,10 @@ def predict(
                 name=new_column,
                 output=output,
                 others=others or [],
-                overrides=changes,
-                device=device,
+                how=how,
                 bad_rows=bad_rows,
             )
         return
-    if n_best > 1:
-        changes.append(f"search.n_best={n_best}")
     with outputs({"--output": output, "--json": json_file}, read=[file, *texts], overwrite=overwrite):
         answer(
             run,
@@ -108,8 +116,7 @@ def predict(
             json_file=json_file,
             trace=trace,
             others=others or [],
-            overrides=changes,
-            device=device,
+            how=how,
             bad_rows=bad_rows,
         )
 

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Output, Overrides, Overwrite, Run, Seed, search_overrides
+from regard.cli.options import Device, Loading, Output, Overrides, Overwrite, Run, Seed, spec_changes
 from regard.cli.outputs import outputs
 
 
@@ -35,14 +35,8 @@ def score(
 
     regard score runs/g2p attention 'AH T EH N SH AH N' · regard score runs/g2p -f pairs.tsv
     """
-    from regard.cli.answering import score_pairs
+    from regard.cli.scoring import score_pairs
 
     with outputs({"--output": output}, read=[file], overwrite=overwrite):
-        score_pairs(
-            run,
-            texts=texts or [],
-            file=file,
-            output=output,
-            overrides=search_overrides(None, seed, overrides),
-            device=device,
-        )
+        how = Loading(spec_changes(overrides, seed=seed), device)
+        score_pairs(run, texts=texts or [], file=file, output=output, how=how)

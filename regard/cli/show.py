@@ -11,13 +11,14 @@ from regard.cli.options import (
     Beam,
     DataRow,
     Device,
+    Loading,
     Of,
     Output,
     Overrides,
     Overwrite,
     Run,
     Seed,
-    search_overrides,
+    spec_changes,
 )
 from regard.cli.outputs import file_of, outputs
 from regard.errors import RegardError
@@ -92,42 +93,45 @@ def show(
     regard show runs/g2p knight --look 0-0 · regard show runs/parser-crf --row 3 ·
     regard show runs/caption --gallery 4 -o captions.html · regard show RUN TEXT --heads --layer 2
     """
-    from regard.cli.looking import LookRequest, show_trace
-
-    changes = search_overrides(beam, seed, overrides)
+    how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
     output = None if output == Path("-") else output
+    by_head = heads or bool(layer)
     if gallery:
-        if text or look or target is not None or row is not None:
-            raise RegardError(
-                "a gallery chooses its rows itself.",
-                where="--gallery",
-                fix="Leave out the text, --row, --target and --look.",
-            )
-        if samples:
-            raise RegardError(
-                "a gallery draws no samples.", where="--samples", fix="Use it with a text or --row."
-            )
-        if heads or layer:
-            raise RegardError(
-                "a gallery does not draw heads.", where="--gallery", fix="Use --heads with a text or --row."
-            )
+        chosen = bool(text or look or target is not None or row is not None)
+        _check_gallery(chosen=chosen, samples=samples, by_head=by_head)
         from regard.cli.gallery import show_gallery
 
         with outputs(_files(run, output, None), overwrite=overwrite):
-            show_gallery(run, gallery, split, grid=grid, output=output, overrides=changes, device=device)
+            show_gallery(run, gallery, split, grid=grid, output=output, how=how)
         return
+    from regard.cli.looking import LookRequest
+    from regard.cli.showing import show_heads, show_trace
+
     request = LookRequest(" ".join(text) if text else None, target, row, split, samples, look)
     with outputs(_files(run, output, of), overwrite=overwrite):
-        show_trace(
-            run,
-            request,
-            of=of,
-            grid=grid,
-            heads=heads,
-            layers=layer,
-            output=output,
-            overrides=changes,
-            device=device,
+        if not by_head:
+            show_trace(run, request, of=of, grid=grid, output=output, how=how)
+        elif grid:
+            raise RegardError("the heads are not drawn over images.", where="--grid", fix="Leave it out.")
+        else:
+            show_heads(run, request, layer or None, of=of, output=output, how=how)
+
+
+def _check_gallery(*, chosen: bool, samples: int, by_head: bool) -> None:
+    """Refuse what a gallery has no place for; chosen: whether it was said what to look at."""
+    if chosen:
+        raise RegardError(
+            "a gallery chooses its rows itself.",
+            where="--gallery",
+            fix="Leave out the text, --row, --target and --look.",
+        )
+    if samples:
+        raise RegardError(
+            "a gallery draws no samples.", where="--samples", fix="Use it with a text or --row."
+        )
+    if by_head:
+        raise RegardError(
+            "a gallery does not draw heads.", where="--gallery", fix="Use --heads with a text or --row."
         )
 
 

@@ -14,7 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.answering import CHUNK, JSON_LINES, BadInputs, load, refuse_stream
+from regard.cli.answering import CHUNK
+from regard.cli.inputs import JSON_LINES, BadInputs
+from regard.cli.loading import load_together
+from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.data.readers import FileRows, Row
 from regard.data.readers.jsonl import parse
@@ -87,8 +90,7 @@ def add_column(
     name: str,
     output: Path | None,
     others: Sequence[Path],
-    overrides: Sequence[str],
-    device: str | None,
+    how: Loading,
     bad_rows: str | None = None,
 ) -> None:
     """Read a table with a header or JSON lines, and write it with the answers as column `name`.
@@ -96,8 +98,7 @@ def add_column(
     name   NAME, or NAME=OUTPUT where the model has several outputs
     """
     check_apart({"--output": output}, [file])
-    model, *ensemble = (load(one, overrides, device) for one in (run, *others))
-    refuse_stream(model, run)
+    model, ensemble = load_together(run, others, how)
     if len(model.spec.inputs) > 1:
         raise RegardError(
             "--column takes a model of one input.", fix="In Python, model.predict takes mappings."

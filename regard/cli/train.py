@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import BadRows, Device, Overrides, Seed
+from regard.cli.options import BadRows, Device, Overrides, Seed, spec_changes
 
 
 def train(
@@ -62,11 +62,7 @@ def train(
             "name what to train, or a run to resume.",
             fix="regard train NAME   or   regard train --resume RUN",
         )
-    changes = list(overrides or [])
-    if seed is not None:
-        changes.append(f"training.seed={seed}")
-    if bad_rows is not None:
-        changes.append(f"data.bad_rows={bad_rows}")
+    changes = spec_changes(overrides, seed=seed, bad_rows=bad_rows)
     if resume is not None and (source is not None or target is not None):
         raise RegardError("a resumed run has its columns.", fix="Leave out --source and --target.")
     if resume is not None:

@@ -34,13 +34,14 @@ TEST = "test"
 
 
 class MechanismMatrix:
-    """matrix = MechanismMatrix("translation", folder=Path("runs/matrix-translation"), minutes=10)
+    """matrix = MechanismMatrix("translation", minutes=10)
     matrix.run()
     matrix.table
 
     Every row has the same number of updates, seed and batches. Either it is given (`updates`), or it is chosen so
     that all rows of this call take `minutes` together; a folder that has rows already goes on with theirs.
 
+    folder     where the rows are kept; default: runs/matrix-TASK
     only       mechanisms; default: all that the task can have
     settings   further changes of every spec, as `--set` takes them
     """
@@ -49,7 +50,7 @@ class MechanismMatrix:
         self,
         task: str,
         *,
-        folder: Path,
+        folder: Path | None = None,
         minutes: float = 10.0,
         updates: int | None = None,
         seed: int = 1,
@@ -58,7 +59,8 @@ class MechanismMatrix:
         device: str | None = None,
         console: Console | None = None,
     ) -> None:
-        self.task, self.folder, self.minutes, self.seed = find_task(task), folder.expanduser(), minutes, seed
+        self.task, self.minutes, self.seed = find_task(task), minutes, seed
+        self.folder = (folder or Path("runs") / f"matrix-{self.task.name}").expanduser()
         self.settings, self.device = tuple(settings), device
         self.console = console or safe_console(stderr=True)
         self.wanted = chosen_rows(self.task, only)

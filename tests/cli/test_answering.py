@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from regard import RegardError
-from regard.cli.answering import parse_line
+from regard.cli.inputs import parse_line
 from tests.model.small import build, spec
 
 TWO = {"source": {"type": "text", "unit": "char"}, "topic": {"type": "text", "unit": "char"}}

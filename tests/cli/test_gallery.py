@@ -9,6 +9,7 @@ import pytest
 
 from regard import fit
 from regard.cli.gallery import collect, show_gallery
+from regard.cli.options import Loading
 from regard.evaluation import open_dataset
 from regard.model import Model
 
@@ -52,11 +53,11 @@ def test_a_gallery_is_a_file_or_lines(
     half_right: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "gallery.svg"
-    show_gallery(half_right, 1, "test", grid=False, output=target, overrides=[], device="cpu")
+    show_gallery(half_right, 1, "test", grid=False, output=target, how=Loading(device="cpu"))
     assert capsys.readouterr().out.splitlines()[0] == "test: 4 of the first 8 rows are right"
     texts = [text.text for text in ElementTree.parse(target).iter("{http://www.w3.org/2000/svg}text")]
     assert texts.count("✓ A") == 1 and texts.count("✗ A") == 1 and texts.count("true: B") == 1
-    show_gallery(half_right, 1, "test", grid=False, output=None, overrides=[], device="cpu")
+    show_gallery(half_right, 1, "test", grid=False, output=None, how=Loading(device="cpu"))
     shown = capsys.readouterr().out
     assert "✓ A" in shown and "✗ A" in shown and "true: B" in shown
 

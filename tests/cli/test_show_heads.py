@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from regard.cli import looking
+from regard.cli import showing
 from regard.prediction import Prediction
 from regard.trace import HeadLooks, Trace
 
@@ -37,9 +37,9 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Trace]], N
             spec=SimpleNamespace(inputs={"source": None}, outputs=dict.fromkeys(traces)),
             output_name=lambda name: name,
         )
-        monkeypatch.setattr(looking, "load", lambda *_: model)
+        monkeypatch.setattr(showing, "load", lambda *_: model)
         monkeypatch.setattr(
-            looking.LookRequest, "by", lambda self, model, name: Prediction("BA", "BA", -0.5, traces[name])
+            showing.LookRequest, "by", lambda self, model, name: Prediction("BA", "BA", -0.5, traces[name])
         )
 
     return answer

@@ -19,7 +19,7 @@ from PIL import Image
 
 import regard
 from regard import Model, Spec
-from regard.cli.answering import BadInputs, read_inputs
+from regard.cli.inputs import BadInputs, read_inputs
 from regard.cli.main import main
 from regard.data import Dataset, TextColumn, read_rows
 from regard.data.columns import AudioColumn, ImageColumn

@@ -1,0 +1,55 @@
+"""Opening the models of a command: one, or several that answer together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from regard.cli.options import Loading
+from regard.errors import RegardError
+from regard.model import Model
+
+
+def load(run: Path, how: Loading) -> Model:
+    model = Model.load(run, device=how.device, overrides=how.changes)
+    searched = [change for change in how.changes if change.startswith("search.")]
+    if searched and not any(decoder.stepwise for decoder in model.network.decoders.values()):
+        raise RegardError(
+            f"{searched[0]} has no effect: this model finds its answer at once, it searches for no text.",
+            where=str(run),
+            fix="Leave out --beam, --n-best and --set search.…",
+        )
+    return model
+
+
+def load_together(run: Path, others: Sequence[Path], how: Loading) -> tuple[Model, list[Model]]:
+    """A model that answers, and those that answer with it as an ensemble."""
+    model = load(run, how)
+    refuse_stream(model, run)
+    ensemble = [load(other, how) for other in others]
+    check_together(model, ensemble, [run, *others])
+    return model, ensemble
+
+
+def refuse_stream(model: Model, run: Path) -> None:
+    """A model that continues a text answers nothing."""
+    if not model.spec.inputs:
+        raise RegardError(
+            "this model reads no input: it continues a text.",
+            where=str(run),
+            fix=f"Use  regard generate {run} --prompt TEXT",
+        )
+
+
+def check_together(model: Model, others: Sequence[Model], names: Sequence[Path]) -> None:
+    """Models answer together what all of them read and write."""
+    for other, name in zip(others, names[1:], strict=True):
+        for role in ("inputs", "outputs"):
+            mine, theirs = list(getattr(model.spec, role)), list(getattr(other.spec, role))
+            if mine != theirs:
+                verb = "reads" if role == "inputs" else "writes"
+                raise RegardError(
+                    f"{names[0]} {verb} {', '.join(mine)}, but {name} {verb} {', '.join(theirs)}.",
+                    where="--with",
+                    fix="Models decide together that were trained on the same columns.",
+                )

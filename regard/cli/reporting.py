@@ -1,0 +1,231 @@
+"""What `evaluate` shows and writes of what it found: tables, a figure, JSON, predictions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from regard.cli.outputs import STANDARD, write_output
+from regard.console import safe_console
+from regard.errors import RegardError
+from regard.evaluation import Evaluation
+from regard.metrics import ByGroup, ByLength
+from regard.model.store import versions
+
+TOGETHER = " + "
+"""Between the names of models that are measured as one."""
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """What to tell of the figures of some models, beside the table of all of them.
+
+    by_length     tables by the length of the input
+    by            tables by one or two columns
+    compare       each model with the first, by paired bootstrap
+    plot          a figure by length, or as `by` says
+    json          all figures
+    predictions   inputs, outputs and references
+    """
+
+    by_length: bool = False
+    by: Sequence[str] = ()
+    compare: bool = False
+    plot: Path | None = None
+    json: Path | None = None
+    predictions: Path | None = None
+
+    @property
+    def files(self) -> dict[str, Path | None]:
+        """{option: the file it names}"""
+        return {"--plot": self.plot, "--json": self.json, "--predictions": self.predictions}
+
+    def give(self, found: dict[str, Evaluation], data: Sequence[str] = ()) -> None:
+        """Print and write it; `data` are the files or splits that were named."""
+        # tables go where they do not mix with what is written to standard output
+        console = safe_console(stderr=STANDARD in (self.json, self.predictions))
+        console.print(score_table(found, data or split_of(found)))
+        for remark in dict.fromkeys(remark for evaluation in found.values() for remark in evaluation.remarks):
+            console.print(f"[yellow]{escape(remark)}[/yellow]", highlight=False, soft_wrap=True)
+        print_labels(found, console)
+        groups = {name: evaluation.by(self.by) for name, evaluation in found.items()} if self.by else {}
+        lengths = self.by_length or (self.plot is not None and not self.by)
+        curves = {name: lengths_of(evaluation) for name, evaluation in found.items()} if lengths else {}
+        for name, group in groups.items():
+            console.print(group_table(name, group))
+        if self.by_length:
+            for name, curve in curves.items():
+                console.print(length_table(name, curve))
+        if self.plot is not None:
+            draw_groups(groups, self.plot) if groups else draw(curves, self.plot)
+            console.print(f"the figure is in [bold]{escape(str(self.plot))}[/bold]", highlight=False)
+        compared = self._compared(found, console)
+        if self.json is not None:
+            figures = as_json(found, curves, groups) | compared
+            write_output(self.json, json.dumps(figures, ensure_ascii=False, indent=1) + "\n")
+        if self.predictions is not None:
+            write_predictions(found, self.predictions)
+
+    def _compared(self, found: dict[str, Evaluation], console: Console) -> dict[str, Any]:
+        if not self.compare:
+            return {}
+        from regard.cli.comparing import comparison_table, comparisons, comparisons_json
+
+        made = comparisons(found)
+        console.print(comparison_table(made))
+        return {"comparisons": comparisons_json(made)}
+
+
+def split_of(found: dict[str, Evaluation]) -> list[str]:
+    """The split that was measured where none was named."""
+    return list(dict.fromkeys(evaluation.split for evaluation in found.values()))
+
+
+def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, title=", ".join(data), title_justify="left")
+    table.add_column("model", style="cyan")
+    names = list(dict.fromkeys(name for evaluation in found.values() for name in evaluation.scores))
+    for name in names:
+        table.add_column(name, justify="right")
+    counted = "tokens" if any(evaluation.tokens for evaluation in found.values()) else "rows"
+    table.add_column(counted, justify="right", style="dim")
+    for model, evaluation in found.items():
+        cells = [
+            f"{evaluation.scores[name].value:.4f}" if name in evaluation.scores else "" for name in names
+        ]
+        table.add_row(model, *cells, evaluation.measured.split()[0])
+    signatures = {
+        name: evaluation.scores[name].signature for evaluation in found.values() for name in evaluation.scores
+    }
+    table.caption = "\n".join(f"{name}: {signature}" for name, signature in signatures.items() if signature)
+    table.caption_justify = "left"
+    return table
+
+
+def print_labels(found: dict[str, Evaluation], console: Console) -> None:
+    """Precision, recall and F1 of each label, and which are taken for which."""
+    for model, evaluation in found.items():
+        for output, result in evaluation.labels.items():
+            table = Table(box=None, header_style="bold", title=f"{model}: {output}", title_justify="left")
+            for head in (
+                "label",
+                "precision",
+                "recall",
+                "f1",
+                "rows",
+                *(f"→ {label}" for label in result.labels),
+            ):
+                table.add_column(head, justify="left" if head == "label" else "right")
+            for row, (label, score) in enumerate(result.per_label.items()):
+                counts = [str(count) for count in result.confusion[row]]
+                numbers = [f"{value:.3f}" for value in (score.precision, score.recall, score.f1)]
+                table.add_row(label, *numbers, str(score.support), *counts)
+            console.print(table)
+
+
+def lengths_of(evaluation: Evaluation) -> ByLength:
+    name = next(iter(evaluation.of_outputs()), None)
+    if name is None:
+        raise RegardError(
+            "none of the metrics measured can be split by length.", fix="Add one: --metric bleu"
+        )
+    return evaluation.by_length(name)
+
+
+def length_table(name: str, curve: ByLength) -> Table:
+    table = Table(
+        box=None, header_style="bold", title=f"{name}: by length of the input", title_justify="left"
+    )
+    for head in ("length", "rows", curve.metric, "95 %"):
+        table.add_column(head, justify="right")
+    for label, rows, value, low, high in curve.table():
+        table.add_row(label, f"{rows:,}", f"{value:.4g}", f"{low:.4g} … {high:.4g}")
+    return table
+
+
+def draw(curves: dict[str, ByLength], path: Path) -> None:
+    from regard.inspect import bars, save
+
+    labels = {bucket.label: bucket for curve in curves.values() for bucket in curve.buckets}
+    places = sorted(labels, key=lambda label: labels[label].low)
+    series, intervals = {}, {}
+    for name, curve in curves.items():
+        known = {bucket.label: bucket for bucket in curve.buckets}
+        named = TOGETHER.join(Path(run).name for run in name.split(TOGETHER))
+        series[named] = [known[place].value if place in known else math.nan for place in places]
+        intervals[named] = [
+            known[place].interval if place in known else (math.nan, math.nan) for place in places
+        ]
+    metric = next(iter(curves.values())).metric
+    scene = bars(
+        places,
+        series,
+        counts=[labels[place].n for place in places],
+        intervals=intervals,
+        title=f"{metric} by length of the input",
+        x_name="units in the input; thin lines: 95 % of resamples",
+        y_name=metric,
+        style="lines",
+    )
+    save(scene, path)
+
+
+def group_table(name: str, group: ByGroup) -> Table:
+    title = f"{name}: by {' and '.join(group.names)}"
+    table = Table(box=None, header_style="bold", title=title, title_justify="left")
+    for head in (*group.names, "rows", group.metric, "95 %"):
+        table.add_column(head, justify="right")
+    for cell in group.cells:
+        low, high = cell.interval
+        table.add_row(*map(escape, cell.group), f"{cell.n:,}", f"{cell.value:.4g}", f"{low:.4g} … {high:.4g}")
+    return table
+
+
+def draw_groups(groups: dict[str, ByGroup], path: Path) -> None:
+    """By one column lines, by two a heatmap for each model."""
+    from regard.inspect import groups_figure, save
+
+    named = {
+        TOGETHER.join(Path(run).name for run in name.split(TOGETHER)): one for name, one in groups.items()
+    }
+    save(groups_figure(named), path)
+
+
+def as_json(
+    found: dict[str, Evaluation], curves: dict[str, ByLength], groups: dict[str, ByGroup]
+) -> dict[str, Any]:
+    return {
+        "models": {
+            name: {
+                "scores": evaluation.to_dict(),
+                **({"by_length": curves[name].table()} if name in curves else {}),
+                **(
+                    {"by": {"names": groups[name].names, "cells": groups[name].table()}}
+                    if name in groups
+                    else {}
+                ),
+            }
+            for name, evaluation in found.items()
+        },
+        "versions": versions(),
+    }
+
+
+def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
+    """model, input, output, references; tabs and line ends inside a text become spaces."""
+    lines = ["\t".join(("model", "input", "output", "references"))]
+    for model, evaluation in found.items():
+        for output, texts in evaluation.predictions.items():
+            for row, text in enumerate(texts):
+                given = " | ".join(evaluation.inputs[row].values())
+                wanted = " | ".join(evaluation.references[output][row])
+                lines.append("\t".join(" ".join(cell.split()) for cell in (model, given, text, wanted)))
+    write_output(path, "\n".join(lines) + "\n")

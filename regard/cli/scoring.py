@@ -1,0 +1,75 @@
+"""What `score` does once its options are read."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from regard.cli.answering import CHUNK
+from regard.cli.loading import load
+from regard.cli.options import Loading
+from regard.cli.outputs import written
+from regard.data import Row
+from regard.errors import RegardError
+from regard.files import check_apart
+
+
+def score_pairs(
+    run: Path,
+    *,
+    texts: Sequence[str],
+    file: Path | None,
+    output: Path | None,
+    how: Loading,
+) -> None:
+    check_apart({"--output": output}, [file])
+    model = load(run, how)
+    if not model.spec.inputs:
+        from regard.cli.continuing import score_text
+
+        score_text(model, texts, file, output)
+        return
+    if len(model.spec.inputs) > 1 or len(model.spec.outputs) > 1:
+        raise RegardError(
+            "score takes pairs of one input and one output.", fix="In Python, model.score takes mappings."
+        )
+    pairs: Iterable[tuple[str, str]]
+    if texts and file is None:
+        if len(texts) != 2:
+            raise RegardError(
+                f"expected a source and a target, received {len(texts)} texts.",
+                fix="Quote texts that have spaces.",
+            )
+        pairs = [(texts[0], texts[1])]
+    elif file is not None:
+        from regard.sources import file_fields, open_files
+
+        pairs = _pairs(open_files(model.spec, [str(file)]), file_fields(model.spec)[:2])
+    else:
+        raise RegardError("no pair to score.", fix="Give a source and a target, or --file PAIRS.tsv")
+    stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())
+    total, units = 0.0, 0
+    pairs = iter(pairs)
+    with written(output) as stream:
+        while chunk := list(islice(pairs, CHUNK)):
+            for (source, target), found in zip(
+                chunk, model.score([s for s, _ in chunk], [t for _, t in chunk]), strict=True
+            ):
+                count = len(found.trace.output) if stepwise and found.trace else 1
+                total, units = total + found.score, units + count
+                perplexity = f"\t{math.exp(-found.score / count):.4f}" if stepwise else ""
+                print(f"{found.score:.4f}{perplexity}\t{source}\t{target}", file=stream)
+    mean = total / max(units, 1)
+    told = f"perplexity {math.exp(-mean):.4f}" if stepwise else f"mean log p {mean:.4f}"
+    print(f"{told} over {units:,} {'units' if stepwise else 'rows'}", file=sys.stderr)
+
+
+def _pairs(rows: Iterable[Row], fields: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        missing = next((field for field in fields if field not in row), None)
+        if missing is not None:
+            raise RegardError(f"{missing} is missing.", where=row.where, fix="Correct the row, or remove it.")
+        yield row[fields[0]], row[fields[1]]

@@ -1,0 +1,132 @@
+"""What `show` draws of one input: where the model looked, what its heads looked at, or how surprising a text is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from regard.cli.loading import load, refuse_stream
+from regard.cli.looking import LookRequest
+from regard.cli.options import Loading
+from regard.cli.outputs import file_of
+from regard.console import safe_console
+from regard.errors import RegardError
+from regard.inspect.sights import Style
+from regard.model.override import check_sampled
+from regard.terminal import say
+from regard.trace import SeenFilm, SeenPicture, Trace
+
+
+def show_trace(
+    run: Path,
+    looked: LookRequest,
+    *,
+    of: str | None = None,
+    grid: bool = False,
+    output: Path | None,
+    how: Loading,
+) -> None:
+    """The figure of each output, or `of` one, in the terminal or as a file; attention over pictures smoothed, or by its
+    grid."""
+    from regard.inspect import before_and_after, figure, save, together
+
+    model = load(run, how)
+    if not model.spec.inputs:
+        from regard.cli.continuing import show_surprise
+
+        _check_text_alone(looked, grid=grid)
+        show_surprise(model, looked.text or "", output)
+        return
+    style: Style = "grid" if grid else "smooth"
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
+    if looked.look is not None and len(names) > 1:
+        raise RegardError(
+            f"--look works with one output. Which of {', '.join(names)}?",
+            where="--look",
+            fix=f"--of {names[0]}",
+        )
+    for name in names:
+        found = looked.by(model, name)
+        if found.trace is None:
+            continue
+        if looked.samples:
+            check_sampled(found)
+        _check_shown(found.trace, grid=grid)
+        scenes = [figure(found.trace, style=style)]
+        if looked.look is not None:
+            before = looked.untold(model, name)
+            scenes = before_and_after(before.trace or found.trace, found.trace, style=style)
+        if output is not None:
+            path = file_of(output, name, names)
+            page = path.suffix.lower() in (".html", ".htm") and looked.look is None
+            save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else together(scenes), path)
+            say(f"{found.text}\n{path}")
+        else:
+            screen = safe_console()
+            for scene in scenes:
+                screen.print(scene)
+            if not math.isnan(found.score):
+                screen.print(f"log p {found.score:.3f}", highlight=False)
+
+
+def _check_text_alone(looked: LookRequest, *, grid: bool) -> None:
+    """A language model has one figure: a text, shaded by how surprising it is."""
+    given = {
+        "--row": looked.row is not None,
+        "--target": looked.target is not None,
+        "--samples": bool(looked.samples),
+        "--look": looked.look is not None,
+        "--grid": grid,
+    }
+    for option, used in given.items():
+        if used:
+            raise RegardError(
+                "this model reads no input: a text is shown with how surprising each token is.",
+                where=option,
+                fix="Give a text alone.",
+            )
+
+
+def _check_shown(trace: Trace, *, grid: bool) -> None:
+    """Refuse options that this figure has nothing for."""
+    if grid and not any(isinstance(one, SeenPicture | SeenFilm) for one in trace.seen.values()):
+        raise RegardError("this model reads no image or video.", where="--grid", fix="Leave it out.")
+
+
+def show_heads(
+    run: Path,
+    looked: LookRequest,
+    layers: Sequence[str] | None,
+    *,
+    of: str | None = None,
+    output: Path | None,
+    how: Loading,
+) -> None:
+    """What each head of each layer looked at, or of the `layers` that are named or numbered, for each output that has
+    heads to show."""
+    if looked.look is not None:
+        raise RegardError(
+            "the heads are drawn as the model looks by itself.", where="--heads", fix="Leave out --look."
+        )
+    model = load(run, how)
+    refuse_stream(model, run)
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
+    found = {name: looked.by(model, name) for name in names}
+    shown = {
+        name: (one, one.trace) for name, one in found.items() if one.trace is not None and one.trace.heads
+    }
+    if not shown:
+        raise RegardError(
+            "this model has no heads to show: none of its layers has several.",
+            where="--heads",
+            fix="Leave out --heads and --layer to see where it looked.",
+        )
+    for name, (answer, trace) in shown.items():
+        if output is None:
+            trace.print(heads=True, layers=layers)
+            print(f"log p {answer.score:.3f}")
+        else:
+            path = file_of(output, name, list(shown))
+            trace.save(path, heads=True, layers=layers)
+            say(f"{answer.text}\n{path}")
