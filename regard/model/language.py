@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-import torch
-
 from regard.data.columns import Column, StreamColumn
 from regard.errors import RegardError
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, surprises
@@ -26,10 +24,6 @@ class LanguageModel:
     spec: Spec
     columns: dict[str, Column]
     network: Network
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.network.parameters()).device
 
     def generate(
         self,
@@ -86,7 +80,7 @@ class LanguageModel:
         """As `surprise`, of a text of any length that is given in stretches, one after the other, token by token."""
         decoder = self.network.decoders[next(iter(self.spec.outputs))]
         with answering(self):
-            yield from surprises(decoder, self._stream(), texts, self.device)
+            yield from surprises(decoder, self._stream(), texts, self.network.device)
 
     def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
         column, search = self._stream(), self.spec.search
@@ -102,7 +96,7 @@ class LanguageModel:
 
         def drawn() -> Iterator[Piece]:
             with answering(self):
-                yield from islice(continued(decoder, column, prompt, sampling, self.device), length)
+                yield from islice(continued(decoder, column, prompt, sampling, self.network.device), length)
 
         return drawn()
 

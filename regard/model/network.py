@@ -63,6 +63,10 @@ class Network(nn.Module):
         self.trees = dict(trees or {})
         self.distillation: Distillation | None = None
 
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
     def encode(self, batch: Batch) -> dict[str, Memory]:
         """Every input's memory, by its name."""
         encoded = {}

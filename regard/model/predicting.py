@@ -1,0 +1,327 @@
+"""What a model with inputs does: it answers them, and says how probable given outputs are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Self, TypedDict, Unpack, overload
+
+import numpy as np
+import torch
+
+from regard.data import Batch, Batches, Dataset, Row
+from regard.data.columns import Column
+from regard.data.frames import values_of
+from regard.errors import RegardError
+from regard.model.inference import BatchInference
+from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
+from regard.model.modes import answering
+from regard.model.network import Network
+from regard.model.order import in_order
+from regard.model.override import Override, check_look, check_reached, check_sampled
+from regard.model.searching import sample_keys, searched
+from regard.prediction import Prediction
+from regard.spec import Spec
+
+PREDICT_ROWS = 64
+Target = str | int | float
+"""An output that is given, as its column writes it."""
+Method = Literal["greedy", "beam", "sample"]
+
+
+class PredictOptions(TypedDict, total=False):
+    """The options of `Model.predict`, for type checkers."""
+
+    output: str | None
+    trace: bool
+    samples: int
+    batch_rows: int
+    prefix: str | None
+    ensemble: Sequence[PredictingModel]
+    look: Override | None
+    seed: int | None
+    method: Method | None
+    beam: int | None
+    length_penalty: float | None
+    n_best: int | None
+    min_length: int | None
+    max_length: int | Literal["spec"] | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    replace_unknown: bool | None
+
+
+class PredictingModel:
+    """What `Model` answers where it has inputs; where it continues a text, these questions are refused."""
+
+    def __init__(self, spec: Spec, columns: Mapping[str, Column], network: Network) -> None:
+        self.spec, self.columns, self.network = spec, dict(columns), network
+
+    @overload  # a str is an iterable of str, and one input here
+    def predict(  # type: ignore[overload-overlap]
+        self, inputs: Input, **options: Unpack[PredictOptions]
+    ) -> Prediction: ...
+
+    @overload
+    def predict(self, inputs: Iterable[Input], **options: Unpack[PredictOptions]) -> list[Prediction]: ...
+
+    def predict(
+        self,
+        inputs: Any,
+        *,
+        output: str | None = None,
+        trace: bool = True,
+        samples: int = 0,
+        batch_rows: int = PREDICT_ROWS,
+        prefix: str | None = None,
+        ensemble: Sequence[PredictingModel] = (),
+        look: Override | None = None,
+        seed: int | None = None,
+        method: Method | None = None,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
+        min_length: int | None = None,
+        max_length: int | Literal["spec"] | None = "spec",
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        replace_unknown: bool | None = None,
+    ) -> Prediction | list[Prediction]:
+        """Answer one input, or several in the order they came.
+
+        inputs        one (a text; a mapping by the inputs' names; a picture, film or sound), or several: a list, an
+                      array of texts, a Series, a frame, a generator
+        output        which output, where the model has several
+        trace         False leaves out where it looked
+        samples       how many segmentations of each step, or trees of a sentence, to draw (`trace.structures`)
+        batch_rows    inputs computed at a time; the answers do not depend on it
+        prefix        how every output must begin
+        ensemble      additional models of the ensemble
+        look          the attention to impose, for one input: `Override` of `regard.model.override`
+        seed          of all that is drawn, default: the spec's `training.seed`. With `method="sample"`, the same input
+                      and seed give the same answer, whatever else is in the call; equal inputs in one call, and the
+                      `n_best` samples of one input, are drawn independently
+        method, …     how a text is searched for, as in the spec's `search`; default: as the spec says.
+                      `max_length=None` is the longest that the input's length allows
+        """
+        self._refuse_stream("predict")
+        several, single = one_or_several(inputs)
+        changes: dict[str, Any] = {
+            "seed": seed,
+            "method": method,
+            "beam": beam,
+            "length_penalty": length_penalty,
+            "n_best": n_best,
+            "min_length": min_length,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "replace_unknown": replace_unknown,
+        }
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if max_length != "spec":
+            changes["max_length"] = max_length
+        answers = self._predict(
+            several,
+            self.searching(**changes),
+            output=output,
+            trace=trace,
+            samples=samples,
+            batch_rows=batch_rows,
+            prefix=prefix,
+            ensemble=ensemble,
+            look=look,
+        )
+        return answers[0] if single else answers
+
+    def _predict(
+        self,
+        inputs: Sequence[Input],
+        model: PredictingModel,
+        *,
+        output: str | None,
+        trace: bool,
+        samples: int,
+        batch_rows: int,
+        prefix: str | None,
+        ensemble: Sequence[PredictingModel],
+        look: Override | None,
+    ) -> list[Prediction]:
+        if not inputs:
+            return []
+        check_look(look, inputs=len(inputs), models=1 + len(ensemble))
+        dataset = self.dataset([self.row(value, number) for number, value in enumerate(inputs, 1)])
+        others = [(other, other.dataset([other.row(value) for value in inputs])) for other in ensemble]
+        keys: list[int] = []
+        if model.spec.search.method == "sample":
+            keys = sample_keys(dataset.raw(number) for number in range(len(inputs)))
+
+        def answer(batch: Batch) -> list[Prediction]:
+            beside = [(other, data.batch(batch.rows)) for other, data in others]
+            return model.answer(
+                batch,
+                output=output,
+                trace=trace,
+                samples=samples,
+                prefix=prefix,
+                ensemble=beside,
+                look=look,
+                keys=[keys[row] for row in batch.rows] if keys else None,
+            )
+
+        batches = Batches(dataset, rows=batch_rows, shuffle=False)
+        answers = in_order((batch.rows, answer(batch)) for batch in batches)
+        if look is not None:
+            check_reached(look, answers[0])
+        if samples and trace and not ensemble:
+            check_sampled(answers[0])
+        return answers
+
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, inputs: Input, targets: Target, *, output: str | None = None, samples: int = 0,
+        look: Override | None = None,
+    ) -> Prediction: ...  # fmt: skip
+
+    @overload
+    def score(
+        self, inputs: Iterable[Input], targets: Iterable[Target], *, output: str | None = None,
+        samples: int = 0, look: Override | None = None,
+    ) -> list[Prediction]: ...  # fmt: skip
+
+    def score(
+        self,
+        inputs: Any,
+        targets: Any,
+        *,
+        output: str | None = None,
+        samples: int = 0,
+        look: Override | None = None,
+    ) -> Prediction | list[Prediction]:
+        """Given outputs as predictions: their log-probabilities, and where the model looks while it writes them.
+
+        output        which output, where the model has several
+        samples       as in `predict`
+        look          as in `predict`, for one pair
+        """
+        self._refuse_stream("score")
+        several, single = one_or_several(inputs)
+        alone = isinstance(targets, str | int | float | np.generic)
+        wanted = [targets] if alone else values_of(targets, "targets")
+        if alone != single or len(several) != len(wanted):
+            raise RegardError(
+                f"inputs: {len(several)}, targets: {len(wanted)}; "
+                f"score takes one of each, or two lists of the same length."
+            )
+        answers = self._score(several, wanted, output=output, samples=samples, look=look)
+        return answers[0] if single else answers
+
+    def _score(
+        self,
+        inputs: Sequence[Input],
+        targets: Sequence[Target],
+        *,
+        output: str | None,
+        samples: int,
+        look: Override | None,
+    ) -> list[Prediction]:
+        if not inputs:
+            return []
+        check_look(look, inputs=len(inputs))
+        name = self.output_name(output)
+        column = self.columns[name]
+        rows = [
+            Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
+            for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
+        ]
+        batches = Batches(self.dataset(rows, [name]), rows=PREDICT_ROWS, shuffle=False)
+        return in_order(
+            (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
+            for batch in batches
+        )
+
+    @torch.inference_mode()
+    def score_batch(
+        self,
+        batch: Batch,
+        output: str,
+        *,
+        structures: bool = False,
+        samples: int = 0,
+        ensemble: Sequence[tuple[PredictingModel, Batch]] = (),
+        look: Override | None = None,
+    ) -> list[Prediction]:
+        """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
+        with answering(self, *(other for other, _ in ensemble)):
+            inference = self._inference(batch, output, look)
+            found = inference.given([other._inference(part, output) for other, part in ensemble])
+            answers = inference.answers(found)
+            return inference.structured(inference.seen(answers), found, samples) if structures else answers
+
+    @torch.inference_mode()
+    def answer(
+        self,
+        batch: Batch,
+        *,
+        output: str | None = None,
+        trace: bool = True,
+        samples: int = 0,
+        prefix: str | None = None,
+        ensemble: Sequence[tuple[PredictingModel, Batch]] = (),
+        look: Override | None = None,
+        keys: Sequence[int] | None = None,
+    ) -> list[Prediction]:
+        """Predictions for the rows of a batch; `look` imposes the attention on a batch of one.
+
+        keys   a number for each row, which with the seed determines its samples; default: the row's number in the data
+        """
+        name = self.output_name(output)
+        with answering(self, *(other for other, _ in ensemble)):
+            inference = self._inference(batch, name, look)
+            found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
+            answers = inference.answers(found, trace=trace)
+            if not trace:
+                return answers
+            answers = inference.seen(answers)
+            return answers if ensemble else inference.structured(answers, found, samples)
+
+    def _inference(self, batch: Batch, output: str, look: Override | None = None) -> BatchInference:
+        return BatchInference(
+            self.spec, self.columns, self.network, batch.to(self.network.device), output, look
+        )
+
+    def searching(self, **changes: Any) -> Self:
+        """The same model with other search options."""
+        return type(self)(searched(self.spec, changes), self.columns, self.network) if changes else self
+
+    def output_name(self, output: str | None) -> str:
+        names = list(self.spec.outputs)
+        if output is None and len(names) == 1:
+            return names[0]
+        if output not in names:
+            asked = "which output" if output is None else f"no output {output!r}"
+            raise RegardError(
+                f"{asked}? This model has {', '.join(names)}.", fix=f"Pass output={names[0]!r}."
+            )
+        return output
+
+    def row(self, value: Input, number: int = 0) -> Row:
+        """An input as a row of the data."""
+        self._refuse_stream("predict")
+        return input_row(value, {name: self.columns[name] for name in self.spec.inputs}, number)
+
+    def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
+        """Rows encoded in memory, with the inputs' columns and those of some outputs."""
+        columns = [self.columns[name] for name in (*self.spec.inputs, *outputs)]
+        return Dataset.build(rows, columns, remedy=INPUT_REMEDY)
+
+    def _refuse_stream(self, what: str) -> None:
+        if not self.spec.inputs:
+            instead = "surprise(text)" if what == "score" else "generate(prompt)"
+            command = "score RUN TEXT" if what == "score" else "generate RUN --prompt TEXT"
+            raise RegardError(
+                "this model reads no input: it continues a text.",
+                where=what,
+                fix=f"Use  regard {command}  or, in Python,  model.{instead}.",
+            )
