@@ -14,7 +14,8 @@ from regard.data import Row
 from regard.data.batch import BEGIN
 from regard.model.columns import fit_columns, make_columns
 from regard.nn import Embedding, MeanEncoder
-from regard.nn.decoders.transformer import DecoderLayer, TransformerDecoder
+from regard.nn.decoders.transformer import TransformerDecoder
+from regard.nn.decoders.transformer_layer import DecoderLayer
 from regard.nn.search import Beam, Greedy, Limits, Stepper, score
 from regard.nn.targets import shifted
 

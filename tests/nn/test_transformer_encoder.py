@@ -10,7 +10,8 @@ from torch import nn
 
 from regard import RegardError, Spec
 from regard.nn import Embedding
-from regard.nn.encoders.transformer import EncoderLayer, PositionVectors, TransformerEncoder
+from regard.nn.encoders.transformer import EncoderLayer, TransformerEncoder
+from regard.nn.transformer_layers import PositionVectors
 
 from .conftest import SOURCE, VOCABULARY, tokens
 

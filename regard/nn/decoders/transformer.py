@@ -13,7 +13,7 @@ search the keys and values of what was written, and of the memories, are kept: a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -25,150 +25,28 @@ from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.decoder import Source, Truth
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
+from regard.nn.decoders.transformer_layer import DecoderLayer, TransformerState
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
-from regard.nn.encoders.transformer import (
-    NORM_LINE,
-    FeedForward,
-    HeadsSymbols,
-    MultiHead,
-    Norm,
-    Positions,
-    PositionVectors,
-    Residual,
-    around,
-    check_heads,
-    feed,
-    first_line,
-    in_bucket,
-    normed,
-    sizes_line,
-)
 from regard.nn.memory import Memory
 from regard.nn.search import Hypotheses
 from regard.nn.selections import rows_at
 from regard.nn.stepping import Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
+from regard.nn.transformer_board import (
+    NORM_LINE,
+    HeadsSymbols,
+    around,
+    feed,
+    first_line,
+    normed,
+    sizes_line,
+)
+from regard.nn.transformer_layers import Norm, Positions, PositionVectors, check_heads, in_bucket
 from regard.nn.tying import check_tie
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 from regard.prediction import Prediction
 from regard.trace import HeadLooks
-
-Prepared = tuple[Tensor, Tensor]
-"""Keys and values, (B, H, S, d) each."""
-
-
-@dataclass(frozen=True)
-class TransformerState:
-    """K hypotheses about each of B sources.
-
-    memory     for each layer the keys and values of all memories, (B, H, S, d)
-    mask       (B, S) their positions that exist
-    override   (B, T, S) imposed looks, where there are any
-    written    for each layer the keys and values of what was written, (B, K, H, t, d)
-    position   how many tokens have been read
-    """
-
-    memory: tuple[Prepared, ...]
-    mask: Tensor
-    override: Tensor | None
-    written: tuple[Prepared, ...]
-    position: int = 0
-
-    def reorder(self, parents: Tensor) -> TransformerState:
-        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
-        index = parents[:, :, None, None, None]
-
-        def follow(tensor: Tensor) -> Tensor:
-            return tensor.gather(1, index.expand(-1, -1, *tensor.shape[2:]))
-
-        return replace(self, written=tuple((follow(keys), follow(values)) for keys, values in self.written))
-
-    def select(self, rows: Tensor) -> TransformerState:
-        """The state of some of the sources, (B') int64."""
-
-        def pick(pairs: tuple[Prepared, ...]) -> tuple[Prepared, ...]:
-            return tuple((keys.index_select(0, rows), values.index_select(0, rows)) for keys, values in pairs)
-
-        override = None if self.override is None else self.override.index_select(0, rows)
-        return replace(
-            self,
-            memory=pick(self.memory),
-            mask=self.mask.index_select(0, rows),
-            override=override,
-            written=pick(self.written),
-        )
-
-
-class MemoryAttention(MultiHead):
-    """Over the positions of several memories at once: keys and values of its own for each of them."""
-
-    def __init__(self, size: int, heads: int, *, sources: Mapping[str, Source], dropout: float = 0.0) -> None:
-        first, *others = sources
-        super().__init__(size, heads, key_size=sources[first].value_size, dropout=dropout)
-        self.names = tuple(sources)
-        self.further = nn.ModuleDict({name: nn.Linear(sources[name].value_size, 2 * size) for name in others})
-
-    def prepare_all(self, memories: Mapping[str, Tensor]) -> Prepared:
-        """Keys and values of all memories, (B, S, D) each, their positions one after the other."""
-        keys, values = self.prepare(memories[self.names[0]])
-        for name, layer in self.further.items():
-            more = layer(memories[name]).chunk(2, -1)
-            keys, values = (
-                torch.cat([one, self.split(other)], 2)
-                for one, other in zip((keys, values), more, strict=True)
-            )
-        return keys, values
-
-
-class DecoderLayer(nn.Module):
-    """Self-attention, attention over the memories, the feed-forward network, each in a residual connection."""
-
-    def __init__(
-        self,
-        size: int,
-        heads: int,
-        hidden: int,
-        norm: Norm,
-        *,
-        sources: Mapping[str, Source],
-        dropout: float,
-        distances: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.itself = MultiHead(size, heads, dropout=dropout, distances=distances, causal=True)
-        self.over = MemoryAttention(size, heads, sources=sources, dropout=dropout)
-        self.feed = FeedForward(size, hidden, dropout=dropout)
-        self.first, self.second, self.third = (Residual(size, norm, dropout=dropout) for _ in range(3))
-
-    def forward(self, x: Tensor, prepared: Prepared, mask: Tensor) -> Tensor:
-        """x (B, T, D) of a whole output, mask (B, S)."""
-        seen = self.first.enter(x)
-        x = self.first(x, self.itself(seen, self.itself.prepare(seen)))
-        x = self.second(x, self.over(self.second.enter(x), prepared, mask[:, None, None]))
-        fed: Tensor = self.third(x, self.feed(self.third.enter(x)))
-        return fed
-
-    def step(
-        self, x: Tensor, written: Prepared, prepared: Prepared, mask: Tensor, imposed: Tensor | None
-    ) -> tuple[Tensor, Prepared, Tensor]:
-        """x (B, K, D) of one position → x after the layer, what was written with it, looks (B, H, K, S)."""
-        B, K, _ = x.shape
-        seen = self.first.enter(x)
-        keys, values = (
-            torch.cat([before, now.reshape(B, K, *now.shape[1:])], 3)
-            for before, now in zip(written, self.itself.prepare(seen.reshape(B * K, 1, -1)), strict=True)
-        )  # (B, K, H, t + 1, d)
-        read = self.itself(seen.reshape(B * K, 1, -1), (keys.flatten(0, 1), values.flatten(0, 1)))
-        x = self.first(x, read.reshape(B, K, -1))
-        asked = self.second.enter(x)
-        looks = self.over.weights(asked, prepared[0], mask[:, None, None])
-        if imposed is not None:
-            rows = imposed.unsqueeze(1)  # (B, 1, K, S), the same for all heads
-            looks = torch.where((rows > 0).any(-1, keepdim=True), rows, looks)
-        found = self.over.output((looks @ prepared[1]).transpose(1, 2).flatten(2))
-        x = self.second(x, found)
-        return self.third(x, self.feed(self.third.enter(x))), (keys, values), looks
 
 
 @register("decoder", "transformer")

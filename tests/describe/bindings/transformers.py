@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.decoders.transformer import TransformerDecoder
-from regard.nn.encoders.transformer import FeedForward, MultiHead
+from regard.nn.transformer_layers import FeedForward, MultiHead
 from tests.describe.bindings.cells import Binding
 
 PLACES = 64

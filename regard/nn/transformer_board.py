@@ -1,0 +1,119 @@
+"""The equations of a Transformer, of encoder and decoder alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from regard.nn.symbols import side_by_side
+from regard.nn.transformer_layers import LEARNED_POSITIONS, Norm
+
+NORM_LINE = "layernorm(x, g, b) = g ⊙ (x − mean(x)) / √(mean((x − mean(x))²) + 0.00001) + b"
+
+
+@dataclass(frozen=True)
+class HeadsSymbols:
+    """How the heads of a layer are written: energies ε_lηjm, weights π_lηj, what is read f_lηj.
+
+    query, key   what asks and what is looked at, with the indices `at` and `over`
+    layer, head  the indices of layers and heads
+    mark         below the weights, before those of layer and head
+    where        the positions that may be looked at, where not all may: `υ ≤ t`
+    itself       whether a sequence looks at itself
+    """
+
+    options: Any
+    query: str
+    key: str
+    at: str
+    over: str
+    layer: str
+    head: str
+    letters: tuple[str, str, str]
+    mark: str = ""
+    where: str = ""
+    itself: bool = False
+
+    @property
+    def energy(self) -> str:
+        return f"{self.letters[0]}_{self.layer}{self.head}{self.at}{self.over}"
+
+    @property
+    def weight(self) -> str:
+        return f"{self.letters[1]}_{self.layer}{self.head}{self.at}{self.over}"
+
+    @property
+    def read(self) -> str:
+        return f"{self.letters[2]}_{self.layer}{self.head}{self.at}"
+
+    def projected(self, letter: str, what: str) -> str:
+        """`(Q_lη x_lj + b_Qlη)`; what asks is the same for all memories."""
+        mark = self.mark.strip("′") if letter == "Q" else self.mark
+        below = f"{mark}{self.layer}{self.head}"
+        return f"({letter}_{below} {what} + b_{letter}{below})"
+
+    def energy_line(self) -> str:
+        scale = self.options.size // self.options.heads
+        asked, found = self.projected("Q", self.query), self.projected("K", self.key)
+        return f"{self.energy} = {asked}·{found} / √{scale}{self.distance()}"
+
+    @property
+    def distances(self) -> str:
+        """The table of learned scores of distances, where a sequence looks at itself and has one."""
+        return f"D_{self.mark}{self.layer}{self.head}" if self.itself and self.options.distances else ""
+
+    def distance(self) -> str:
+        """The learned score of how far apart the two are."""
+        far = self.options.distances
+        if not self.distances:
+            return ""
+        if self.where:
+            return f" + {self.distances}[min({self.at} − {self.over}, {far}) + 1]"
+        return f" + {self.distances}[min(max({self.over} − {self.at}, −{far}), {far}) + {far + 1}]"
+
+    def lines(self) -> list[str]:
+        below = f"{{{self.over}: {self.where}}}" if self.where else self.over
+        weights = f"{self.letters[1]}_{self.layer}{self.head}{self.at}"
+        return [
+            self.energy_line(),
+            *([f"— {self.distances}: a learned score for each distance"] if self.distances else []),
+            f"{weights} = softmax_{below}({self.energy})",
+            f"{self.read} = Σ_{self.over} {self.weight} {self.projected('V', self.key)}",
+        ]
+
+    def together(self) -> str:
+        """What all heads read, in the features of a position."""
+        below, heads = f"{self.mark}{self.layer}", self.options.heads
+        reads = [f"{self.letters[2]}_{self.layer}{head}{self.at}" for head in range(1, heads + 1)]
+        whole = side_by_side(reads if heads < 3 else [reads[0], "…", reads[-1]])
+        return f"O_{below} {whole} + b_O{below}"
+
+
+def first_line(symbol: str, word: str, width: int, options: Any, mark: str, place: str) -> str:
+    """What a position begins with: the vector of its unit and where it is."""
+    vector = f"√{width} {word}" if width == options.size else f"√{width} W_{mark} {word} + b_{mark}"
+    if options.positions == "learned":
+        return f"{symbol} = {vector} + P_{mark}[min({place}, {LEARNED_POSITIONS})]     — P_{mark}: learned"
+    waves = "sines and cosines of waves of several lengths"
+    return f"{symbol} = {vector} + P_{mark}[{place}]     — P_{mark}: {waves}"
+
+
+def normed(what: str, below: str) -> str:
+    return f"layernorm({what}, g_{below}, b_{below})"
+
+
+def around(what: str, found: str, below: str, norm: Norm) -> str:
+    """A residual connection, normalized behind it where that is not done before."""
+    return f"{what} + {found}" if norm == "pre" else normed(f"{what} + {found}", below)
+
+
+def feed(what: str, layer: str, below: str, norm: Norm, mark: str = "") -> str:
+    """The feed-forward network, of what a residual connection lets it see."""
+    seen, own = normed(what, below) if norm == "pre" else what, f"{mark}{layer}"
+    return f"B_{own} relu(A_{own} {seen} + b_A{own}) + b_B{own}"
+
+
+def sizes_line(options: Any) -> str:
+    dropout = f", dropout {options.dropout}" if options.dropout else ""
+    hidden = options.hidden or 4 * options.size
+    return f"— {options.size} features, {hidden} in the feed-forward networks{dropout}"

@@ -1,0 +1,206 @@
+"""What the layers of a Transformer are made of, in encoder and decoder alike (Vaswani et al. 2017).
+
+    head_k(x)_j = Σ_m softmax_m(Q_k x_j · K_k x_m / √d) V_k x_m,      k = 1 … H,  d = D/H
+    attend(x)   = O [head_1; …; head_H] + o
+                  with `distances`, each head adds a learned score of its own for m − j within the softmax
+    feed(x)     = W₂ relu(W₁ x + b₁) + b₂
+
+The products are torch's own (`scaled_dot_product_attention`), which keep no table of weights; the weights of every head
+are computed beside them where a trace asks for them. For short sequences on CUDA plain products take their place:
+torch's kernel works in tiles of 64 positions, most of which a word of eight letters leaves empty.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.kernels.buckets import rounded, rounded_rows
+from regard.parts import Mistakes
+
+Positions = Literal["sinusoidal", "learned"]
+Norm = Literal["pre", "post"]
+LEARNED_POSITIONS = 1024
+"""Of the table of learned positions; its last row serves all beyond."""
+SHORT = 32 * 32
+"""Up to so many pairs of positions, plain products are quicker on CUDA than torch's own attention."""
+
+
+class MultiHead(nn.Module):
+    """O [head_1; …; head_H] + o with Q, K, V of all heads as one matrix each.
+
+    Queries (B, T, D) and prepared keys and values (B, H, S, d), computed once per sequence by `prepare`.
+
+    distances   a learned score of each head for m − j, up to so far on either side; farther ones share the last
+    causal      only what is not after a position may be looked at: distances have one side
+    """
+
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        *,
+        key_size: int | None = None,
+        dropout: float = 0.0,
+        distances: int | None = None,
+        causal: bool = False,
+    ) -> None:
+        super().__init__()
+        self.causal, self.distances = causal, distances
+        if distances is not None:
+            self.distance = nn.Parameter(torch.zeros(heads, distances + 1 + (0 if causal else distances)))
+        self.heads, self.scale = heads, (size // heads) ** -0.5
+        self.query, self.output = nn.Linear(size, size), nn.Linear(size, size)
+        self.key, self.value = nn.Linear(key_size or size, size), nn.Linear(key_size or size, size)
+        self.dropout = dropout
+        for layer in (self.query, self.key, self.value, self.output):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def split(self, rows: Tensor) -> Tensor:
+        """(B, T, D) → (B, H, T, d)."""
+        split: Tensor = rows.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return split
+
+    def prepare(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of a memory, (B, H, S, d) each."""
+        return self.split(self.key(memory)), self.split(self.value(memory))
+
+    def forward(self, query: Tensor, prepared: tuple[Tensor, Tensor], mask: Tensor | None = None) -> Tensor:
+        """query (B, T, D), mask (B, 1, 1 or T, S) True where a position may be looked at → (B, T, D).
+
+        Where it is causal, the queries are those of the last T positions.
+        """
+        asked, (keys, values) = self.split(self.query(query)), prepared
+        dropout = self.dropout if self.training else 0.0
+        if query.is_cuda and asked.shape[2] * keys.shape[2] <= SHORT:
+            weights = torch.softmax(self.energies(asked, keys, mask), -1)
+            read = nn.functional.dropout(weights, dropout, self.training) @ values
+        else:
+            causal = self.causal and self.distances is None and asked.shape[2] > 1
+            if self.distances is not None:
+                allowed = self._before(asked, keys) if self.causal else mask
+                mask = self._distance(asked, keys).unsqueeze(0)
+                mask = mask if allowed is None else mask.masked_fill(~allowed, float("-inf"))
+            read = nn.functional.scaled_dot_product_attention(
+                asked, keys, values, attn_mask=mask, is_causal=causal, dropout_p=dropout
+            )
+        written: Tensor = self.output(read.transpose(1, 2).flatten(2))
+        return written
+
+    def weights(self, query: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(B, H, T, S) what each head looks at."""
+        return torch.softmax(self.energies(self.split(self.query(query)), keys, mask), -1)
+
+    def energies(self, asked: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
+        """asked (B, H, T, d), keys (B, H, S, d) → (B, H, T, S), where nothing may be looked at the lowest number."""
+        scores: Tensor = asked @ keys.transpose(-1, -2) * self.scale
+        if self.distances is not None:
+            scores = scores + self._distance(asked, keys)
+        if self.causal:
+            before = self._before(asked, keys)
+            mask = before if mask is None else mask & before
+        if mask is not None:
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        return scores
+
+    def _apart(self, asked: Tensor, keys: Tensor) -> Tensor:
+        """m − j, (T, S); where it is causal, the queries are at the last positions."""
+        count, positions = asked.shape[2], keys.shape[2]
+        first = positions - count if self.causal else 0
+        places = torch.arange(positions, device=keys.device)
+        return places - torch.arange(first, first + count, device=keys.device)[:, None]
+
+    def _before(self, asked: Tensor, keys: Tensor) -> Tensor:
+        return self._apart(asked, keys) <= 0
+
+    def _distance(self, asked: Tensor, keys: Tensor) -> Tensor:
+        """(H, T, S)"""
+        assert self.distances is not None
+        apart = self._apart(asked, keys)
+        if self.causal:
+            place = (-apart).clamp(0, self.distances)
+        else:
+            place = apart.clamp(-self.distances, self.distances) + self.distances
+        distance: Tensor = self.distance[:, place].to(asked.dtype)
+        return distance
+
+
+class FeedForward(nn.Sequential):
+    """W₂ relu(W₁ x + b₁) + b₂."""
+
+    def __init__(self, size: int, hidden: int, *, dropout: float = 0.0) -> None:
+        super().__init__(nn.Linear(size, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, size))
+        for layer in (self[0], self[3]):
+            nn.init.xavier_uniform_(layer.weight)  # type: ignore[arg-type]
+            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+
+
+class Residual(nn.Module):
+    """x + f(norm(x)), or norm(x + f(x)): where the normalization of a step stands."""
+
+    def __init__(self, size: int, norm: Norm, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.norm, self.before = nn.LayerNorm(size), norm == "pre"
+        self.dropout = nn.Dropout(dropout)
+
+    def enter(self, x: Tensor) -> Tensor:
+        """What f sees of x."""
+        seen: Tensor = self.norm(x) if self.before else x
+        return seen
+
+    def forward(self, x: Tensor, found: Tensor) -> Tensor:
+        """x and f of what it saw."""
+        together: Tensor = x + self.dropout(found)
+        normed: Tensor = together if self.before else self.norm(together)
+        return normed
+
+
+class PositionVectors(nn.Module):
+    """p_j: sin and cos of j / 10000^{2i/D} for feature pairs i, or a learned vector for each j."""
+
+    table: Tensor
+
+    def __init__(self, kind: Positions, size: int) -> None:
+        super().__init__()
+        self.kind, self.size = kind, size
+        if kind == "learned":
+            self.learned = nn.Parameter(torch.randn(LEARNED_POSITIONS, size) * size**-0.5)
+
+    def forward(self, places: Tensor) -> Tensor:
+        """places (…) int64 → (…, D)."""
+        if self.kind == "learned":
+            learned: Tensor = self.learned
+            return learned[places.clamp(max=LEARNED_POSITIONS - 1)]
+        half = torch.arange(0, self.size, 2, device=places.device)
+        angles = places.unsqueeze(-1) * torch.exp(half * (-math.log(10000.0) / self.size))  # (…, D/2)
+        pairs: Tensor = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
+        return pairs.narrow(-1, 0, self.size)
+
+
+def in_bucket(x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
+    """On CUDA, rows and positions up to the next bucket, so that few shapes are recorded; elsewhere as they are.
+
+    x (B, S, D), mask (B, 1, 1, S): of the rows that were added the first position may be looked at.
+    """
+    if x.is_cuda and torch.is_grad_enabled():
+        rows, count, _ = x.shape
+        more, further = rounded_rows(rows) - rows, rounded(count, 8, 8) - count
+        x = nn.functional.pad(x, (0, 0, 0, further, 0, more))
+        if mask is not None:
+            mask = nn.functional.pad(mask, (0, further, 0, 0, 0, 0, 0, more))
+            mask[rows:, ..., 0] = True
+    return (x,) if mask is None else (x, mask)
+
+
+def check_heads(options: Any, mistakes: Mistakes) -> None:
+    """The size is divided among the heads."""
+    if options.size % options.heads:
+        mistakes.add(
+            f"size {options.size} cannot be divided among {options.heads} heads.",
+            "heads",
+            fix=f"Choose a size that is a multiple of {options.heads}.",
+        )
