@@ -20,13 +20,13 @@ from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 if TYPE_CHECKING:
     from regard.kernels.cpu.choices import Choice
     from regard.kernels.cpu.looks import Alone
-    from regard.nn.decoders.recurrent import RecurrentDecoder
+    from regard.nn.decoders.recurrent_steps import RecurrentSteps
 
 SCORES = (Additive, Location, Dot, ScaledDot, General, Linear)
 SELECTIONS = (Softmax, Hard, Sigmoid, Segmental)
 
 
-def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+def knows(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
     """A decoder that has kernels, on the CPU."""
     if not has_kernels(decoder, memories):
         return False
@@ -34,7 +34,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     return within_reach(values, decoder.stack.cell(0).weight_hh, rows=len(values))
 
 
-def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
+def has_kernels(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
     """The same, wherever the tensors are: cells of one kind, attending to one memory by a score and a selection that
     have kernels."""
     reading = decoder.reading
@@ -56,7 +56,7 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
     )
 
 
-def attended(decoder: RecurrentDecoder) -> tuple[str, Attention]:
+def attended(decoder: RecurrentSteps) -> tuple[str, Attention]:
     """The one memory a supported decoder attends to, and how."""
     reading = cast(Reading, decoder.reading)
     return reading.names[0], reading.attention(reading.names[0])
@@ -79,7 +79,7 @@ def score_kind(attention: Attention) -> tuple[int, float]:
     return kind, score.scale if isinstance(score, Dot) else 1.0
 
 
-def read_weight(decoder: RecurrentDecoder) -> Tensor:
+def read_weight(decoder: RecurrentSteps) -> Tensor:
     """(G, D or O) from what was read into the first cell; zeros where nothing that is read enters it."""
     weight = decoder.stack.cell(0).torch_weights()[0]
     if decoder.looks_after and not decoder.feeds:
@@ -92,7 +92,7 @@ class StackWeights:
     first.
     """
 
-    def __init__(self, decoder: RecurrentDecoder) -> None:
+    def __init__(self, decoder: RecurrentSteps) -> None:
         layers = [decoder.stack.cell(layer).torch_weights() for layer in range(len(decoder.stack.cells))]
         self.first = layers[0]
         self.recurrent = torch.stack([weight for _, weight, _, _ in layers])
@@ -136,7 +136,7 @@ def alone_of(
     return Alone(wanted.numpy(), waits.numpy(), torch.empty(count, dtype=torch.int64).numpy())
 
 
-def masks_of(decoder: RecurrentDecoder, count: int) -> Tensor | None:
+def masks_of(decoder: RecurrentSteps, count: int) -> Tensor | None:
     """(L − 1, N, H) what dropout between the layers multiplies each output with; None where nothing is dropped."""
     stack = decoder.stack
     if not decoder.training or stack.dropout.p == 0 or len(stack.cells) == 1:
@@ -147,7 +147,7 @@ def masks_of(decoder: RecurrentDecoder, count: int) -> Tensor | None:
 
 
 def unroll(
-    decoder: RecurrentDecoder,
+    decoder: RecurrentSteps,
     memories: Mapping[str, Memory],
     previous: Tensor,
     packing: Packing,

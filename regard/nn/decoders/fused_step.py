@@ -23,7 +23,7 @@ from regard.nn.scores import Location
 from regard.nn.stepping import State, Step
 
 if TYPE_CHECKING:
-    from regard.nn.decoders.recurrent import RecurrentDecoder
+    from regard.nn.decoders.recurrent_steps import RecurrentSteps
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Prepared:
 
 
 def lay_out(
-    decoder: RecurrentDecoder, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
+    decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
 ) -> Prepared | None:
     """What every step needs, once per search; None where dropout is at work."""
     stack = decoder.stack
@@ -94,7 +94,7 @@ def lay_out(
     return Prepared(name, layers, looked_at, bias_ih, reads_alone(attention))
 
 
-def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
+def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
     """As `RecurrentDecoder.step`."""
     from regard.kernels.cpu.step import Rows, step_rows
 
@@ -141,7 +141,7 @@ def step(decoder: RecurrentDecoder, tokens: Tensor, state: State) -> Step:
     return Step(logits.view(*shape, -1), advanced, looks)
 
 
-def _fed(decoder: RecurrentDecoder, state: State, like: Tensor) -> Tensor:
+def _fed(decoder: RecurrentSteps, state: State, like: Tensor) -> Tensor:
     """(n, O) the last vector; zeros where it is not fed back; of no width where there is none."""
     if state.feed is not None:
         return state.feed.reshape(len(like), -1).contiguous()

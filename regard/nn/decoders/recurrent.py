@@ -2,77 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import ConfigDict, Field, field_validator
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard import parts
 from regard.data.batch import Tokens
-from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
-from regard.nn.copying import Copying, CopyOptions, check_copying, copied_input, first_copyable
+from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
 from regard.nn.decoders import (
     at_once,
     copied,
     fused,
-    fused_step,
     graphed,
     recorded,
     recorded_loss,
     recurrent_board,
     step_by_step,
 )
-from regard.nn.decoders.bridge import (
-    Bridge,
-    Bridging,
-    by_layer,
-    check_bridge,
-    check_last_states,
-    handed_on,
-)
-from regard.nn.decoders.conditioning import (
-    Condition,
-    OutputGate,
-    Readout,
-    at_output,
-    check_condition,
-    check_given,
-)
-from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
+from regard.nn.decoders.bridge import Bridging, check_bridge
+from regard.nn.decoders.conditioning import Condition, check_condition
+from regard.nn.decoders.decoder import BatchView, Truth, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
-from regard.nn.decoders.output import Output
-from regard.nn.decoders.reading import Read, Reading
-from regard.nn.decoders.stack import Stack
+from regard.nn.decoders.recurrent_steps import RecurrentSteps
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_tokens
-from regard.nn.decoders.text_attention import (
-    AttentionState,
-    TextAttentionOptions,
-    build_attention,
-    check_attentions,
-)
+from regard.nn.decoders.text_attention import TextAttentionOptions, build_attention, check_attentions
 from regard.nn.decoders.unrolled import Unrolled
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.embedding import EmbeddingOptions, build_embedding
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.recurrence import check_residual
 from regard.nn.search import Hypotheses
-from regard.nn.selections import ScoreFunction
-from regard.nn.stepping import AtOutput, Constants, State, Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
-from regard.parts import Depth, Dropout, Mistakes, Options, Plan, Size, register
+from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 from regard.prediction import Prediction
 
 
 @register("decoder", "recurrent")
-class RecurrentDecoder(StepwiseDecoder):
+class RecurrentDecoder(RecurrentSteps):
     """p(y | x) = Π_t p(y_t | y_<t, x) with a recurrent state s_t.
 
     `condition` says how the encoding reaches it, in any combination:
@@ -250,239 +224,6 @@ class RecurrentDecoder(StepwiseDecoder):
         )
         draws = [line for one in options.attention for line in one.select.part.algorithm(one.select)]
         return [f"{forcing}, back-propagation through time", *draws]
-
-    seen: Tensor
-
-    def __init__(
-        self,
-        embedding: Embedding,
-        sources: Mapping[str, Source],
-        *,
-        cell: str | Options = "gru",
-        size: int = 256,
-        layers: int = 1,
-        condition: Sequence[Condition] = ("start", "attention"),
-        bridge: Bridging = "tanh",
-        attention: Mapping[str, Attention] | None = None,
-        state: AttentionState = "previous",
-        feed: bool = True,
-        gated: Collection[str] = (),
-        deep: bool = False,
-        tied: bool = False,
-        dropout: float = 0.0,
-        residual: bool = False,
-        objective: TextObjective | None = None,
-        sampling: ScheduledSamplingOptions | None = None,
-        copies: tuple[str, Sequence[str]] | None = None,
-        levels: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__()
-        check_given(condition, attention, sources, state)
-        self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
-        self.objective, self.sampling = objective or TextObjective(), sampling
-        self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")
-        if sampling is not None:
-            # of batches; a buffer, so that a resumed run goes on where it stood
-            self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
-        self.reading = Reading(attention or {}, gated) if "attention" in condition else None
-        self.looks_after = self.reading is not None and state == "current"
-        self.feeds = self.looks_after and feed
-        self.looks_before = self.reading is not None and state == "previous"
-        context_size = self.reading.context_size if self.reading else 0
-        self.score_function = None
-        if self.reading is not None and self.reading.draws:
-            self.score_function = ScoreFunction(
-                self.reading.drawing,
-                vocabulary=embedding.vocabulary,
-                lasting=self.feeds or self.looks_before,
-            )
-        summary_size = sum(source.summary_size for source in sources.values())
-        self.summary_size = summary_size if "every-step" in condition else 0
-        self.readout_size = embedding.size if tied else size
-        self.before = nn.Linear(summary_size, embedding.size) if "first-input" in condition else None
-        self.gate = OutputGate(summary_size, size) if "gate" in condition else None
-        merged = summary_size if "output" in condition else 0
-        self.says_summary = self.gate is not None or merged > 0
-
-        read_size = self.readout_size if self.feeds else context_size if self.looks_before else 0
-        self.stack = Stack(
-            embedding.size + self.summary_size + read_size,
-            size,
-            cell=cell,
-            layers=layers,
-            dropout=dropout,
-            residual=residual,
-        )
-        self.bridge, self.handed = None, "start" in condition and bridge == "copy"
-        if self.handed:
-            check_last_states(sources, self.stack)
-        elif "start" in condition:
-            self.bridge = Bridge(summary_size, self.stack, squashes=bridge == "tanh")
-        self.first = None if "start" in condition else nn.Parameter(torch.zeros(self.stack.states))
-        self.deep = deep
-        known = size + context_size + (embedding.size if deep else 0)
-        combines = deep or self.looks_after or merged > 0
-        self.combine = Readout(known, merged, self.readout_size) if combines else None
-        narrow = tied and self.combine is None and size != embedding.size
-        self.narrow = nn.Linear(size, embedding.size, bias=False) if narrow else None
-        self.output = Output(self.readout_size, embedding.vocabulary, tied=embedding if tied else None)
-        self.dropout = nn.Dropout(dropout)
-        self.copying = None
-        if copies is not None:
-            source, pieces = copies
-            self.copying = Copying(source, size + context_size + embedding.size, pieces)
-
-    def summary(self, memories: Mapping[str, Memory]) -> Tensor:
-        """(B, D) the summaries of all sources side by side."""
-        return summaries(memories, self.names)
-
-    @property
-    def timeless(self) -> bool:
-        if self.reading is None:
-            return True
-        return not any("step" in self.reading.attention(name).select.needs for name in self.reading.names)
-
-    # One step, for teacher forcing and every search alike.
-
-    def start(
-        self, memories: Mapping[str, Memory], *, truth: Truth = None, drawing: Tensor | None = None
-    ) -> State:
-        """The state before the first word, of one hypothesis for each source; `drawing` (B) the rows that draw."""
-        attended = self.reading.names if self.reading else ()
-        keys = self.reading.keys(memories) if self.reading else {}
-        summary = self.summary(memories)
-        rows = len(summary)
-        if self.handed:
-            layers = handed_on(memories[self.names[0]], self.stack)
-        elif self.bridge is not None:
-            layers = self.bridge.first_states(summary)
-        else:
-            layers = by_layer(cast(Tensor, self.first).expand(rows, -1), len(self.stack.cells))
-        projected = None
-        if self.summary_size:
-            low = self.embedding.size
-            projected = nn.functional.linear(
-                summary, self.stack.cell(0).weight_ih[:, low : low + self.summary_size]
-            ).unsqueeze(1)
-        if self.before is not None:
-            seen = self.projected(self.before(summary).unsqueeze(1), projected)
-            _, layers = self.stack(seen, layers)
-        feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
-        laid_out = None
-        if self.copying is None and not torch.is_grad_enabled() and fused.knows(self, memories):
-            laid_out = fused_step.lay_out(self, memories, keys)
-        places = None if self.copying is None else self.copying.places(memories[self.copying.source])
-        known = truth_by_name(truth, attended)
-        said = at_output(summary, self.gate, self.combine)
-        constants = Constants(keys, projected, known, laid_out, drawing, places, said)
-        looks = self.reading.first_looks(memories) if self.reading else {}
-        return State(layers, feed, constants, looks=looks)
-
-    def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
-        """The previous words (B, K) of K hypotheses → logits of the next ones."""
-        if state.constants.prepared is not None and not torch.is_grad_enabled():
-            return fused_step.step(self, tokens, state)
-        embedded = self.embedding(self.known(tokens))
-        projected = self.project(embedded, state)
-        state, output, read = self.advance(projected, embedded, state, memories, at_once=True)
-        context = None if read is None else read.context
-        readout = state.feed
-        if readout is None:
-            readout = self.readout(output, context, embedded, state.constants.at_output)
-        logits = self.output(self.dropout(readout))
-        if self.copying is not None and read is not None:
-            logits = self.mixed(logits, output, read, embedded, state.constants)
-        return Step(logits, state, {} if read is None else read.weights)
-
-    def known(self, tokens: Tensor) -> Tensor:
-        """Previous words by the ids of the vocabulary."""
-        return tokens if self.copying is None else self.copying.read(tokens)
-
-    def mixed(
-        self, logits: Tensor, output: Tensor, read: Read, embedded: Tensor, constants: Constants
-    ) -> Tensor:
-        """(B, K, V + S) log-probabilities of all words that can be written or copied, from logits (B, K, V)."""
-        copying = cast(Copying, self.copying)
-        gates = copying.gates(output, read.context, embedded)
-        places = cast(Tensor, constants.places)
-        return copying.log_probabilities(logits, gates, read.weights[copying.source], places)
-
-    def targets(self, memories: Mapping[str, Memory], target: Tokens) -> Tokens:
-        """A given output as choices: of a decoder that copies, words outside the vocabulary by where they stand."""
-        if self.copying is None:
-            return target
-        return self.copying.targets(memories[self.copying.source], target)
-
-    def project(self, embedded: Tensor, state: State) -> Tensor:
-        """What is known of the first layer's gates before the recurrence: the word and the summary."""
-        return self.projected(embedded, state.constants.projected)
-
-    def projected(self, embedded: Tensor, summary: Tensor | None) -> Tensor:
-        """The same, of vectors (B, T, E) and the summary's share (B, 1, G)."""
-        cell = self.stack.cell(0)
-        projected = nn.functional.linear(
-            embedded, cell.weight_ih[:, : self.embedding.size], cell.bias_ih
-        )  # (B, T, G)
-        return projected if summary is None else projected + summary
-
-    def advance(
-        self,
-        projected: Tensor,
-        embedded: Tensor,
-        state: State,
-        memories: Mapping[str, Memory],
-        *,
-        at_once: bool = False,
-    ) -> tuple[State, Tensor, Read | None]:
-        """The recurrence: the new state, the stack's output, and what was read.
-
-        at_once   a look may be a single kernel, which keeps neither scores nor a gradient
-        """
-        read, feed = None, None
-        read_weight = self.stack.cell(0).weight_ih[:, self.embedding.size + self.summary_size :]
-        if self.looks_before and self.reading:
-            query = self.stack.top(state.layers)
-            read = self._read(query, memories, state, at_once=at_once)
-            projected = projected + nn.functional.linear(read.context, read_weight)
-        elif state.feed is not None:
-            projected = projected + nn.functional.linear(state.feed, read_weight)
-        output, layers = self.stack(projected, state.layers)
-        if self.looks_after and self.reading:
-            read = self._read(output, memories, state, at_once=at_once)
-            if self.feeds:
-                feed = self.readout(output, read.context, embedded, state.constants.at_output)
-        kept = self.reading.remember(state.looks, read.weights) if self.reading and read else {}
-        advanced = replace(state, layers=layers, feed=feed, position=state.position + 1, looks=kept)
-        return advanced, output, read
-
-    def _read(self, query: Tensor, memories: Mapping[str, Memory], state: State, *, at_once: bool) -> Read:
-        reading = cast(Reading, self.reading)
-        names = reading.names
-        if (
-            at_once
-            and not reading.gates
-            and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names)
-        ):
-            found = {
-                name: graphed.look(reading.attention(name), query, memories[name], state.constants.keys[name])
-                for name in names
-            }
-            context = torch.cat([context for context, _ in found.values()], -1)
-            return Read(context, {name: weights for name, (_, weights) in found.items()}, {})
-        read: Read = reading(query, memories, state.constants, state.position, state.looks)
-        return read
-
-    def readout(
-        self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
-    ) -> Tensor:
-        """What goes to the output layer, (…, O)."""
-        if at_output is not None and at_output.gates is not None:
-            output = output * at_output.gates
-        if self.combine is None:
-            return output if self.narrow is None else self.narrow(output)
-        found = [output, *([] if context is None else [context]), *([embedded] if self.deep else [])]
-        combined: Tensor = self.combine(torch.cat(found, -1), None if at_output is None else at_output.share)
-        return combined
 
     # Whole outputs.
 
