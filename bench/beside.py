@@ -43,6 +43,55 @@ def timed(work: Iterable[Callable[[], int]], warm_up: int) -> dict[str, float]:
     return {"wall": done / (time.perf_counter() - clock), "cpu": done / (processor_seconds() - processor)}
 
 
+def our_rates(
+    encoder: Any,
+    decoder: Any,
+    train: Any,
+    test: Any,
+    options: argparse.Namespace,
+    *,
+    rows: int,
+    length: int,
+    counted: Callable[[Any, Any], int],
+) -> Rates:
+    """Training steps of a model of ours, and its search for texts of exactly `length` units, the end included.
+
+    counted   what a step is worth, of its batch and its loss
+    """
+    import torch
+
+    from regard.data import Batches
+    from regard.nn.search import Beam, Greedy, Limits
+
+    parameters = [*encoder.parameters(), *decoder.parameters()]
+    optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)
+
+    def learn(batch: Any) -> int:
+        loss = decoder.loss({"src": encoder(batch["src"])}, batch["trg"])
+        loss.mean.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0, foreach=True)
+        optimizer.step()
+        optimizer.zero_grad()
+        return counted(batch, loss)
+
+    batches = Batches(train, rows=rows, seed=1).epoch(0)
+    work = (lambda: learn(next(batches)) for _ in range(WARM_UP + options.steps))
+    rates = {"train": timed(work, WARM_UP)}
+    encoder.eval()
+    decoder.eval()
+    limits = Limits(minimum=length - 1, maximum=length - 1)
+    for name, search in (("greedy", Greedy(limits)), ("beam 5", Beam(5, limits=limits))):
+        batches = Batches(test, rows=rows, shuffle=False).epoch(0)
+
+        def write(batch: Any, search: Any = search) -> int:
+            with torch.inference_mode():
+                found = decoder.predict({"src": encoder(batch["src"])}, search)
+            return len(found.tokens)
+
+        rates[name] = timed((lambda: write(next(batches)) for _ in range(1 + options.decode // rows)), 1)  # noqa: B023
+    return rates
+
+
 def arguments(description: str) -> argparse.ArgumentParser:
     """The options that every such bench has."""
     parser = argparse.ArgumentParser(description=description)

@@ -63,9 +63,8 @@ def run_ours(folder: Path, options: argparse.Namespace) -> Rates:
     """Through the public names of `regard.data` and `regard.nn`."""
     import torch
 
-    from regard.data import Batches, Dataset, TextColumn, read_rows, values
+    from regard.data import Dataset, TextColumn, read_rows, values
     from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
-    from regard.nn.search import Beam, Greedy, Limits
 
     torch.manual_seed(0)
     columns = [TextColumn("src", max_length=40), TextColumn("trg", max_length=40)]
@@ -86,33 +85,16 @@ def run_ours(folder: Path, options: argparse.Namespace) -> Rates:
         state="current",
         **shape,
     )
-    parameters = [*encoder.parameters(), *decoder.parameters()]
-    optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)
-
-    def learn(batch: Any) -> int:
-        loss = decoder.loss({"src": encoder(batch["src"])}, batch["trg"])
-        loss.mean.backward()
-        torch.nn.utils.clip_grad_norm_(parameters, 1.0, foreach=True)
-        optimizer.step()
-        optimizer.zero_grad()
-        return int(loss.count)
-
-    batches = Batches(train, rows=ROWS, seed=1).epoch(0)
-    work = (lambda: learn(next(batches)) for _ in range(WARM_UP + options.steps))
-    rates = {"train": timed(work, WARM_UP)}
-    encoder.eval()
-    decoder.eval()
-    limits = Limits(minimum=LENGTH - 1, maximum=LENGTH - 1)  # the END is the twentieth
-    for name, search in (("greedy", Greedy(limits)), ("beam 5", Beam(5, limits=limits))):
-        batches = Batches(test, rows=ROWS, shuffle=False).epoch(0)
-
-        def write(batch: Any, search: Any = search) -> int:
-            with torch.inference_mode():
-                found = decoder.predict({"src": encoder(batch["src"])}, search)
-            return len(found.tokens)
-
-        rates[name] = timed((lambda: write(next(batches)) for _ in range(1 + options.decode // ROWS)), 1)  # noqa: B023
-    return rates
+    return beside.our_rates(
+        encoder,
+        decoder,
+        train,
+        test,
+        options,
+        rows=ROWS,
+        length=LENGTH,
+        counted=lambda batch, loss: int(loss.count),
+    )
 
 
 def arithmetic(cell: str, layers: int, source: float, target: float) -> dict[str, float]:

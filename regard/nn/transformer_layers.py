@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.buckets import rounded, rounded_rows
-from regard.parts import Mistakes
+from regard.parts import Depth, Mistakes, Options, Size
 
 Positions = Literal["sinusoidal", "learned"]
 Norm = Literal["pre", "post"]
@@ -27,6 +27,26 @@ LEARNED_POSITIONS = 1024
 """Of the table of learned positions; its last row serves all beyond."""
 SHORT = 32 * 32
 """Up to so many pairs of positions, plain products are quicker on CUDA than torch's own attention."""
+
+
+class TransformerOptions(Options):
+    """What encoder and decoder have in common."""
+
+    size: Size = 256
+    """Features of a position."""
+    layers: Depth = 3
+    """Layers on top of each other."""
+    heads: Depth = 4
+    """Looks of a layer; `size` is divided among them."""
+    hidden: Size | None = None
+    """Of the feed-forward networks; default: four times the size."""
+    positions: Positions = "sinusoidal"
+    """How a position knows where it is: by sines and cosines, or by a learned vector."""
+    distances: Depth | None = None
+    """Each head has a learned score for every distance between two positions up to this one; farther ones share the
+    last (Shaw 2018, Raffel 2020)."""
+    norm: Norm = "pre"
+    """Where each step is normalized: before it, or after it as published."""
 
 
 class MultiHead(nn.Module):

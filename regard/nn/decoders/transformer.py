@@ -42,9 +42,16 @@ from regard.nn.transformer_board import (
     normed,
     sizes_line,
 )
-from regard.nn.transformer_layers import Norm, Positions, PositionVectors, check_heads, in_bucket
+from regard.nn.transformer_layers import (
+    Norm,
+    Positions,
+    PositionVectors,
+    TransformerOptions,
+    check_heads,
+    in_bucket,
+)
 from regard.nn.tying import check_tie
-from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
+from regard.parts import Dropout, Mistakes, Plan, register
 from regard.prediction import Prediction
 from regard.trace import HeadLooks
 
@@ -55,24 +62,9 @@ class TransformerDecoder(StepwiseDecoder):
 
     in_strides = True
 
-    class Options(StepwiseDecoder.Options, EmbeddingOptions):
+    class Options(StepwiseDecoder.Options, EmbeddingOptions, TransformerOptions):
         """Every token looks at those before it and at the memories (Vaswani 2017)."""
 
-        size: Size = 256
-        """Features of a position."""
-        layers: Depth = 3
-        """Layers on top of each other."""
-        heads: Depth = 4
-        """Looks of a layer; `size` is divided among them."""
-        hidden: Size | None = None
-        """Of the feed-forward networks; default: four times the size."""
-        positions: Positions = "sinusoidal"
-        """How a position knows where it is: by sines and cosines, or by a learned vector."""
-        distances: Depth | None = None
-        """Each head has a learned score for every distance back in the output up to this one; farther ones share the
-        last (Shaw 2018, Raffel 2020)."""
-        norm: Norm = "pre"
-        """Where each step is normalized: before it, or after it as published."""
         tie: Literal["none", "output", "all"] = "none"
         """output: the output weights are the target embeddings; all: and the source embeddings too."""
         label_smoothing: Dropout = 0.0

@@ -42,10 +42,11 @@ from regard.nn.transformer_layers import (
     Positions,
     PositionVectors,
     Residual,
+    TransformerOptions,
     check_heads,
     in_bucket,
 )
-from regard.parts import Depth, Mistakes, Plan, Size, register
+from regard.parts import Mistakes, Plan, register
 
 
 class EncoderLayer(nn.Module):
@@ -76,24 +77,8 @@ class EncoderLayer(nn.Module):
 class TransformerEncoder(TextEncoder):
     """The states of the last layer as memory, their mean as summary."""
 
-    class Options(TextEncoder.Options):
+    class Options(TextEncoder.Options, TransformerOptions):
         """Every position looks at all others, layer after layer (Vaswani 2017)."""
-
-        size: Size = 256
-        """Features of a position."""
-        layers: Depth = 3
-        """Layers on top of each other."""
-        heads: Depth = 4
-        """Looks of a layer; `size` is divided among them."""
-        hidden: Size | None = None
-        """Of the feed-forward networks; default: four times the size."""
-        positions: Positions = "sinusoidal"
-        """How a position knows where it is: by sines and cosines, or by a learned vector."""
-        distances: Depth | None = None
-        """Each head has a learned score for every distance between two positions up to this one; farther ones share
-        the last (Shaw 2018, Raffel 2020)."""
-        norm: Norm = "pre"
-        """Where each step is normalized: before it, or after it as published."""
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> TransformerEncoder:
