@@ -14,20 +14,20 @@ from regard.cli.outputs import outputs
 def chat(
     run: Run,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Show after each answer which turns were looked at.")
+        bool, typer.Option("--trace", help="Show after each answer which turns the model looked at.")
     ] = False,
     history: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
             "--history",
             metavar="FILE",
-            help="Go on with the dialog in this file: turns such as `U: hello`, one a line, or JSON.",
+            help="Continue the dialog in this file: turns such as `U: hello`, one per line, or JSON.",
         ),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write the dialog here at the end, as --history reads it."
+            "-o", "--output", metavar="FILE", help="Write the dialog here at the end, for --history."
         ),
     ] = None,
     user: Annotated[str, typer.Option("--user", metavar="NAME", help="Your name in the data.")] = "U",
@@ -39,20 +39,24 @@ def chat(
     device: Device = None,
     seed: Seed = None,
 ) -> None:
-    """Talk with a model that answers dialogs, one line a turn; end with Ctrl-D. From a pipe, one answer a line.
+    """Talk with a model of dialogs: each line is a turn; Ctrl-D ends. From a pipe, one answer per line.
 
-    regard chat runs/dialog-context · regard chat runs/dialog-context --trace ·
+    \b
+    regard chat runs/dialog-context
+    regard chat runs/dialog-context --trace
     printf 'hello\\nwho made it ?\\n' | regard chat runs/dialog-context
 
     Lines that begin with a slash are commands:
 
-    /undo takes back your last turn and its answer\n
-    /history shows the dialog\n
-    /trace shows, or hides, where the model looked\n
-    /turn NAME: TEXT adds a turn of somebody else, such as a fact, without an answer\n
-    /new begins a new dialog · /help · /quit
+    \b
+    /undo              take back your last turn and its answer
+    /history           show the dialog
+    /trace             show, or hide, where the model looked
+    /turn NAME: TEXT   add a turn of somebody else, such as a fact, without an answer
+    /new               begin a new dialog
+    /help, /quit
 
-    A turn that begins with a slash is written with two.
+    Write a turn that begins with a slash with two slashes.
     """
     from regard.cli.chatting import talk
 

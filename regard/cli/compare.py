@@ -22,18 +22,21 @@ def compare(
     target: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            "--target", help="Show where they look while they write this text, instead of their own answers."
+            "--target",
+            help="Show where the models look while they write this text, instead of their own answers.",
         ),
     ] = None,
     row: DataRow = None,
     split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="The part of the data --row is of.")
+        str, typer.Option("--split", metavar="NAME", help="The part of the data for --row.")
     ] = "test",
     of: Of = None,
     names: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--name", metavar="TITLE", help="Title of each run's panel; default: the folder's name."
+            "--name",
+            metavar="TITLE",
+            help="Title of a run's panel, once for each run. Default: the folder's name.",
         ),
     ] = None,
     output: Annotated[
@@ -41,13 +44,14 @@ def compare(
     ] = Path("compare.svg"),
     across: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("--across", help="Panels in a row of the figure; default: all."),
+        typer.Option("--across", help="Panels in a row of the figure. Default: all."),
     ] = None,
     overwrite: Overwrite = False,
     device: Device = None,
 ) -> None:
     """See where several models looked at the same input, side by side, with the truth where it is known.
 
+    \b
     regard compare runs/simple runs/sigmoid runs/segments --row 3 -o panels.svg
     """
     from regard.cli.comparing import draw_side_by_side

@@ -13,14 +13,19 @@ from regard.cli.outputs import outputs
 
 def describe(
     what: Annotated[
-        str, typer.Argument(metavar="NAME | SPEC.yaml | RUN", help="Any model.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="NAME | SPEC.yaml | RUN",
+            help="A system of the zoo, a spec, or a trained model.",
+            show_default=False,
+        ),
     ],
     letters: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             "--as",
             metavar="DECK",
-            help="In the letters of a lecture (003, 004), with the parameter and rows that hold each weight.",
+            help="Use the letters of a lecture (003, 004), and say which parameter and rows hold each weight.",
         ),
     ] = None,
     output: Annotated[
@@ -29,7 +34,7 @@ def describe(
             "-o",
             "--output",
             metavar="FILE",
-            help="Draw the network here, rolled and unrolled, down to the gates (.svg .png .pdf .html).",
+            help="Draw the network here: rolled, unrolled, and inside its cells (.svg .png .pdf .html).",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -37,9 +42,11 @@ def describe(
     device: Device = None,
     seed: Seed = None,
 ) -> None:
-    """A model as six answers: data, encoder, decoder, parameters, loss, algorithm, with the equations.
+    """Print a model's data, encoder, decoder, parameters, loss and algorithm, with its equations; or draw the network.
 
-    regard describe translation · regard describe translation -o net.svg
+    \b
+    regard describe translation
+    regard describe translation -o net.svg
     """
     from regard import zoo
     from regard.console import safe_console

@@ -24,22 +24,25 @@ def evaluate(
         typer.Option(
             "--split",
             metavar="NAME",
-            help="Part of the spec's data; several are put together. Default: test, else dev.",
+            help="Part of the spec's data. Repeated, the parts are put together. Default: test, or else dev.",
         ),
     ] = None,
     metrics: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--metric", metavar="NAME", help="Measure this; may be given many times. Default: from the spec."
+            "--metric", metavar="NAME", help="The metric to measure. Can be repeated. Default: from the spec."
         ),
     ] = None,
-    by_length: Annotated[bool, typer.Option("--by-length", help="Also by the length of the input.")] = False,
+    by_length: Annotated[
+        bool, typer.Option("--by-length", help="Also print the scores by input length.")
+    ] = False,
     by: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             "--by",
             metavar="COLUMN[,COLUMN]",
-            help="Also by one or two columns of the rows; place: by the place in a written text, from its end.",
+            help="Also print the scores by one or two columns of the data; place: by position in the output, counted "
+            "from its end.",
         ),
     ] = None,
     plot: Annotated[
@@ -47,7 +50,7 @@ def evaluate(
         typer.Option(
             "--plot",
             metavar="FILE",
-            help="Draw the first metric by input length, or as --by says (.svg .png .pdf .html).",
+            help="Draw the first metric by input length, or by the columns of --by (.svg .png .pdf .html).",
         ),
     ] = None,
     json_file: Annotated[
@@ -64,7 +67,7 @@ def evaluate(
     ] = None,
     others: With = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Compare each run with the first, by paired bootstrap.")
+        bool, typer.Option("--compare", help="Compare each run with the first by paired bootstrap.")
     ] = False,
     beam: Beam = None,
     overwrite: Overwrite = False,
@@ -75,7 +78,13 @@ def evaluate(
 ) -> None:
     """Measure one or several models on data they have not seen.
 
-    regard evaluate runs/a --with runs/b measures what the two write together.
+    \b
+    regard evaluate runs/my
+    regard evaluate runs/my --by-length --plot lengths.svg
+    regard evaluate runs/a runs/b --compare
+    regard evaluate runs/a --with runs/b
+
+    The last one measures the two as an ensemble.
     """
     from regard.cli.measuring import Measurement, evaluate_runs
     from regard.cli.reporting import EvaluationReport

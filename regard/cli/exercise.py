@@ -11,11 +11,11 @@ import typer
 def exercise(
     name: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[NAME]", help="An exercise; default: list them all.", show_default=False),
+        typer.Argument(metavar="NAME", help="An exercise. Default: list them all.", show_default=False),
     ] = None,
     answer: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Argument(metavar="[ANSWER.py]", help="Your file, to be graded.", show_default=False),
+        typer.Argument(metavar="ANSWER.py", help="Your file, to be graded.", show_default=False),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -23,12 +23,15 @@ def exercise(
     ] = None,
     hint: Annotated[bool, typer.Option("--hint", help="Print a hint for each question.")] = False,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="N", min=1.0, max=3600.0, help="Time limit of your file.")
+        float, typer.Option("--seconds", metavar="N", min=1.0, max=3600.0, help="Time limit for your file.")
     ] = 20.0,
 ) -> None:
-    """Exercises of the lectures: take a template, fill it in, have it graded against mathematics.
+    """Solve exercises of the lectures: write a template, fill it in, have it graded.
 
-    regard exercise · regard exercise summing -o summing.py · regard exercise summing summing.py
+    \b
+    regard exercise
+    regard exercise summing -o summing.py
+    regard exercise summing summing.py
     """
     from regard.cli.exercising import grade_answer, list_exercises, show_exercise
 

@@ -14,7 +14,7 @@ from regard.cli.outputs import outputs
 def lab(
     name: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[NAME]", help="A lab; default: list them all.", show_default=False),
+        typer.Argument(metavar="NAME", help="A lab. Default: list them all.", show_default=False),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -31,15 +31,16 @@ def lab(
     ] = None,
     settings: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change a setting of the lab; may be given many times."
-        ),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the lab. Can be repeated."),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """See what gradients, gates and dynamic programs do: small experiments with a figure and a sentence each.
 
-    regard lab · regard lab jacobian -o jacobian.svg --set steps=100 · regard lab inside-outside -o tables.html
+    \b
+    regard lab
+    regard lab jacobian -o jacobian.svg --set steps=100
+    regard lab inside-outside -o tables.html
     """
     from regard.cli.experimenting import list_labs, run_lab
 

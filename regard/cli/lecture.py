@@ -15,19 +15,25 @@ def lecture(
     what: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
-            metavar="[DECK | ENTRY]...", help="004, or 004.29; default: list the decks.", show_default=False
+            metavar="DECK | ENTRY",
+            help="A lecture (004) or one of its entries (004.29). Default: list the lectures.",
+            show_default=False,
         ),
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Run every quick entry and print pass or fail; exit 1 on a failure."),
+        typer.Option(
+            "--check", help="Check every quick entry: print pass or fail, and exit with 1 if one fails."
+        ),
     ] = False,
     open_: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--open", metavar="ENTRY", help="Show the figure of an entry, and write it as a page."),
+        typer.Option(
+            "--open", metavar="ENTRY", help="Show the figure of this entry, and write it as a page."
+        ),
     ] = None,
     code: Annotated[
-        bool, typer.Option("--code", help="Print the Python of the computations below each entry.")
+        bool, typer.Option("--code", help="Print the Python code of each entry's computation below it.")
     ] = False,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -43,13 +49,18 @@ def lecture(
     ] = False,
     json_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--json", metavar="FILE", help="Write what was found as JSON; -: standard output."),
+        typer.Option("--json", metavar="FILE", help="Write the results here as JSON; -: standard output."),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Walk through five lectures: what each claims, the command that shows it, what to expect, what is found.
+    """Walk through five lectures, entry by entry: the claim, the command that shows it, what to expect, the result.
 
-    regard lecture · regard lecture 004 · regard lecture 000.32 · regard lecture --check · regard lecture --open 004.29
+    \b
+    regard lecture
+    regard lecture 004
+    regard lecture 000.32
+    regard lecture --open 004.29
+    regard lecture --check
     """
     from regard.cli.lecturing import list_decks, show_figure, walk
 

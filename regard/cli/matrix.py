@@ -14,11 +14,11 @@ from regard.cli.outputs import outputs
 def matrix(
     task: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[TASK]", help="A task; default: list them all.", show_default=False),
+        typer.Argument(metavar="TASK", help="A task. Default: list them all.", show_default=False),
     ] = None,
     more: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="[MECHANISM]...", help="Only these rows, as --only.", show_default=False),
+        typer.Argument(metavar="MECHANISM", help="Only these rows, as with --only.", show_default=False),
     ] = None,
     minutes: Annotated[
         float,
@@ -27,19 +27,24 @@ def matrix(
             metavar="N",
             min=0.1,
             max=10_000.0,
-            help="Time of all rows together: it decides how many updates each has.",
+            help="Time for all rows together. It decides how many updates each row gets.",
         ),
     ] = 10.0,
     updates: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("--updates", metavar="N", min=1, help="Updates of each row, whatever time they take."),
+        typer.Option(
+            "--updates",
+            metavar="N",
+            min=1,
+            help="Updates of each row, however long they take; instead of --minutes.",
+        ),
     ] = None,
     only: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option("--only", metavar="MECHANISM", help="Only these rows: --only additive dot"),
     ] = None,
     show_rows: Annotated[
-        bool, typer.Option("--list", help="Print the rows the task has, and why it lacks the others.")
+        bool, typer.Option("--list", help="Print the rows that the task has, and why it lacks the others.")
     ] = False,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -47,27 +52,30 @@ def matrix(
     ] = None,
     json_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--json", metavar="FILE", help="Write it here as JSON; -: standard output."),
+        typer.Option("--json", metavar="FILE", help="Write the table here as JSON; -: standard output."),
     ] = None,
     runs: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
             "--runs",
             metavar="DIR",
-            help="Keep the rows here; default: runs/matrix-TASK. A second call goes on.",
+            help="Keep the trained rows here. A second call continues with the rest. Default: runs/matrix-TASK.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of every row.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every row.")] = 1,
     settings: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option("--set", metavar="KEY=VALUE", help="Change every row's spec; may be given many times."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change every row's spec. Can be repeated."),
     ] = None,
     overwrite: Overwrite = False,
     device: Device = None,
 ) -> None:
-    """Compare everything that can be put between encoder and decoder on one task, with the same budget each.
+    """Compare all mechanisms between encoder and decoder on one task, each with the same budget.
 
-    regard matrix translation --minutes 10 -o matrix.html · regard matrix captions --list
+    \b
+    regard matrix captions --list
+    regard matrix translation --minutes 10 -o matrix.html
+    regard matrix translation additive dot
     """
     from regard.cli.matrices import check_output, list_mechanisms, list_tasks, run_matrix
     from regard.matrix import MechanismMatrix

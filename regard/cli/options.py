@@ -10,17 +10,15 @@ import typer
 
 Overrides = Annotated[
     Optional[list[str]],  # noqa: UP045  (typer reads this form on every supported Python)
-    typer.Option(
-        "--set", metavar="KEY.PATH=VALUE", help="Change one value of the spec; may be given many times."
-    ),
+    typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the spec. Can be repeated."),
 ]
 Device = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps; default: the best there is."),
+    typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps. Default: a GPU if there is one."),
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--seed", help="Seed of everything random; default: from the spec."),
+    typer.Option("--seed", help="Seed of all random numbers. Default: from the spec."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained model.", show_default=False)]
 Output = Annotated[
@@ -31,7 +29,7 @@ Overwrite = Annotated[
     bool,
     typer.Option(
         "--overwrite",
-        help="Replace files of these names that regard did not write, or that were changed since.",
+        help="Also replace files that regard did not write, or that were changed since.",
     ),
 ]
 Beam = Annotated[
@@ -40,26 +38,27 @@ Beam = Annotated[
 ]
 With = Annotated[
     Optional[list[Path]],  # noqa: UP045
-    typer.Option("--with", metavar="RUN", help="Additional model of the ensemble; may be given many times."),
+    typer.Option("--with", metavar="RUN", help="Additional model of the ensemble. Can be repeated."),
 ]
 DataRow = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
         "--row",
         metavar="N",
-        help="Row N (from 0) of the spec's data, with its truth, instead of a text.",
+        help="Row N of the spec's data, from 0, with its truth; instead of a text.",
     ),
 ]
 Of = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--of", metavar="OUTPUT", help="Which output, where there are several."),
+    typer.Option("--of", metavar="OUTPUT", help="The output to use, if the model has several."),
 ]
 BadRows = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         "--bad-rows",
         metavar="stop|skip",
-        help="stop at a row that cannot be used, or skip it into rejected.tsv with its reason. Default: from the spec.",
+        help="What to do with a row that cannot be used: stop, or skip it and list it in rejected.tsv. "
+        "Default: from the spec.",
     ),
 ]
 

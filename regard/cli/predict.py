@@ -29,8 +29,8 @@ def predict(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
             metavar="TEXT",
-            help="One input: a text (several words need no quotes), or a .conllu file; files where the model reads "
-            "images, video or audio. Default, or -: --file or standard input.",
+            help="The input: a text (no quotes needed), or files if the model reads images, video or audio; or a "
+            ".conllu file. Without it, or with -: --file or standard input.",
         ),
     ] = None,
     file: Annotated[
@@ -39,19 +39,22 @@ def predict(
             "--file",
             "-f",
             metavar="FILE",
-            help="Read inputs from here: one a line, a table (any delimiter), or JSON lines by name.",
+            help="Read inputs from here: one per line, a table, or JSON lines by the inputs' names.",
         ),
     ] = None,
     column: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--column", metavar="NAME", help="The file is a table: read this column of it …"),
+        typer.Option(
+            "--column", metavar="NAME", help="With --as: the column to read, of the table in --file."
+        ),
     ] = None,
     new_column: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             "--as",
             metavar="NAME",
-            help="… and write the table with the answers as this one (NAME=OUTPUT where there are several).",
+            help="With --column: write the table with the answers as this new column (NAME=OUTPUT if the model has "
+            "several outputs).",
         ),
     ] = None,
     output: Output = None,
@@ -59,7 +62,9 @@ def predict(
         Optional[Path],  # noqa: UP045
         typer.Option("--json", metavar="FILE", help="Write JSON lines with scores here; -: standard output."),
     ] = None,
-    trace: Annotated[bool, typer.Option("--trace", help="With --json: where the model looked, too.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="With --json: also write where the model looked.")
+    ] = False,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Number of answers for each input.")] = 1,
     beam: Beam = None,
     others: With = None,
@@ -72,16 +77,20 @@ def predict(
         typer.Option(
             "--bad-rows",
             metavar="stop|skip",
-            help="stop at an input that cannot be read, or skip it and answer the rest. Default: stop.",
+            help="What to do with an input that cannot be read: stop, or skip it. Default: stop.",
         ),
     ] = None,
 ) -> None:
-    """Use a model: texts, a file or standard input → texts or JSON lines, in the order they came.
+    """Answer inputs with a trained model, in the order they come.
 
-    regard predict runs/g2p attention · regard predict runs/my I am going home ·
+    \b
+    regard predict runs/g2p attention
+    regard predict runs/my I am going home
     regard predict runs/g2p -f words.txt --json out.jsonl
+    regard predict runs/parser -f pairs.tsv --column premise --as tree -o parsed.tsv
+    regard predict runs/parser-crf file.conllu -o out.conllu
 
-    regard predict runs/parser-crf file.conllu -o out.conllu writes the file back with the predicted columns in it.
+    The last one writes the file back with the predicted columns in it.
     """
     from regard.cli.answering import answer
 

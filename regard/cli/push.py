@@ -20,12 +20,15 @@ def push(
         ),
     ],
     private: Annotated[
-        bool, typer.Option("--private", help="Make the repository private, where it is new.")
+        bool, typer.Option("--private", help="Make the repository private, if it is new.")
     ] = False,
 ) -> None:
-    """Share a trained model: its weights, spec, vocabularies, card and metrics; no data, no training state.
+    """Share a trained model: weights, spec, vocabularies, card and metrics; no data, no training state.
 
-    regard push runs/g2p me/g2p · then anywhere: regard.load("hf:me/g2p")
+    \b
+    regard push runs/g2p me/g2p
+
+    Then load it anywhere with regard.load("hf:me/g2p").
     """
     from regard.sharing import push as share
 

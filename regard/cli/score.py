@@ -17,12 +17,17 @@ def score(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
             metavar="SOURCE TARGET | TEXT",
-            help="One pair, or a text where the model continues texts; default: from --file.",
+            help="One pair; for a language model, a text. Default: --file.",
         ),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--file", "-f", metavar="FILE", help="Pairs, in any format `train` reads; or a text."),
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="Pairs, in any format that `train` reads; for a language model, a text.",
+        ),
     ] = None,
     output: Output = None,
     overwrite: Overwrite = False,
@@ -30,10 +35,16 @@ def score(
     device: Device = None,
     seed: Seed = None,
 ) -> None:
-    """Log-probability a model gives to outputs you name, and of texts the perplexity per token; of a language model
-    how surprising each token of a text is.
+    """Print how probable a model finds given outputs, or each token of a text.
 
-    regard score runs/g2p attention 'AH T EH N SH AH N' · regard score runs/g2p -f pairs.tsv
+    \b
+    regard score runs/g2p attention 'AH T EH N SH AH N'
+    regard score runs/g2p -f pairs.tsv
+    regard score runs/lm-char -f text.txt
+
+    For a pair: the log-probability of its output, and the perplexity per token of a text.
+
+    From a language model: −log p of each token.
     """
     from regard.cli.scoring import score_pairs
 

@@ -30,45 +30,53 @@ def show(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(
             metavar="TEXT",
-            help="One input, as with predict: a text (several words need no quotes), or the file of an image, video "
-            "or audio. Several inputs as JSON, by their names.",
+            help="The input: a text (no quotes needed), or the file of an image, video or audio. For a model with "
+            "several inputs, JSON by their names.",
         ),
     ] = None,
     target: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            "--target", help="Show where it looks while it writes this text, instead of its own answer."
+            "--target",
+            help="Show where the model looks while it writes this text, instead of its own answer.",
         ),
     ] = None,
     row: DataRow = None,
     split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="The part of the data --row or --gallery is of.")
+        str, typer.Option("--split", metavar="NAME", help="The part of the data for --row or --gallery.")
     ] = "test",
     samples: Annotated[
-        int, typer.Option("--samples", min=0, metavar="K", help="Draw K samples of what it selected jointly.")
+        int,
+        typer.Option(
+            "--samples",
+            min=0,
+            metavar="K",
+            help="Draw K samples of what a structured attention selects: segments, facts or trees.",
+        ),
     ] = 0,
     look: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             "--look",
             metavar="WHERE",
-            help="Override the attention, and show what changes: '3-0 4-0', positions 3 and 4 of the input for piece 0 "
-            "of the output, from 0; '0:0.1,0.2,0.3,0.5' a box of a picture.",
+            help="Override the attention, and show what changes. INPUT-OUTPUT, counted from 0: '3-0 4-0' makes output "
+            "piece 0 look at input positions 3 and 4. In an image, OUTPUT:LEFT,TOP,RIGHT,BOTTOM in shares of its "
+            "sides: '0:0.1,0.2,0.3,0.5'.",
         ),
     ] = None,
     of: Of = None,
     grid: Annotated[
-        bool, typer.Option("--grid", help="Attention over pictures in its true cells, not smoothed.")
+        bool, typer.Option("--grid", help="Draw attention over images by its cells, not smoothed.")
     ] = False,
     heads: Annotated[
-        bool, typer.Option("--heads", help="Show what each head of each layer looked at instead.")
+        bool, typer.Option("--heads", help="Show what each attention head of each layer looked at.")
     ] = False,
     layer: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             "--layer",
             metavar="NAME|N",
-            help="The heads of this layer alone, by its name or its number from 1; may be given many times.",
+            help="Only the heads of this layer, by name or number from 1. Can be repeated.",
         ),
     ] = None,
     gallery: Annotated[
@@ -77,7 +85,7 @@ def show(
             "--gallery",
             min=0,
             metavar="N",
-            help="N right and N wrong answers of --split, with their attention.",
+            help="Show N right and N wrong answers of --split, with their attention.",
         ),
     ] = 0,
     output: Output = None,
@@ -89,9 +97,13 @@ def show(
 ) -> None:
     """See where a model looked, in the terminal or as a figure (-o .svg .png .pdf .html).
 
-    regard show runs/g2p attention · regard show runs/translation the small cat sleeps -o cat.svg ·
-    regard show runs/g2p knight --look 0-0 · regard show runs/parser-crf --row 3 ·
-    regard show runs/caption --gallery 4 -o captions.html · regard show RUN TEXT --heads --layer 2
+    \b
+    regard show runs/g2p attention
+    regard show runs/translation the small cat sleeps -o cat.svg
+    regard show runs/g2p knight --look 0-0
+    regard show runs/parser-crf --row 3
+    regard show runs/caption --gallery 4 -o captions.html
+    regard show RUN TEXT --heads --layer 2
     """
     how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
     output = None if output == Path("-") else output

@@ -15,32 +15,34 @@ def train(
         Optional[str],  # noqa: UP045
         typer.Argument(
             metavar="NAME | SPEC.yaml | FILE",
-            help="A system of the zoo, a spec, or a file of pairs: a table, JSON lines, A.en+B.de.",
+            help="A system of the zoo, a spec, or a file of pairs: a table, JSON lines, or parallel files A.en+B.de.",
         ),
     ] = None,
     source: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            "--source", metavar="COLUMN", help="The column of FILE to read, by name or number from 1."
+            "--source", metavar="COLUMN", help="The column of FILE with the inputs, by name or number from 1."
         ),
     ] = None,
     target: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--target", metavar="COLUMN", help="The column of FILE to write."),
+        typer.Option("--target", metavar="COLUMN", help="The column of FILE with the outputs."),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("-o", "--output", metavar="RUN", help="Folder of the run; default: runs/NAME."),
+        typer.Option(
+            "-o", "--output", metavar="RUN", help="Folder of the run, new or empty. Default: runs/NAME."
+        ),
     ] = None,
     resume: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--resume", metavar="RUN", help="Go on with a run that was interrupted."),
+        typer.Option("--resume", metavar="RUN", help="Continue a run that was interrupted."),
     ] = None,
     overwrite: Annotated[
         bool,
         typer.Option(
             "--overwrite",
-            help="Replace the run in this folder once the new one has a checkpoint; other files stay.",
+            help="Replace the run in this folder, once the new one has a checkpoint. Your own files in it stay.",
         ),
     ] = False,
     overrides: Overrides = None,
@@ -49,10 +51,14 @@ def train(
     bad_rows: BadRows = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Train a model.
+    """Train a model: a system of the zoo, a spec of your own, or a file of pairs.
 
-    regard train reverse · regard train my.yaml --set training.epochs=20 · regard train words.tsv ·
-    regard train reviews.csv --source text --target label · regard train --resume runs/my
+    \b
+    regard train reverse
+    regard train my.yaml --set training.epochs=20
+    regard train words.tsv
+    regard train reviews.csv --source text --target label
+    regard train --resume runs/my
     """
     from regard.errors import RegardError
     from regard.experiment import Experiment

@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 def list_systems(
     what: Annotated[
-        str, typer.Argument(metavar="[systems|runs]", help="Systems of the zoo, or trained models.")
+        str, typer.Argument(metavar="systems|runs", help="Systems of the zoo, or trained models.")
     ] = "systems",
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="With runs: where they are.")] = Path(
-        "runs"
-    ),
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="With runs: the folder they are in.")
+    ] = Path("runs"),
 ) -> None:
     """List the systems of the zoo by what they read and write, or trained models with their scores.
 
-    regard list · regard list runs · regard list runs experiments/
+    \b
+    regard list
+    regard list runs
+    regard list runs experiments/
     """
     if what == "runs":
         from regard.cli.runs import list_runs
@@ -77,7 +80,11 @@ def task(spec: Spec) -> str:
 def init(
     name: Annotated[str, typer.Argument(help="A system of the zoo; see `regard list`.", show_default=False)],
 ) -> None:
-    """Print a system's spec, to start your own from: regard init translation > my.yaml"""
+    """Print the spec of a system of the zoo, as a start for your own.
+
+    \b
+    regard init translation > my.yaml
+    """
     from regard import zoo
 
     typer.echo(zoo.text(name), nl=False)
