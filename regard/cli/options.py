@@ -14,7 +14,9 @@ Overrides = Annotated[
 ]
 Device = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps. Default: a GPU if there is one."),
+    typer.Option(
+        "--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps. Default: a GPU if there is one."
+    ),
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045

@@ -60,8 +60,8 @@ def show(
             "--look",
             metavar="WHERE",
             help="Override the attention, and show what changes. INPUT-OUTPUT, counted from 0: '3-0 4-0' makes output "
-            "piece 0 look at input positions 3 and 4. In an image, OUTPUT:LEFT,TOP,RIGHT,BOTTOM in shares of its "
-            "sides: '0:0.1,0.2,0.3,0.5'.",
+            "piece 0 look at input positions 3 and 4. In an image, OUTPUT:LEFT,TOP,RIGHT,BOTTOM, as fractions of "
+            "width and height: '0:0.1,0.2,0.3,0.5'.",
         ),
     ] = None,
     of: Of = None,
