@@ -10,7 +10,6 @@ train networks, under 60. Prints a table, writes the figures with --json FILE, e
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -19,9 +18,9 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from written import parse, write_json
 
 from regard import RegardError
-from regard.files import write_text
 from regard.parts import find, names
 
 BAR = 5.0
@@ -45,8 +44,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these labs")
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    options = parser.parse_args()
+    options = parse(parser)
     chosen = options.only or names("lab")
     for name in chosen:
         find("lab", name)  # raises, with the nearest name, where there is none
@@ -62,8 +60,7 @@ def main() -> int:
                 name, f"{took:.2f}", f"{bar:g}", "[green]ok[/green]" if took < bar else "[red]MISSED[/red]"
             )
     Console(highlight=False).print(table)
-    if options.json:
-        write_text(options.json, json.dumps({"rows": rows}, indent=1) + "\n")
+    write_json(options.json, {"rows": rows})
     return 0 if all(row["met"] for row in rows) else 1
 
 
