@@ -11,8 +11,9 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram, DocumentWords, HopTable, Matrix, NodeDiagram, SegmentBands
+from regard.inspect.content import ArcDiagram, HopTable, Matrix, NodeDiagram, SegmentBands
 from regard.inspect.document import document_legend, draw_document, tell_document
+from regard.inspect.document_words import DocumentWords
 from regard.inspect.heatmap import join
 from regard.inspect.heatmap import matrices as heatmap_of
 from regard.inspect.heatmap import panels as heatmap_panels

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from regard.inspect.document_words import DocumentWords
 from regard.inspect.sights import Sight
-from regard.inspect.writing import JOINER, runs_right_to_left, visible
-from regard.trace import Arcs, Array, Hops, Nodes, Segments, SentenceWords
+from regard.inspect.writing import runs_right_to_left, visible
+from regard.trace import Arcs, Array, Hops, Nodes, Segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,111 +355,6 @@ class NodeDiagram:
         found += [f"true label {self.nodes.true_labels[place]}"] if self.wrong(place) else []
         found += [] if self.nodes.weights is None else [f"weight {float(self.nodes.weights[place]):.3f}"]
         return ", ".join(found)
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Sentences of a document that are not shown, from the `first` to the `last`, and what they say of themselves."""
-
-    first: int
-    last: int
-    told: str
-
-
-FULL = 16
-"""A document of no more sentences is shown whole."""
-MOST_READ = 8
-"""Of a longer one at most so many are shown: those read most."""
-MOST_SHADED, FAINTEST = 1000, 0.04
-"""SentenceWords of a document that are shaded, and the least share of the largest weight that is."""
-LEAST_READ = 3
-READ = 0.02
-"""And no fewer than three, but no others of so little weight."""
-
-
-@dataclass(frozen=True, eq=False)
-class DocumentWords:
-    """A document with the weights of its sentences and words."""
-
-    words: SentenceWords
-    title: str = ""
-
-    @cached_property
-    def shares(self) -> Array:
-        """(W,) of the words; zeros where only sentences have weights."""
-        found = self.words.shares if self.words.weights is not None else None
-        return np.zeros(len(self.words.words)) if found is None else found
-
-    @cached_property
-    def limit(self) -> float:
-        """The weight of a word that gets the full shade."""
-        return float(self.shares.max(initial=0.0)) or 1.0
-
-    def word(self, place: int) -> str:
-        """A word without the sign that ties it to its neighbor, and never nothing."""
-        return self.words.words[place].strip(JOINER) or self.words.words[place]
-
-    def joined(self, place: int) -> bool:
-        """Whether a word stands close to the one before it."""
-        words = self.words.words
-        return words[place].startswith(JOINER) or (place > 0 and words[place - 1].endswith(JOINER))
-
-    def weight(self, place: int) -> float:
-        return float(self.shares[place])
-
-    def share(self, place: int) -> float:
-        value = float(self.shares[place])
-        return 0.0 if np.isnan(value) else min(1.0, max(0.0, value / self.limit))
-
-    @cached_property
-    def shaded(self) -> frozenset[int]:
-        """The words that are worth a shade, and those that decide: a page of many thousand words stays small."""
-        most = np.argsort(-self.shares, kind="stable")[:MOST_SHADED].tolist()
-        deciding = [] if self.words.truth is None else np.flatnonzero(self.words.truth).tolist()
-        return frozenset([*(place for place in most if self.share(place) >= FAINTEST), *deciding])
-
-    def decides(self, place: int) -> bool:
-        return self.words.truth is not None and bool(self.words.truth[place])
-
-    def is_true(self, sentence: int) -> bool:
-        """Whether a sentence holds a word that decides."""
-        low, high = self.words.bounds[sentence]
-        return self.words.truth is not None and bool(self.words.truth[low:high].any())
-
-    @cached_property
-    def folded(self) -> list[int | Fold]:
-        """What is shown from top to bottom: sentences, and folds of those that are not."""
-        count = len(self.words.counts)
-        if count <= FULL:
-            return list(range(count))
-        weights = self.words.sentences
-        if weights is None:
-            kept = set(range(MOST_READ))
-        else:
-            most = np.argsort(-weights, kind="stable")[:MOST_READ].tolist()
-            kept = {place for rank, place in enumerate(most) if rank < LEAST_READ or weights[place] >= READ}
-        kept |= {sentence for sentence in range(count) if self.is_true(sentence)}
-        found: list[int | Fold] = []
-        place = 0
-        while place < count:
-            end = place
-            while end < count and end not in kept:
-                end += 1
-            if end - place == 1:  # one sentence takes no more room than a fold of it
-                found.append(place)
-            elif end > place:
-                found.append(Fold(place, end - 1, self._told(place, end)))
-            if end < count:
-                found.append(end)
-            place = end + 1
-        return found
-
-    def _told(self, first: int, end: int) -> str:
-        told = f"{end - first} sentences"
-        if self.words.sentences is None:
-            return told
-        whole = f"{float(self.words.sentences[first:end].sum()):.2f}".removeprefix("0")
-        return f"{told}, {whole} in all"
 
 
 Content = (

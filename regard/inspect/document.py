@@ -12,7 +12,7 @@ from html import escape
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import DocumentWords, Fold
+from regard.inspect.document_words import DocumentWords, Fold
 from regard.inspect.highlight import answer
 from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade

@@ -10,7 +10,7 @@ from rich.console import Console
 from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
-from regard.inspect.content import ArcDiagram, DocumentWords, HopTable, NodeDiagram, SegmentBands
+from regard.inspect.content import ArcDiagram, HopTable, NodeDiagram, SegmentBands
 from regard.inspect.conversation import (
     conversation_legend,
     conversation_of,
@@ -20,6 +20,7 @@ from regard.inspect.conversation import (
 )
 from regard.inspect.copies import copied_links, draw_copies, tell_copies
 from regard.inspect.document import document_legend, draw_document, tell_document
+from regard.inspect.document_words import DocumentWords
 from regard.inspect.heatmap import heatmap, join, reading
 from regard.inspect.highlight import answer, highlight, pieces
 from regard.inspect.hops import draw_hops, hop_legend, table_of, tell_hops

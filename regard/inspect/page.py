@@ -12,8 +12,9 @@ from html import escape
 
 from regard.inspect.alignment import alignment
 from regard.inspect.arcs import marginal_matrix
-from regard.inspect.content import FULL, ArcDiagram, DocumentWords
+from regard.inspect.content import ArcDiagram
 from regard.inspect.document import document_html
+from regard.inspect.document_words import FULL, DocumentWords
 from regard.inspect.figure import figure, headline
 from regard.inspect.grid import draw_matrix
 from regard.inspect.heads import heads_figure

@@ -63,7 +63,9 @@ def test_training_data_whose_response_is_no_candidate_are_refused(tmp_path: Path
         fitted(spec, ROWS, tmp_path / "run")
     with pytest.raises(RegardError, match="no such file"):
         fitted(
-            {**spec, "outputs": {"response": {"type": "candidate", "candidates": "no.txt"}}}, ROWS, tmp_path
+            {**spec, "outputs": {"response": {"type": "candidate", "candidates": "no.txt"}}},
+            ROWS,
+            tmp_path / "run",
         )
 
 

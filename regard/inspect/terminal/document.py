@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
-from regard.inspect.content import DocumentWords, Fold
+from regard.inspect.document_words import DocumentWords, Fold
 from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import shorten, visible
 

@@ -17,7 +17,6 @@ from regard.inspect.content import (
     Chart,
     Content,
     Conversation,
-    DocumentWords,
     HeadPanels,
     HeadPaths,
     HopTable,
@@ -29,6 +28,7 @@ from regard.inspect.content import (
     SegmentBands,
     WeightedWords,
 )
+from regard.inspect.document_words import DocumentWords
 from regard.inspect.scene import Group, Image, Mark, Scene
 from regard.inspect.sights import FilmLooks, PictureLooks, PlaneLooks, SeriesLooks
 from regard.inspect.terminal.arcs import draw_arcs

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from regard.data.batch import BEGIN, Tokens
 from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.decoders.decoder import Source, Truth, truth_by_name
-from regard.nn.decoders.glimpsing import check_over, guide_term
+from regard.nn.decoders.glimpsing import check_over
+from regard.nn.decoders.glimpsing_board import guide_term
 from regard.nn.decoders.objective import TextObjective
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.reading import Reading

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention, check_attention, truths_about
 from regard.nn.combining import Beside, Combine, Gated, HiddenActivation
-from regard.nn.decoders.decoder import BatchView, Decoder, Source, Truth, truth_by_name
+from regard.nn.decoders import glimpsing_board
+from regard.nn.decoders.decoder import Decoder, Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
 from regard.nn.guide import guide_total
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
-from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
+from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import axes, whereabouts
 from regard.parts import Depth, Mistakes, Plan, Size, nearest
-from regard.trace import Glimpses, Trace
 
 
 def wanted(truth: Tensor, glimpses: int) -> Tensor:
@@ -158,60 +156,11 @@ class GlimpsingDecoder(Decoder):
     @classmethod
     def guided(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[str, list[str]]:
         """What a guide takes from a loss, and the lines below; nothing without a guide."""
-        look = cls._looking(options, memories)
-        if look is None or not options.attention.guide:
-            return "", []
-        guide = f"Σ_k {guide_term(look)} / {options.glimpses}" if look.step else guide_term(look)
-        truth = f"— {look.sub('a', look.step, look.index)}: the true places"
-        return f" − {factor(options.attention.guide)}{guide}", [truth]
+        return glimpsing_board.guided(options, memories)
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        look = cls._looking(options, memories)
-        lines: list[str] = []
-        parts: list[list[str]] = []  # each in the pieces of a concatenation
-        attended = options.attention and (options.attention.over or next(iter(memories)))
-        if look is not None:
-            lines = cls._look_lines(options, memories, look)
-            parts.append(_all_of("c", look.step, options.glimpses))
-            if options.where:
-                parts.append([*_all_of("φ", look.step, options.glimpses), *_moves(options.glimpses)])
-            parts += [[memories[attended].summary]] if options.whole else []
-        others = [name for name in memories if name != attended]
-        asking = options.query or (others[-1] if others else None)
-        parts += [[memories[name].summary] for name in others if name != asking]
-        asked = [] if asking is None else [memories[asking].summary]
-        dropout = [f"— dropout {options.dropout}"] if options.dropout else []
-        if options.hidden is None:
-            whole = side_by_side([*chain.from_iterable(parts), *asked])
-            return [*lines, cls.answer(whole), *dropout]
-        return [*lines, *_hidden_lines(options, parts, asked, cls.answer), *dropout]
-
-    @classmethod
-    def _looking(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols | None:
-        if options.attention is None:
-            return None
-        step = "k" if options.glimpses > 1 else ""
-        query = f"q_{step}" if step else "q"
-        if options.query is not None and not step:
-            query = memories[options.query].summary
-        over = options.attention.over or next(iter(memories))
-        return LookSymbols(query, memories[over], step=step, count=str(options.glimpses))
-
-    @classmethod
-    def _look_lines(cls, options: Any, memories: Mapping[str, MemorySymbols], look: LookSymbols) -> list[str]:
-        """What is asked, where that is looked for, and where that was."""
-        lines = [f"k = 1 … {options.glimpses}"] if look.step else []
-        if options.query is None:
-            lines.append(f"— {look.query}: learned")
-        elif look.step:
-            lines.append(f"q_k = Q_yk {memories[options.query].summary} + b_yk")
-        lines += Attention.equations(options.attention, look)
-        if options.where:
-            j = look.index
-            place = f"ξ_{j}: the middle of position {j}, −1 … 1 along each axis"
-            lines.append(f"{look.sub('φ', look.step)} = Σ_{j} {look.weight} ξ_{j}     — {place}")
-        return lines
+        return glimpsing_board.lines(options, memories, cls.answer)
 
     def __init__(
         self,
@@ -318,60 +267,6 @@ class GlimpsingDecoder(Decoder):
         return total, parts
 
 
-def glimpsed(
-    view: BatchView,
-    row: int,
-    looks: Mapping[str, Tensor],
-    answer: str,
-    score: float,
-    kind: str,
-    asking: str = "",
-) -> Trace:
-    """The trace of one row: all glimpses (B, K, S) in one look, and each by itself where there are several.
-
-    asking   the input each of whose words had a glimpse
-    """
-    inputs = view.inputs(row)
-    names = tuple(inputs[asking]) if asking else ()
-    looks = {name: weights[row : row + 1, : len(names) or None] for name, weights in looks.items()}
-    attention = {
-        name: weights[0].mean(0, keepdim=True)[:, : len(inputs[name])].numpy()
-        for name, weights in looks.items()
-    }
-    return Trace(
-        input=inputs,
-        output=[answer],
-        attention=attention,
-        truth=_truth(view, row, attention),
-        scores=np.array([score]),
-        kind=kind,
-        overridden=view.overridden,
-        glimpses={
-            name: _glimpses(weights[0], view.truth.get(name), row, len(inputs[name]), names)
-            for name, weights in looks.items()
-            if weights.shape[1] > 1 or names
-        },
-    )
-
-
-def _glimpses(weights: Tensor, truth: Any, row: int, positions: int, names: tuple[str, ...]) -> Glimpses:
-    """The looks (K, S) of one row, each beside where it should have been."""
-    known = None
-    if isinstance(truth, Tensor) and 0 < truth.shape[1] <= len(weights):
-        known = wanted(truth[row : row + 1], len(weights))[0, :, :positions].numpy()
-    return Glimpses(weights[:, :positions].numpy(), known, names)
-
-
-def _truth(view: BatchView, row: int, attention: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Where the label should have looked, all glimpses in one row, as if it were a text of one token."""
-    found = {}
-    for name, known in view.truth.items():
-        if name in attention and isinstance(known, Tensor) and known.shape[1]:
-            rows = known[row, :, : attention[name].shape[1]].numpy()
-            found[name] = rows.sum(0, keepdims=True) / max(int((rows > 0).any(-1).sum()), 1)
-    return found
-
-
 def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> None:
     """The input that is looked at exists and is named where there are several."""
     read = decoder.over or tuple(plan.encoder)
@@ -383,44 +278,6 @@ def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> 
         mistakes.add(
             f"no input is named {attention.over!r}.", "over", fix=nearest(attention.over, list(read))
         )
-
-
-def guide_term(look: LookSymbols) -> str:
-    """What the guide of one look adds to a log-likelihood: a_tj is the true alignment."""
-    return f"Σ_{look.index} {look.sub('a', look.step, look.index)} log({look.weight})"
-
-
-def _all_of(letter: str, step: str, count: int) -> list[str]:
-    """`c_1`, `c_2`, … of c_k, as pieces of a concatenation."""
-    if not step:
-        return [letter]
-    if count < 4:
-        return [f"{letter}_{number}" for number in range(1, count + 1)]
-    return [f"{letter}_1", "…", f"{letter}_{count}"]
-
-
-def _moves(count: int) -> list[str]:
-    """From each look to the next."""
-    return [f"φ_{number} − φ_{number - 1}" for number in range(2, count + 1)]
-
-
-def _hidden_lines(
-    options: Any, parts: Sequence[Sequence[str]], asking: Sequence[str], answer: Callable[[str], str]
-) -> list[str]:
-    """One hidden layer, and the answer (`Beside`, `Gated`)."""
-    if options.combine == "beside":
-        whole = side_by_side([*chain.from_iterable(parts), *asking])
-        return [
-            f"r = {options.activation}(W_r {whole} + b_r)     — {options.hidden} units",
-            answer("r"),
-        ]
-    gate = asking[0]
-    lines = [
-        f"r_{n} = tanh(W_r{n} {side_by_side(part)} + b_r{n}) ⊙ tanh(U_r{n} {gate} + c_r{n})"
-        for n, part in enumerate(parts, start=1)
-    ]
-    whole = side_by_side([f"r_{n}" for n in range(1, len(parts) + 1)])
-    return [*lines, answer(whole), f"— {options.hidden} units in each r"]
 
 
 def _places(options: Any, name: str, plan: Plan) -> dict[str, Any] | None:

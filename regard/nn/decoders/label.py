@@ -11,7 +11,8 @@ from torch import Tensor
 
 from regard.nn.class_weights import class_cost, class_count, class_weights
 from regard.nn.decoders.decoder import BatchView, Source, Truth
-from regard.nn.decoders.glimpsing import GlimpsingDecoder, glimpsed
+from regard.nn.decoders.glimpsing import GlimpsingDecoder
+from regard.nn.decoders.glimpsing_trace import glimpsed
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.distributions import Normal
 
 from regard.nn.decoders.decoder import BatchView, Source, Truth
-from regard.nn.decoders.glimpsing import GlimpsingDecoder, glimpsed
+from regard.nn.decoders.glimpsing import GlimpsingDecoder
+from regard.nn.decoders.glimpsing_trace import glimpsed
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols

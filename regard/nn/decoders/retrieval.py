@@ -10,7 +10,8 @@ from torch import Tensor
 
 from regard.nn.class_weights import class_cost, class_count
 from regard.nn.decoders.decoder import BatchView, Source, Truth
-from regard.nn.decoders.glimpsing import GlimpsingDecoder, glimpsed
+from regard.nn.decoders.glimpsing import GlimpsingDecoder
+from regard.nn.decoders.glimpsing_trace import glimpsed
 from regard.nn.decoders.label import Labels
 from regard.nn.decoders.listed import ListedCandidates, best_candidates
 from regard.nn.embedding import Embedding

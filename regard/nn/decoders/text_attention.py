@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from regard.nn.attention import Attention, check_attention, truths_about
-from regard.nn.decoders.glimpsing import check_over, guide_term
+from regard.nn.decoders.glimpsing import check_over
+from regard.nn.decoders.glimpsing_board import guide_term
 from regard.nn.decoders.stack import step_lines
 from regard.nn.encoders import owner_of
 from regard.nn.scores import History
