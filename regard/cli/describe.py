@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Overrides, Overwrite, Seed, spec_changes
+from regard.cli.options import Overrides, Overwrite, Seed, spec_changes
 from regard.cli.outputs import outputs
 
 
@@ -39,7 +39,6 @@ def describe(
     ] = None,
     overwrite: Overwrite = False,
     overrides: Overrides = None,
-    device: Device = None,
     seed: Seed = None,
 ) -> None:
     """Print a model's data, encoder, decoder, parameters, loss and algorithm, with its equations; or draw the network.

@@ -14,7 +14,10 @@ from regard.cli.outputs import outputs
 def generate(
     run: Run,
     prompt: Annotated[
-        str, typer.Option("--prompt", metavar="TEXT", help="How the text begins; default: as texts begin.")
+        str,
+        typer.Option(
+            "--prompt", metavar="TEXT", help="The beginning of the text. Default: the model begins it."
+        ),
     ] = "",
     length: Annotated[
         Optional[int],  # noqa: UP045
@@ -25,12 +28,12 @@ def generate(
         typer.Option(
             "--temperature",
             metavar="T",
-            help="Below 1 likely tokens become likelier; 0: always the likeliest. Default: from the spec.",
+            help="Below 1, likely tokens become likelier; 0 always draws the likeliest. Default: from the spec.",
         ),
     ] = None,
     top_k: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("--top-k", metavar="K", help="Draw among the K likeliest tokens; 0: among all."),
+        typer.Option("--top-k", metavar="K", help="Draw among the K likeliest tokens; 0 draws among all."),
     ] = None,
     top_p: Annotated[
         Optional[float],  # noqa: UP045
@@ -51,6 +54,8 @@ def generate(
 ) -> None:
     """Let a language model continue a text.
 
+    \b
+    regard generate runs/lm-char
     regard generate runs/lm-char --prompt 'The "while" statement' --length 500 --temperature 0.8 --seed 3
     """
     from regard.cli.continuing import generate_text

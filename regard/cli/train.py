@@ -69,9 +69,16 @@ def train(
             fix="regard train NAME   or   regard train --resume RUN",
         )
     changes = spec_changes(overrides, seed=seed, bad_rows=bad_rows)
-    if resume is not None and (source is not None or target is not None):
-        raise RegardError("a resumed run has its columns.", fix="Leave out --source and --target.")
     if resume is not None:
+        if source is not None or target is not None:
+            raise RegardError("a resumed run has its columns.", fix="Leave out --source and --target.")
+        if output is not None or overwrite:
+            raise RegardError(
+                "a resumed run goes on in its own folder.",
+                where="--resume",
+                fix="Leave out --output and --overwrite. To start a new run from its weights: "
+                f"--set training.start_from={resume} -o NEW",
+            )
         experiment = Experiment.resume(resume, overrides=changes, device=device, quiet=quiet)
     else:
         experiment = Experiment.start(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import random
 import resource
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from regard import zoo
+from regard.cli.main import app
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -288,3 +292,18 @@ def test_bad_rows_stop_or_are_set_aside(regard: Run, tmp_path: Path, monkeypatch
     rejected = (tmp_path / "runs" / "pairs" / "rejected.tsv").read_text(encoding="utf-8")
     assert "41" in rejected
     assert "42" in rejected
+
+
+def test_no_command_has_an_option_that_it_does_not_read() -> None:
+    """`describe --device` was accepted, and did nothing."""
+    unread = []
+    for command in app.registered_commands:
+        function = command.callback
+        assert function is not None
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        assert isinstance(tree, ast.FunctionDef)
+        read = {node.id for part in tree.body for node in ast.walk(part) if isinstance(node, ast.Name)}
+        unread += [
+            f"{tree.name} {name}" for name in inspect.signature(function).parameters if name not in read
+        ]
+    assert not unread

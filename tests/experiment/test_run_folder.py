@@ -309,6 +309,16 @@ def test_a_finished_run_without_its_state_is_not_trained_again(
     assert contents(run) == before
 
 
+@pytest.mark.parametrize("option", [["-o", "other"], ["--overwrite"]])
+def test_a_resumed_run_stays_in_its_folder(
+    run: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(run)
+    assert train("--resume", "run", *option) == 2
+    assert "goes on in its own folder" in " ".join(capsys.readouterr().err.split())
+    assert contents(run) == before and not Path("other").exists()
+
+
 def test_resuming_removes_nothing_through_a_link(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("photos").mkdir()
     Path("photos/step-00000001.safetensors").write_text("mine")
