@@ -9,6 +9,7 @@ import typer
 
 from regard.cli.options import Device, Overwrite
 from regard.cli.outputs import outputs
+from regard.errors import RegardError
 
 
 def matrix(
@@ -80,6 +81,12 @@ def matrix(
     from regard.cli.matrices import check_output, list_mechanisms, list_tasks, run_matrix
     from regard.matrix import MechanismMatrix
 
+    if (task is None or show_rows) and (output is not None or json_file is not None):
+        raise RegardError(
+            "a list trains nothing, so that there is no table to write.",
+            where="regard matrix",
+            fix="Name a task, without --list; or leave out --output and --json.",
+        )
     if task is None:
         list_tasks()
     elif show_rows:

@@ -53,6 +53,8 @@ def test_the_table_of_finished_rows(regard: Run, tmp_path: Path, monkeypatch: py
     [
         (["caption"], "Did you mean captions?"),
         (["captions", "--only", "local"], "captions cannot have local: a window is no region"),
+        (["-o", "matrix.html"], "there is no table to write"),
+        (["translation", "--list", "--json", "-"], "there is no table to write"),
         (["translation", "-o", "matrix.txt"], "known are .html, .md, .json, .csv"),
         (["translation", "-o", "no/such/matrix.html"], "the folder to write to does not exist"),
         (["translation", "--set", "decoder.sise=3"], "sise"),
