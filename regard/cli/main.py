@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -38,22 +39,22 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with:  regard train reverse   then   regard show runs/reverse 'a b c'",
 )
-app.command()(train)
-app.command()(evaluate)
-app.command()(predict)
-app.command()(generate)
-app.command()(chat)
-app.command()(score)
-app.command()(show)
-app.command()(compare)
-app.command()(describe)
-app.command()(matrix)
-app.command()(lab)
-app.command()(lecture)
-app.command()(exercise)
-app.command()(push)
-app.command("list")(list_systems)
-app.command()(init)
+COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
+    "Train and measure": {
+        "train": train,
+        "evaluate": evaluate,
+        "matrix": matrix,
+        "list": list_systems,
+        "init": init,
+    },
+    "Use": {"predict": predict, "generate": generate, "chat": chat, "score": score, "push": push},
+    "Look inside": {"show": show, "compare": compare, "describe": describe},
+    "Learn": {"lab": lab, "lecture": lecture, "exercise": exercise},
+}
+"""By the heading below which `regard --help` lists them."""
+for _heading, _commands in COMMANDS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, rich_help_panel=_heading)(_command)
 
 
 def _print_version(asked: bool) -> None:
