@@ -14,7 +14,6 @@ Exit status 1: a bar was missed. Ours makes at least as many updates as plain; w
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -28,11 +27,11 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from written import parse, write_json
 
 from regard.data import Batches
 from regard.data.batch import BEGIN, END, PAD, Batch, Tokens
 from regard.experiment import Experiment
-from regard.files import write_text
 from regard.spec import Spec
 from regard.training.device import make_accelerator
 from regard.training.ema import MovingAverage
@@ -186,8 +185,7 @@ def main() -> int:
     parser.add_argument("--updates", type=int, default=426, help="in a turn; 426 are two epochs of CMUdict")
     parser.add_argument("--turns", type=int, default=2, help="after the first, which does not count")
     parser.add_argument("--before", type=float, help="updates a second of other code on this machine")
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    options = parser.parse_args()
+    options = parse(parser)
     if not torch.cuda.is_available():
         print("this bench needs a GPU that speaks CUDA", file=sys.stderr)
         return 2
@@ -211,8 +209,7 @@ def main() -> int:
             "" if times is None else f"{times:.2f}", "met" if good else "missed",
         )  # fmt: skip
     Console().print(table)
-    if options.json:
-        write_text(options.json, json.dumps(rows, indent=2) + "\n")
+    write_json(options.json, rows)
     return 0 if met else 1
 
 

@@ -12,7 +12,12 @@ import pytest
 BENCH = Path(__file__).parents[2] / "bench"
 MINE = "my own work\n"
 SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "= parse(parser" in path.read_text("utf-8"))
-GIVEN = {"alignments.py": ["data"], "babi.py": ["data"], "entailment.py": ["sick"]}
+GIVEN = {
+    "alignments.py": ["data"],
+    "babi.py": ["data"],
+    "entailment.py": ["sick"],
+    "updates.py": ["--data", "."],
+}
 
 
 @pytest.fixture(autouse=True)
