@@ -31,6 +31,8 @@ COLORS = {"yellow": "Yellow", "black": "Black", "blue": "#0099ff"}
 SHAPES = ("triangle", "square", "circle")
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}
 BOX, GAP = 100, 50
+SIMPLE = 0.3
+"""The share of statements that have at most seven words: what they name is learned first."""
 LEARNED = ("0", "1", "2", "3")
 Item = dict[str, int | str]
 Scene = list[list[Item]]
@@ -364,16 +366,39 @@ def scattered_statement(rng: random.Random) -> Statement:
     )
 
 
-def example(rng: random.Random) -> tuple[Statement, Scene, bool]:
-    """A statement about towers or scattered items, a scene, and whether it is true of it, which is drawn by lot."""
-    towers = rng.random() < 0.7
-    wanted = rng.random() < 0.55
+def changed(scene: Scene, rng: random.Random, towers: bool) -> Scene:
+    """The scene with one thing else: an item of another color or shape, one more, one less, or another box."""
+    scene = [[dict(item) for item in box] for box in scene]
+    place, way = rng.randrange(3), rng.random()
+    box = scene[place]
+    if way < 0.15:
+        scene[place] = tower_scene(rng)[0] if towers else scattered_scene(rng)[0]
+    elif way < 0.3 and len(box) > 1:
+        box.pop()
+    elif way < 0.45 and towers and len(box) < 4:
+        box.append({**box[-1], "y_loc": int(box[-1]["y_loc"]) - 21, "color": rng.choice([*COLORS.values()])})
+    elif way < 0.6 and not towers:
+        rng.choice(box)["type"] = rng.choice(SHAPES)
+    else:
+        rng.choice(box)["color"] = rng.choice([*COLORS.values()])
+    return scene
+
+
+def pair(rng: random.Random) -> tuple[Statement, Scene, Scene]:
+    """A statement, a scene of which it is true, and a similar one of which it is false.
+
+    Every statement comes with both, so that nothing can be learned from the statement alone."""
+    towers, simple = rng.random() < 0.7, rng.random() < SIMPLE
     while True:
         statement = tower_statement(rng) if towers else scattered_statement(rng)
-        for _ in range(8):
-            scene = tower_scene(rng) if towers else scattered_scene(rng)
-            if statement.holds(scene) == wanted:
-                return statement, scene, wanted
+        if simple and len(statement.text.split()) > 7:
+            continue
+        first = tower_scene(rng) if towers else scattered_scene(rng)
+        truth, other = statement.holds(first), first
+        for tried in range(40):
+            other = changed(first if tried % 4 == 0 else other, rng, towers)
+            if statement.holds(other) != truth:
+                return (statement, first, other) if truth else (statement, other, first)
 
 
 def plain(text: str) -> str:
@@ -434,11 +459,13 @@ def main() -> None:
             for number, order in enumerate(list(itertools.permutations(range(3)))[1:], 1):
                 name = f"images/{one['directory']}/dev-{one['identifier']}-{number}.png"
                 archive.writestr(name, picture([one["structured_rep"][place] for place in order]))
-        for number in range(given.count):
-            statement, scene, label = example(rng)
-            archive.writestr(f"images/drawn/dev-{number}-0-0.png", picture(scene))
-            said = {"sentence": statement.text, "label": str(label).lower(), "identifier": f"{number}-0"}
-            lines.append(json.dumps({**said, "directory": "drawn"}))
+        for number in range(given.count // 2):
+            statement, true, false = pair(rng)
+            for label, scene in (("true", true), ("false", false)):
+                identifier = f"{number}-{label}"
+                archive.writestr(f"images/drawn/dev-{identifier}-0.png", picture(scene))
+                said = {"sentence": statement.text, "label": label, "identifier": identifier}
+                lines.append(json.dumps({**said, "directory": "drawn"}))
     (given.out / "dev.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(
         f"{given.count:,} drawn, {len(learned):,} real ones to learn from in six arrangements, in {given.out}"
