@@ -2,7 +2,8 @@
 
     python examples/draw_nlvr.py NLVR -o OUT --count 40000
     regard train recipes/nlvr.yaml --set data.train=OUT/dev.json --set data.dev=OUT/dev.json \\
-      --set data.test=OUT/dev.json --set data.images=OUT/images.zip
+      --set data.test=OUT/dev.json --set data.images=OUT/images.zip \\
+      --set 'data.where.train={directory: [0, 1, 2, 3, drawn]}'
 
 NLVR is the folder with dev.json.xz and dev.images.zip. OUT/dev.json holds its examples as they are and the drawn ones
 with the directory "drawn"; OUT/images.zip the pictures of both, and of the examples to learn from (directories 0 to 3)
