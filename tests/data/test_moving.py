@@ -14,14 +14,14 @@ from regard.data.perceived import Pictures
 
 
 def test_only_one_place_decides_what_is_not_awaited() -> None:
-    """`non_blocking` is written where the direction is known: in `moved`, and where packings and plans of
-    trees go to a device."""
+    """`non_blocking` is written where the direction is known: in `moved`, and where packings, plans of trees and
+    places of gradients go to a device."""
     found = set()
     for path in Path(regard.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.keyword) and node.arg == "non_blocking":
                 found.add(path.name)
-    assert found == {"batch.py", "packing.py", "growing.py"}
+    assert found == {"batch.py", "packing.py", "growing.py", "descent.py"}
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
