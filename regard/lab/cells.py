@@ -30,7 +30,6 @@ from regard.inspect.plot import WIDTH
 from regard.inspect.scene import Group, Mark, Rect, Text
 from regard.lab.lab import Lab, LabResult, written
 from regard.lab.texts import read_text
-from regard.nn.cells import make_cell
 from regard.parts import register
 from regard.trace import Array
 
@@ -229,22 +228,18 @@ def _step(
 
 
 def _memories(network: nn.LSTM, inputs: Tensor) -> Tensor:
-    """tanh(c) after each of the inputs (N, I): torch's LSTM keeps its memories to itself, so regard's cell "
-    "reads again."""
-    cell = make_cell("lstm", network.input_size, network.hidden_size)
-    weights = {
-        "weight_ih": network.weight_ih_l0,
-        "weight_hh": network.weight_hh_l0,
-        "bias_ih": network.bias_ih_l0,
-        "bias_hh": network.bias_hh_l0,
-    }
-    cell.load_state_dict(weights)
-    projected = cell.project(inputs)
-    state = torch.zeros(cell.state_size)
-    found = []
-    for one in projected:
-        state = cell.advance(one, state)
-        found.append(state[network.hidden_size :])
+    """tanh(c) after each of the inputs (N, I): torch's LSTM keeps its memories to itself, so its gates are computed
+    again, from the outputs that it shows."""
+    outputs = network(inputs)[0]
+    before = torch.cat([torch.zeros_like(outputs[:1]), outputs[:-1]])
+    weights = dict(network.named_parameters())
+    read = nn.functional.linear(inputs, weights["weight_ih_l0"], weights["bias_ih_l0"])
+    said = read + nn.functional.linear(before, weights["weight_hh_l0"], weights["bias_hh_l0"])
+    enter, keep, new, _ = said.chunk(4, -1)
+    memory, found = torch.zeros_like(outputs[0]), []
+    for kept, added in zip(torch.sigmoid(keep), torch.sigmoid(enter) * torch.tanh(new), strict=True):
+        memory = kept * memory + added
+        found.append(memory)
     return torch.tanh(torch.stack(found))
 
 
