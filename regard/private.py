@@ -70,6 +70,36 @@ def lent(tensor: Tensor) -> tuple[Tensor, Callable[[], bool]] | None:
     return alias, StorageWeakRef(alias.untyped_storage()).expired
 
 
+_lerp_all: Callable[..., Any] | None = getattr(torch, "_foreach_lerp_", None) if _TORCH else None
+_add_to_all: Callable[..., Any] | None = getattr(torch, "_foreach_add_", None) if _TORCH else None
+_norms: Callable[..., Any] | None = getattr(torch, "_foreach_norm", None) if _TORCH else None
+
+
+def move_all(targets: Sequence[Tensor], towards: Sequence[Tensor], share: float) -> None:
+    """targets += share · (towards − targets), in one launch where torch can."""
+    if _lerp_all is not None:
+        _lerp_all(list(targets), list(towards), share)
+        return
+    for target, goal in zip(targets, towards, strict=True):
+        target.lerp_(goal, share)
+
+
+def add_to_all(targets: Sequence[Tensor], number: float) -> None:
+    """The number added to each, in one launch where torch can."""
+    if _add_to_all is not None:
+        _add_to_all(list(targets), number)
+        return
+    for target in targets:
+        target += number
+
+
+def norm_of_all(tensors: Sequence[Tensor]) -> Tensor:
+    """The length of all of them as one vector."""
+    norms = [torch.linalg.vector_norm(one) for one in tensors] if _norms is None else _norms(list(tensors))
+    found: Tensor = torch.linalg.vector_norm(torch.stack(list(norms)))
+    return found
+
+
 def transforms_active() -> bool:
     """Whether a transform of `torch.func` is at work; where that cannot be asked, it may be."""
     return True if _transforms_active is None else _transforms_active()

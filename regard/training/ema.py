@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from regard.private import move_all
 from regard.training.checkpoint import copy_into
 
 
@@ -43,7 +44,7 @@ class MovingAverage:
         chosen = list(self.weights if names is None else names)
         if chosen:
             averages, weights = ([some[name] for name in chosen] for some in (self.averages, self.weights))
-            torch._foreach_lerp_(averages, weights, self.share(step))
+            move_all(averages, weights, self.share(step))
 
     @contextmanager
     def applied(self) -> Iterator[None]:

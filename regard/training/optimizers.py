@@ -10,6 +10,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from regard.errors import RegardError
 from regard.kernels.availability import triton_takes
+from regard.private import add_to_all, norm_of_all
 from regard.spec.training import TrainingSpec
 from regard.training.ema import MovingAverage
 
@@ -110,8 +111,8 @@ class QuickAdam:
             average=share,
         )
         with torch.no_grad():
-            norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-            torch._foreach_add_(self.steps, 1)
+            norm = norm_of_all(gradients)
+            add_to_all(self.steps, 1)
             scale = ((norm + 1e-6) / clip).clamp(min=1.0)
             descent.descend(self.tensors, gradients, scale, self.taken, adam)
         if self.others and self.average is not None:
