@@ -4,7 +4,7 @@
     python bench/labs.py --only ladder timing    some of them
 
 A lab is to take under 5 seconds on two idle cores, start and import of Python included; `ladder` and `clipping`, which
-train networks, under 60. Prints a table, with the time of the processor beside that of the clock for cores that are not
+train networks, under 60. Prints a table. Beside the wall time stands the CPU time, for cores that are not
 idle, writes the figures with --json FILE, exits with 1 where a lab takes longer by the clock.
 """
 
@@ -31,7 +31,7 @@ BARS = {"ladder": 60.0, "clipping": 60.0}
 
 
 def seconds(name: str, figure: Path) -> tuple[float, float]:
-    """How long the lab took, by the clock and of the processor."""
+    """Wall time and CPU time of the lab."""
     command = [sys.executable, "-m", "regard.cli", "lab", name, "-o", str(figure)]
     # as on anybody's machine: what Python has compiled once is kept
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}

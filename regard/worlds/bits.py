@@ -10,7 +10,7 @@ with such a vector. Items of a recall begin with the first bit behind the data s
 between two vectors with the second one set, and the item after it is the answer.
 
 The field `length` of a row says how many vectors its sequence has, or each of its items; `count` how often they are to
-be written, or how many items there are. A curriculum can rise by them, and figures be told apart.
+be written, or how many items there are. A curriculum can order rows by them, and figures can be given for each.
 """
 
 from __future__ import annotations
