@@ -4,8 +4,8 @@
     python bench/labs.py --only ladder timing    some of them
 
 A lab is to take under 5 seconds on two idle cores, start and import of Python included; `ladder` and `clipping`, which
-train networks, under 60. Prints a table. Beside the wall time stands the CPU time, for cores that are not
-idle, writes the figures with --json FILE, exits with 1 where a lab takes longer by the clock.
+train networks, under 60. Prints a table with wall time and CPU time (the latter for cores that are not
+idle), writes the figures with --json FILE, exits with 1 where the wall time of a lab is over its bar.
 """
 
 from __future__ import annotations
