@@ -10,7 +10,9 @@ torch's cells, `floor` the same without attention, its decoder run by cuDNN. Mil
 CUDA events; peak memory is that of one step, parameters included.
 
 Decoding is encoding and search, 30 tokens for each of 128 sentences, or of one; the plain loop decodes greedily, and
-keeps its tokens on the device.
+keeps its tokens on the device. A model that was trained in bf16 searches in single precision, so bf16 is not decoded.
+
+The bars are of fp32 and tf32; steps in bf16 are timed beside them.
 
 The rest: attentions without kernels of their own, recorded as they stand, beside the same steps one by one; whole
 updates of an LSTM of 400 units that attends to two inputs (16 and 8 characters → 16, 64 rows, Adam). Exit status 1: a
@@ -315,7 +317,7 @@ def missed(line: dict[str, Any]) -> list[str]:
         found.append(f"{ours:.1f} ms > {bar:g}")
     if line["precision"] != "bf16" and line["layers"] == 1 and line["plain"] < TIMES[rows] * ours:
         found.append(f"{line['plain'] / ours:.1f} times plain < {TIMES[rows]:g}")
-    if rows == 256 and line["ours MiB"] > MEMORY * line["plain MiB"]:
+    if line["precision"] != "bf16" and rows == 256 and line["ours MiB"] > MEMORY * line["plain MiB"]:
         found.append(f"memory {line['ours MiB'] / line['plain MiB']:.2f} of plain's > {MEMORY}")
     if "segments" in line and line["segments"] > SEGMENTS * ours:
         found.append(f"segments {line['segments'] / ours:.2f} times softmax > {SEGMENTS}")
@@ -354,7 +356,7 @@ def all_decoding(options: argparse.Namespace) -> dict[str, Any]:
     )
     lines = []
     for cell in options.cells:
-        for name in options.precision:
+        for name in (one for one in options.precision if one != "bf16"):
             line = decoding(cell, name, options.rounds)
             lines.append(line)
             print(shown_decoding(line), flush=True)

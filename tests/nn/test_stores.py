@@ -11,6 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.data.perceived import Series
+from regard.kernels.replayed_gradient import replays_of
 from regard.nn import MachineDecoder, Memory, make_cell
 from regard.nn.stores import DNCStore, LieStore, NTMStore, content, dnc, lie, ntm
 
@@ -287,6 +289,31 @@ def test_gradients_are_exact(name: str) -> None:
         assert float((above - below) / 2e-6) == pytest.approx(
             float((gradient * direction).sum()), rel=1e-5, abs=1e-7
         )
+
+
+def on_cuda(memories: dict[str, Memory]) -> dict[str, Memory]:
+    return {
+        name: Memory(one.values.cuda(), one.mask.cuda(), one.summary.cuda()) for name, one in memories.items()
+    }
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize("name", STORES)
+def test_recorded_on_cuda_it_learns_the_same(name: str) -> None:
+    decoder = machine(STORES[name]())
+    memories, target = source([7, 4, 9], blanks=2), Series(made(3, 2, 3, seed=5).round(), torch.full((3,), 2))
+
+    def learned(memories: dict[str, Memory], target: Series) -> list[Tensor]:
+        total = decoder.loss(memories, target).total
+        return [total, *torch.autograd.grad(total, list(decoder.parameters()), allow_unused=True)]
+
+    truth = learned(memories, target)
+    decoder.cuda()
+    there, answers = on_cuda(memories), target.to("cuda")
+    for _ in range(4):
+        for one, expected in zip(learned(there, answers), truth, strict=True):
+            torch.testing.assert_close(one.cpu(), expected, rtol=1e-9, atol=1e-10)
+    assert replays_of(decoder).recordings, replays_of(decoder).refused
 
 
 def copier(width: int = 3, slots: int = 8) -> MachineDecoder:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from regard.data.perceived import Series
 from regard.errors import RegardError
+from regard.kernels.replayed_gradient import replayed
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.decoders.decoder import BatchView, PositionDecoder
 from regard.nn.loss import Loss
@@ -122,13 +123,18 @@ class MachineDecoder(PositionDecoder):
     def forward(self, memories: Mapping[str, Memory], *, looks: bool = False) -> Vectors:
         """looks: whether to keep what the store shows."""
         memory = memories[self.of]
-        rows, steps, _ = memory.values.shape
-        state, store = self.first_state.expand(rows, -1), self.store
         shown: dict[str, list[Tensor]] = {}
+        logits = self._run(memory.values, shown if looks else None)
+        return Vectors(logits, self._blank(memory), shown)
+
+    def _run(self, values: Tensor, shown: dict[str, list[Tensor]] | None = None) -> Tensor:
+        """values (B, S, features) → logits (B, S, W); what the store shows goes into `shown`."""
+        rows, steps, _ = values.shape
+        state, store = self.first_state.expand(rows, -1), self.store
         outputs = []
         held, reads = (None, None) if store is None else (store.start(rows), store.first_reads(rows))
         for step in range(steps):
-            inputs = memory.values[:, step]
+            inputs = values[:, step]
             if reads is not None:
                 inputs = torch.cat([inputs, reads], -1)
             state = self.cell(inputs, state)
@@ -137,19 +143,26 @@ class MachineDecoder(PositionDecoder):
                 done = store.step(output, held)
                 held, reads = done.state, done.reads
                 output = torch.cat([output, reads], -1)
-                for name, look in done.looks.items() if looks else ():
-                    shown.setdefault(name, []).append(look)
+                if shown is not None:
+                    for name, look in done.looks.items():
+                        shown.setdefault(name, []).append(look)
             outputs.append(output)
-        blank = (memory.values[..., -1] > 0.5) & memory.mask
-        return Vectors(self.output(self.dropout(torch.stack(outputs, 1))), blank, shown)
+        logits: Tensor = self.output(self.dropout(torch.stack(outputs, 1)))
+        return logits
+
+    def _blank(self, memory: Memory) -> Tensor:
+        """(B, S) where a vector is asked for."""
+        return (memory.values[..., -1] > 0.5) & memory.mask
 
     def count(self, target: Series) -> Tensor:
         """The bits of the target."""
         return (target.lengths.sum() * target.values.shape[-1]).float()
 
     def loss(self, memories: Mapping[str, Memory], target: Series, *, truth: Any = None) -> Loss:
-        found = self(memories)
-        logits, true = found.logits[found.mask], target.values[target.mask]
+        memory = memories[self.of]
+        # thousands of small kernels, launched at once
+        (every,) = replayed(self, lambda values: (self._run(values),), memory.values)
+        logits, true = every[self._blank(memory)], target.values[target.mask]
         if len(logits) != len(true):
             raise RegardError(
                 f"There are {len(true)} vectors for {len(logits)} blank steps of {self.of!r}.",

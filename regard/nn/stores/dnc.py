@@ -20,6 +20,7 @@ Usage is at least ε in the allocation, as in the published program, so that its
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Annotated, Any, NamedTuple
 
 import torch
@@ -154,7 +155,8 @@ def used(usage: Tensor, write: Tensor, read: Tensor, free: Tensor | None) -> Ten
     """(B, N): (u + w − u ⊙ w) ⊙ Π_k (1 − f_k w_k): usage and write (B, N), read (B, K, N), free (B, K) or none."""
     if free is None:
         return usage + write - usage * write
-    kept = (1.0 - free.unsqueeze(-1) * read).prod(1) if read.shape[1] > 1 else 1.0 - free * read.squeeze(1)
+    # not prod, whose gradient asks the GPU for zeros and waits for the answer
+    kept = reduce(torch.mul, (1.0 - free.unsqueeze(-1) * read).unbind(1))
     return (usage + write - usage * write) * kept
 
 
