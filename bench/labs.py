@@ -32,7 +32,7 @@ BARS = {"ladder": 60.0, "clipping": 60.0}
 
 def seconds(name: str, figure: Path) -> tuple[float, float]:
     """Wall time and CPU time of the lab."""
-    command = [sys.executable, "-m", "regard.cli", "lab", name, "-o", str(figure)]
+    command = [sys.executable, "-m", "regard", "lab", name, "-o", str(figure)]
     # as on anybody's machine: what Python has compiled once is kept
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     began, before = time.monotonic(), os.times()

@@ -33,7 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model trained from a file of pairs by the command itself, in a process of its own."""
     folder = tmp_path_factory.mktemp("trained")
     write_pairs(folder / "pairs.tsv")
-    command = [sys.executable, "-m", "regard.cli", "train", "pairs.tsv", "--device", "cpu", "--quiet"]
+    command = [sys.executable, "-m", "regard", "train", "pairs.tsv", "--device", "cpu", "--quiet"]
     settings = ["training.steps=4", "encoder.size=8", "decoder.size=8", "search.max_length=8"]
     overrides = [part for setting in settings for part in ("--set", setting)]
     done = subprocess.run([*command, *overrides], cwd=folder, capture_output=True, text=True, timeout=300)

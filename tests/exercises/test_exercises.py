@@ -177,7 +177,7 @@ def test_the_command(tmp_path: Path) -> None:
     """As a student types it: a template, an answer, a mistake."""
 
     def regard(*arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "regard.cli", "exercise", *arguments]
+        command = [sys.executable, "-m", "regard", "exercise", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment())
         return done.returncode, done.stdout + done.stderr
 

@@ -360,7 +360,7 @@ def test_a_run_in_use_is_refused(run: Path) -> None:
 def test_a_training_in_another_process_is_named_and_frees_the_run_when_killed(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [sys.executable, "-m", "regard.cli", "train", "my.yaml", "-o", "run", "--device", "cpu", "-q"]
+    command = [sys.executable, "-m", "regard", "train", "my.yaml", "-o", "run", "--device", "cpu", "-q"]
     more = ["--set", "training.steps=1000000", "--set", "training.checkpoint_every=1"]
     process = subprocess.Popen([*command, *more], env={**os.environ, "OMP_NUM_THREADS": "1"})
     try:
@@ -386,7 +386,7 @@ def test_two_processes_overwrite_a_run_together(run: Path) -> None:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", port]
-    command += ["-m", "regard.cli", "train", "my.yaml", "-o", "run", "--overwrite", "--seed", "5"]
+    command += ["-m", "regard", "train", "my.yaml", "-o", "run", "--overwrite", "--seed", "5"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run(
         [*command, "--device", "cpu", "-q"], env=environment, text=True, capture_output=True, check=False

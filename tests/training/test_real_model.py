@@ -47,7 +47,7 @@ def test_a_killed_training_resumes_to_the_same_bits(spec: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "regard.cli",
+        "regard",
         "train",
         str(spec),
         "-o",

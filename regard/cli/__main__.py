@@ -1,3 +1,0 @@
-from regard.cli.main import main
-
-main()
