@@ -1,7 +1,7 @@
 """Updates a second of a recipe from text to text whose decoder reads after its recurrence, beside plain PyTorch.
 
     python bench/updates.py --data FOLDER                         recipes/cmudict.yaml, the files in FOLDER
-    python bench/updates.py --data FOLDER --precision tf32 bf16 --set training.bucket=64 --before 47
+    python bench/updates.py --data FOLDER --precision bf16 --before 47
 
 `ours` is what `regard train` does for an update: a batch, the network, its loss, backward, clipping, Adam, the moving
 average. `plain` does the same to the same batches with `torch.nn.LSTM` (cuDNN) over packed sequences in the encoder and
