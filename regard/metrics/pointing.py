@@ -69,7 +69,7 @@ def placed_attention(inference: Inference) -> PlacedAttention | None:
                 found.weights.append(trace.attention[name])
                 found.truth.append(trace.truth[name])
                 found.shapes.append(inference.shape(name) or (trace.attention[name].shape[1],))
-    return found if found.weights else None
+    return found if any(np.any(places) for places in found.truth) else None
 
 
 def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:

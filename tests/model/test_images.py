@@ -120,6 +120,16 @@ def test_without_places_nothing_is_pointed_at():
     assert "pointing" not in evaluate(model, model.dataset(data, ["caption"])).scores
 
 
+def test_where_no_row_has_a_place_nothing_is_pointed_at():
+    data = rows("caption")
+    model = built(CAPTION, data)
+    without = [{**row, "places": ""} for row in data]
+    evaluation = evaluate(model, model.dataset(without, ["caption", "places"]))
+    assert "pointing" not in evaluation.scores and "pointing" not in evaluation.chance
+    some = evaluate(model, model.dataset([*without, data[0]], ["caption", "places"]))
+    assert some.scores["pointing"].n == len({place.partition(":")[0] for place in data[0]["places"].split()})
+
+
 def test_an_answer_depends_on_question_and_picture():
     data = rows("question")
     model = built(QUESTION, data)
