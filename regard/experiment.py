@@ -20,6 +20,7 @@ from regard.model.columns import fit_columns, make_columns
 from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
 from regard.pairs import Inferred, Note, infer, is_data_file
+from regard.progress import DataProgress
 from regard.run import RunFolder
 from regard.sources import (
     Splits,
@@ -38,7 +39,6 @@ from regard.training import Callback, Result, make_progress, process_rank, seed_
 from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.log import read_curve
-from regard.training.preparing import DataProgress
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
@@ -86,14 +86,14 @@ class Experiment:
         """What was found on them."""
         silent = quiet or process_rank() > 0
         self.console = safe_console(quiet=silent)
-        self._preparing = DataProgress(silent=silent)
+        self._progress = DataProgress(silent=silent)
         try:
             with undisturbed():
                 # Before anything is built: the first weights are drawn from it.
                 seed_everything(spec.training.seed)
-                with self._preparing.shown("reading"):
+                with self._progress.shown("reading"):
                     self.splits: Splits = open_splits(spec) if splits is None else splits
-                with self._preparing.shown("fitting vocabularies to"):
+                with self._progress.shown("fitting vocabularies to"):
                     self.columns = self._columns()
                 self.datasets: dict[str, Dataset] = {}
                 self.model = Model.build(spec, self.columns)
@@ -221,7 +221,7 @@ class Experiment:
                 f"the data have no {split!r}.", where="data", fix=f"There are {', '.join(self.splits)}."
             )
         if split not in self.datasets:
-            with self._preparing.shown(f"encoding {split} from"):
+            with self._progress.shown(f"encoding {split} from"):
                 self.datasets[split] = build_dataset(
                     self.splits[split],
                     self.spec,
@@ -267,7 +267,7 @@ class Experiment:
     def _remembered(self) -> dict[str, Any]:
         """A hash of each file, said where it is not what it was when a resumed run began."""
         before = read_metrics(self.run).get("data", {}) if self.resumed else {}
-        with self._preparing.shown("hashing"):
+        with self._progress.shown("hashing"):
             changed, now = changes(self.spec, before), before or digests(self.spec)
         for change in changed:
             self.console.print(f"[yellow]{escape(change)}[/yellow]", highlight=False)
@@ -323,7 +323,8 @@ class Experiment:
         for split in sorted(
             others if self.measured is None else self.measured, key=lambda name: name != "dev"
         ):
-            evaluation = self.evaluations[split] = self.evaluate(split)
+            with self._progress.shown(f"encoding {split} from"):
+                evaluation = self.evaluations[split] = self.evaluate(split)
             scores[split] = evaluation.to_dict()
             examples = evaluation.examples(EXAMPLES, list(self.spec.inputs)) or examples
             figures = "   ".join(

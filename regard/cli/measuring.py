@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.evaluation import measure
 from regard.files import check_apart
 from regard.model import Model
+from regard.progress import DataProgress
 from regard.spec.data import SPLITS
 
 
@@ -42,12 +43,13 @@ def evaluate_runs(
         check_together(model, beside, [run, *others])
     if report.compare:
         check_comparable(runs, models)
-    found = {
-        TOGETHER.join(str(one) for one in (run, *others)): measure(
-            model, wanted.metrics, files=wanted.files, splits=wanted.splits, ensemble=beside
-        )
-        for run, model in zip(runs, models, strict=True)
-    }
+    with DataProgress().shown("reading"):
+        found = {
+            TOGETHER.join(str(one) for one in (run, *others)): measure(
+                model, wanted.metrics, files=wanted.files, splits=wanted.splits, ensemble=beside
+            )
+            for run, model in zip(runs, models, strict=True)
+        }
     report.give(found, wanted.files or wanted.splits)
 
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import torch
 
-from regard.data import Batch, Batches, Dataset
+from regard.data import Batch, Dataset
 from regard.data.columns import Column
-from regard.evaluation.together import EVALUATE_COST, Ensemble, batches
+from regard.evaluation.together import Ensemble, batches, watched
 from regard.metrics import OutputInfo
 from regard.model import Model
 from regard.model.order import in_order
@@ -79,8 +79,7 @@ class ModelInference:
 
     def likelihood(self) -> tuple[float, float]:
         if not self.ensemble:
-            rows = iter(Batches(self.dataset, cost=EVALUATE_COST, shuffle=False))
-            return self.model.losses(rows)[self.output.name]
+            return self.model.losses(watched(self.dataset))[self.output.name]
         total, count = 0.0, 0.0
         for batch, beside in batches(self.dataset, self.ensemble):
             for answer in self.model.score_batch(batch, self.output.name, ensemble=beside):
@@ -101,7 +100,7 @@ class ModelInference:
                     yield row, answer.trace
 
     def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:
-        for batch in Batches(self.dataset, cost=EVALUATE_COST, shuffle=False):
+        for batch in watched(self.dataset):
             there = batch.to(self.model.device)
             with torch.inference_mode():
                 memories = self.model.network.encode(there)

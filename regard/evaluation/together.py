@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from regard.data import Batch, Batches, Dataset
 from regard.errors import RegardError
 from regard.model import Model
+from regard.watching import tell
 
 Ensemble = Sequence[tuple[Model, Dataset]]
 """The additional models of an ensemble."""
@@ -22,5 +23,14 @@ def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, 
                 f"another {len(data):,}.",
                 fix="Train the members on the same data with different seeds.",
             )
-    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
+    for batch in watched(dataset):
         yield batch, [(other, data.batch(batch.rows)) for other, data in ensemble]
+
+
+def watched(dataset: Dataset) -> Iterator[Batch]:
+    """All rows in batches; whoever watches is told how many are done."""
+    done = 0
+    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
+        yield batch
+        done += len(batch.rows)
+        tell("measuring", f"{done:,} of {len(dataset):,} rows", done / len(dataset))

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.data.contents import inside
-from regard.data.readers.watching import open_watched
 from regard.errors import MissingExtra, RegardError
+from regard.watching import open_watched
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 

@@ -12,9 +12,9 @@ from typing import ClassVar, NamedTuple
 from regard.data.contents import inside
 from regard.data.readers.opening import find, opened
 from regard.data.readers.row import Row
-from regard.data.readers.watching import open_watched
 from regard.errors import RegardError
 from regard.parts import Options
+from regard.watching import open_watched
 
 
 class Field(NamedTuple):

@@ -1,19 +1,19 @@
-"""What a person sees while data are prepared: "encoding corpus.txt: 34 %", once that takes longer than a moment."""
+"""What a person sees while data are read or measured: "encoding corpus.txt: 34 %", once that takes longer than a
+moment."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
 from regard.console import safe_console
-from regard.data.readers.watching import watching
 from regard.training.progress import make_bar
+from regard.watching import watching
 
 AFTER = 2.0
 """Seconds of reading before anything is shown: most data are prepared by then."""
@@ -22,8 +22,8 @@ EVERY = 10.0
 
 
 class DataProgress:
-    """How far the files of the data are read, on standard error: a bar that goes again in a terminal, elsewhere a line
-    now and then.
+    """How far the files of the data are read, or rows are measured, on standard error: a bar that goes again in a
+    terminal, elsewhere a line now and then.
 
     Data are read several times, to cut or to hold out, to fit the columns, and to encode. The moments of all of these
     add up to those after which something is shown.
@@ -40,7 +40,7 @@ class DataProgress:
 
     @contextmanager
     def shown(self, doing: str) -> Iterator[None]:
-        """Show what is read inside, as "DOING FILE: 34 %"."""
+        """Show what is read inside, as "DOING FILE: 34 %", and what is measured."""
         if self.silent:
             yield
             return
@@ -55,11 +55,11 @@ class DataProgress:
                 self._bar.stop()
                 self._bar = None
 
-    def _tell(self, path: Path, share: float, hashed: bool) -> None:
+    def _tell(self, doing: str, what: str, share: float) -> None:
         now = time.monotonic()
         if not self._doing or self._spent + now - self._began < AFTER:
             return  # too soon; or the file was left open, and is read on by something else
-        told = f"{'hashing' if hashed else self._doing} {path.name}: {100 * share:.0f} %"
+        told = f"{doing or self._doing} {what}: {100 * share:.0f} %"
         if self.console.is_terminal:
             self._draw(told, share)
         elif now - self._last >= EVERY:

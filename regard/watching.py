@@ -1,4 +1,4 @@
-"""How far a file has been read, told to whoever watches: a text of some GB takes minutes."""
+"""How far a file has been read or rows have been measured, told to whoever watches: some GB take minutes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
-Watcher = Callable[[Path, float, bool], None]
-"""Called with a file, the share of its bytes that have been read, from 0 to 1, and whether they are only hashed."""
+Watcher = Callable[[str, str, float], None]
+"""Called with what is done ("": the watcher knows), what it is done to ("corpus.txt"), and the share of it that is
+done, from 0 to 1."""
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 PIECE = 1 << 17
@@ -20,12 +21,19 @@ PIECE = 1 << 17
 
 @contextmanager
 def watching(tell: Watcher) -> Iterator[None]:
-    """Tell this watcher of every file that is opened inside, as it is read."""
+    """Tell this watcher of every file that is opened inside, as it is read, and of rows that are measured."""
     token = _WATCHER.set(tell)
     try:
         yield
     finally:
         _WATCHER.reset(token)
+
+
+def tell(doing: str, what: str, share: float) -> None:
+    """Say how far something is; where nobody watches, to nobody."""
+    watcher = _WATCHER.get()
+    if watcher is not None:
+        watcher(doing, what, share)
 
 
 def open_watched(path: Path, *, hashed: bool = False) -> IO[bytes] | io.BufferedReader:
@@ -44,5 +52,6 @@ class _Counted(io.FileIO):
         count = super().readinto(buffer)
         self._read += count or 0
         if self._size:
-            self._tell(self._path, min(self._read / self._size, 1.0), self._hashed)
+            doing = "hashing" if self._hashed else ""
+            self._tell(doing, self._path.name, min(self._read / self._size, 1.0))
         return count
