@@ -97,6 +97,27 @@ def test_all_heads_erase_before_any_adds() -> None:
     same(ntm.written(slots, weights, erase, add), truth)
 
 
+def test_an_untrained_machine_with_a_tape_writes_to_one_slot_after_the_other() -> None:
+    torch.manual_seed(1)
+    store = NTMStore(5, slots=9, width=4, heads=2, tape=True)
+    state = store.start(3)
+    for step in range(1, 5):
+        state = store.step(torch.zeros(3, 5), state).state
+        assert torch.equal(state.write.argmax(-1), torch.full((3, 2), step))
+
+
+def test_focused_heads_begin_by_reading_fewer_slots() -> None:
+    shares = []
+    for focus in (0.0, 3.0):
+        torch.manual_seed(1)
+        store = NTMStore(5, slots=9, width=4, heads=2, focus=focus)
+        state = store.start(3)
+        for step in range(4):
+            state = store.step(made(3, 5, seed=step).float(), state).state
+        shares.append(state.read.amax(-1))
+    assert (shares[1] > shares[0]).all()
+
+
 def test_allocation_goes_to_the_least_used() -> None:
     usage = torch.tensor([[0.9, 0.1, 0.5, 0.1], [0.0, 0.0, 1.0, 0.3]], dtype=torch.float64)
     truth = np.zeros((2, 4))

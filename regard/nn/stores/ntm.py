@@ -28,6 +28,9 @@ EMPTY = 1e-6
 """Every number of an empty slot: a small constant is learned from sooner than random numbers (Collier and Beel
 2018)."""
 
+TAPE = {"ga": -2.0, "ςa": (0.0, 0.0, 2.0)}
+"""Biases of a write head that stays away from content and goes on."""
+
 
 class NTMState(NamedTuple):
     """slots (B, N, W); where the heads were: write (B, K, N), read (B, K, N)."""
@@ -48,8 +51,23 @@ class NTMStore(Store):
         """Number of slots, a circle; weights do not depend on it."""
         heads: Depth = 1
         """Read heads, and as many write heads."""
+        tape: bool = False
+        """Whether write heads begin by going from slot to slot, as on a tape: those that begin anywhere may write two
+        things into one slot, and do not get out of it."""
+        focus: float = 0.0
+        """How much sharper read heads begin: b_γr is so much larger. A head that rests on several slots at once loses
+        its place in a longer input; a sharp one learns later to find what it looks for."""
 
-    def __init__(self, size: int, *, slots: int = 128, width: int = 20, heads: int = 1) -> None:
+    def __init__(
+        self,
+        size: int,
+        *,
+        slots: int = 128,
+        width: int = 20,
+        heads: int = 1,
+        tape: bool = False,
+        focus: float = 0.0,
+    ) -> None:
         groups = (
             {"κa": width, "κr": width, "aa": width},
             {"ga": 1, "gr": 1, "ea": width},
@@ -59,6 +77,7 @@ class NTMStore(Store):
         self._groups = [heads * sum(group.values()) for group in groups]
         pieces = {name: heads * count for group in groups for name, count in group.items()}
         super().__init__(size, width, heads, pieces)
+        self.begin_with({"γr": focus} | (TAPE if tape else {}))
         self.slots = slots
 
     @classmethod

@@ -15,6 +15,9 @@ from regard.parts import Depth, Size, one_of
 AnyStore = Annotated[Any, one_of("store")]
 """A key of options that chooses a store: `store: ntm`, `store: {type: ntm, slots: 128, width: 20}`."""
 
+Bias = float | tuple[float, ...]
+"""Of all numbers of a piece, or of those of each head."""
+
 
 @dataclass(frozen=True)
 class StoreStep:
@@ -48,7 +51,7 @@ class Store(nn.Module):
         heads: Depth = 1
         """Read heads."""
 
-    begin: ClassVar[Mapping[str, float]] = {}
+    begin: ClassVar[Mapping[str, Bias]] = {}
     """What the biases of some pieces begin with, so that gates are open or closed before anything is learned."""
 
     def __init__(self, size: int, width: int, heads: int, pieces: dict[str, int]) -> None:
@@ -59,11 +62,12 @@ class Store(nn.Module):
         self.first_read = nn.Parameter(torch.zeros(heads, width))
 
     @torch.no_grad()
-    def begin_with(self, biases: Mapping[str, float]) -> None:
-        """Add to the biases of some pieces."""
+    def begin_with(self, biases: Mapping[str, Bias]) -> None:
+        """Add to the biases of some pieces, to those of all heads alike."""
         split = self.interface.bias.split(list(self.pieces.values()))
         for name, bias in zip(self.pieces, split, strict=True):
-            bias += biases.get(name, 0.0)
+            more = bias.new_tensor(biases.get(name, 0.0))
+            bias.view(-1, max(1, more.numel())).add_(more)
 
     @classmethod
     def build(cls, options: Any, size: int) -> Store:
