@@ -21,14 +21,14 @@ from torch.nn.functional import softplus
 
 from regard.nn.products import weighted_sums
 from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
-from regard.nn.stores.store import Store, StoreStep, number, vector
+from regard.nn.stores.store import Bias, Store, StoreStep, number, vector
 from regard.parts import Depth, Size, register
 
 EMPTY = 1e-6
 """Every number of an empty slot: a small constant is learned from sooner than random numbers (Collier and Beel
 2018)."""
 
-TAPE = {"ga": -2.0, "ςa": (0.0, 0.0, 2.0)}
+TAPE: dict[str, Bias] = {"ga": -2.0, "ςa": (0.0, 0.0, 2.0)}
 """Biases of a write head that stays away from content and goes on."""
 
 
