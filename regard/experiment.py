@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from regard.console import safe_console
 from regard.data import Batches, Dataset, StreamBatches
+from regard.data_progress import DataProgress
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metrics, evaluate
@@ -20,7 +21,6 @@ from regard.model.columns import fit_columns, make_columns
 from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
 from regard.pairs import Inferred, Note, infer, is_data_file
-from regard.progress import DataProgress
 from regard.run import RunFolder
 from regard.sources import (
     Splits,

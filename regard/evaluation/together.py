@@ -28,7 +28,7 @@ def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, 
 
 
 def watched(dataset: Dataset) -> Iterator[Batch]:
-    """All rows in batches; whoever watches is told how many are done."""
+    """All rows in batches. After each it says how many rows are done (`regard.watching`)."""
     done = 0
     for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
         yield batch

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn
-from rich.progress import Progress as Bar
+from rich.progress import TaskID
 
 from regard.console import safe_console
+from regard.data_progress import make_bar
 
 WARMUP = 5
 """Updates that the time left is not estimated from: kernels are compiled and files first read in them."""
@@ -153,20 +153,6 @@ class BarProgress(Progress):
 
     def stop(self) -> None:
         self._bar.stop()
-
-
-def make_bar(console: Console) -> Bar:
-    """A bar with the field `told` of its task beside it, in the terminal's own colors; gone when it stops."""
-    return Bar(
-        BarColumn(
-            bar_width=24, style="dim", complete_style="green", finished_style="green", pulse_style="green"
-        ),
-        TextColumn("{task.fields[told]}", style="default", markup=False),
-        console=console,
-        refresh_per_second=4,
-        transient=True,
-        get_time=time.monotonic,
-    )
 
 
 class _Told:

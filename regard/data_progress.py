@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
-from rich.progress import TaskID
 
 from regard.console import safe_console
-from regard.training.progress import make_bar
 from regard.watching import watching
 
 AFTER = 2.0
@@ -72,3 +71,17 @@ class DataProgress:
             self._task = self._bar.add_task("", total=1.0, told=told)
             self._bar.start()
         self._bar.update(self._task, completed=share, told=told)
+
+
+def make_bar(console: Console) -> Bar:
+    """A bar with the field `told` of its task beside it, in the terminal's own colors; gone when it stops."""
+    return Bar(
+        BarColumn(
+            bar_width=24, style="dim", complete_style="green", finished_style="green", pulse_style="green"
+        ),
+        TextColumn("{task.fields[told]}", style="default", markup=False),
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+        get_time=time.monotonic,
+    )
