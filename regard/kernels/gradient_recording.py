@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from regard.kernels.grounds import Grounds, apart, furnished
+from regard.kernels.grounds import Grounds, apart, furnished, vacate
 from regard.kernels.replay import Recordings, on_the_side, recording
 from regard.private import apply, copy_all, lent, unflattened
 
@@ -102,11 +102,13 @@ class Shelf:
                 torch.autocast("cuda", asked.narrow, enabled=asked.narrow is not None, cache_enabled=False),
                 stand_ins(asked.owner, asked.weights) as others,
             ):
-                return GradientRecording(asked.function, asked.inputs, others, self)
+                found = GradientRecording(asked.function, asked.inputs, others, self)
         except RuntimeError as error:  # something in it cannot be recorded
             torch.cuda.synchronize()
             self.pool = None  # it may count as in use
             return str(error)
+        vacate(self.grounds)
+        return found
 
     def places(self, like: Sequence[Tensor]) -> list[Tensor]:
         """Tensors like these side by side on the desk, which all recordings share; it grows where it is too small, and

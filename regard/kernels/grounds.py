@@ -7,7 +7,7 @@ cannot ask: it has a set of its own, which nobody else enters.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,3 +43,10 @@ def furnished(own: Grounds) -> list[Any]:
     """All rooms on these: a recording keeps those it was made in. Others forget them, when a ground must grow say, and
     what does not lie on the ground itself would be given to somebody else."""
     return [known.room for graphs in own.values() for known in graphs.plans.values()]
+
+
+def vacate(kinds: Iterable[Any]) -> None:
+    """Gives back shared grounds where nobody's numbers wait: what ran there has been recorded apart."""
+    for kind in kinds:
+        if kind in _ALL and _ALL[kind].free:
+            del _ALL[kind]

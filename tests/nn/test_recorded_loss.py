@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Batch, Span, Tokens
+from regard.kernels.cuda.recurrence.graphs import forget
+from regard.kernels.grounds import grounds
 from regard.kernels.replayed_gradient import replays_of
 from regard.model import recorded as recorded_network
 from regard.model.network import Network
@@ -72,6 +74,18 @@ def test_recorded_batches_teach_the_same(
         expected = learned(models, *group)
         for one in found[place :: len(groups)]:
             torch.testing.assert_close(one, expected, atol=1e-10, rtol=1e-8)
+
+
+def test_what_ran_before_it_was_recorded_gives_its_memory_back() -> None:
+    models = pair()
+    source, target = (batch(one, seed) for seed, one in enumerate(SHAPES[0]))
+    forget()
+    once = learned(models, (source, target))
+    assert grounds()  # one batch that came once ran on what all share
+    for _ in range(4):
+        again = learned(models, (source, target))
+        torch.testing.assert_close(again, once, atol=1e-10, rtol=1e-8)
+    assert not grounds()
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -40,9 +40,10 @@ def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
 
 
 def most() -> int:
-    """Positions of a batch that is recorded: in half precision a GPU is slower than its host only later."""
-    narrow = torch.is_autocast_enabled("cuda") and torch.is_grad_enabled()
-    return MIDDLE if narrow else SMALL
+    """Positions of a batch that is recorded: with products of less than 32 bits a GPU is slower than its host only
+    later."""
+    short = torch.is_autocast_enabled("cuda") or torch.get_float32_matmul_precision() != "highest"
+    return MIDDLE if short and torch.is_grad_enabled() else SMALL
 
 
 def suits(encoder: RecurrentEncoder) -> bool:
