@@ -7,7 +7,8 @@
 `_` is a step at which a vector is to be written; it does what the delimiter of the paper does, and stays on. A repeat
 count is said by as many vectors with the bit behind the data set (the paper has a number there), and the answer ends
 with such a vector. Items of a recall begin with the first bit behind the data set, the item that is asked about stands
-between two vectors with the second one set, and the item after it is the answer.
+between two vectors with the second one set, and the item after it is the answer. No two items of a row are alike, so
+there is one answer.
 
 The field `length` of a row says how many vectors its sequence has, or each of its items; `count` how often they are to
 be written, or how many items there are. A curriculum can order rows by them, and figures can be given for each.
@@ -74,6 +75,12 @@ class BitsWorld(SplitWorld):
             raise ValueError(f"width is {self.width}, expected 1 to 60")
         if not 1 <= self.beyond <= 1000:
             raise ValueError(f"beyond is {self.beyond}, expected 1 to 1000")
+        there, most = 2 ** (self.width * self.lengths[0]), self.counts[1] * self.beyond
+        if self.task == "recall" and there < most:
+            raise ValueError(
+                f"a row of long has {most} different items, but {self.width} × {self.lengths[0]} bits make {there}."
+                " Make width or length larger, or items or beyond smaller."
+            )
         return self
 
     @property
@@ -118,7 +125,11 @@ class BitsWorld(SplitWorld):
             data = [f"{vector}0" for vector in vectors]
             return [*data, *[mark] * count], [*data * count, mark], len(data), count
         length, count = generator.randint(*self.lengths), some(self.counts, split == "long")
-        items = [self._vectors(generator, length) for _ in range(count)]
+        items: list[list[str]] = []
+        while len(items) < count:
+            item = self._vectors(generator, length)
+            if item not in items:
+                items.append(item)
         asked = generator.randrange(count - 1)
         empty = "0" * self.width
         begin, ask = f"{empty}10", f"{empty}01"

@@ -17,69 +17,8 @@ from regard.experiment import Experiment
 from regard.metrics import metric
 from regard.spec import Spec
 from regard.trace import Tape, Trace
-from regard.worlds import world
 
 TINY = ["decoder.size=6", "data.world.train=96", "data.world.dev=8", "data.world.test=8", "data.world.long=8"]
-
-
-def rows(split: str, **options: Any) -> list[tuple[list[str], list[str]]]:
-    made = world("bits", train=40, dev=5, test=5, long=20, **options).splits()[split]
-    return [(row["source"].split(), row["target"].split()) for row in made]
-
-
-def test_a_copy_is_what_was_seen() -> None:
-    for source, target in rows("train", task="copy", length=[2, 5], width=4):
-        count = len(target)
-        assert 2 <= count <= 5 and source == [*target, *["_"] * count]
-        assert all(len(vector) == 4 for vector in target)
-    assert {len(target) for _, target in rows("long", task="copy", length=[2, 5], beyond=3)} == {15}
-
-
-def test_a_repeat_counts_its_marks_and_ends_with_one() -> None:
-    splits = {
-        split: rows(split, task="repeat", length=[1, 3], repeats=[1, 2], width=2)
-        for split in ("train", "more")
-    }
-    for split, found in splits.items():
-        for source, target in found:
-            count = source.count("001")
-            data = source[: len(source) - count - len(target)]
-            assert target == data * count + ["001"]
-            assert count == 4 if split == "more" else count in (1, 2)
-
-
-def test_a_recall_asks_for_the_item_after() -> None:
-    for source, target in rows("train", task="recall", items=[2, 4], length=[3, 3], width=5):
-        given = source[: source.index("0000001")]
-        items = [given[place + 1 : place + 4] for place in range(0, len(given), 4)]
-        asked = source[source.index("0000001") + 1 :][:3]
-        places = [place for place, item in enumerate(items[:-1]) if item == asked]
-        assert any([vector[:5] for vector in items[place + 1]] == target for place in places)
-    assert {source.count("00000010") for source, _ in rows("long", task="recall", items=[2, 3], width=6)} == {
-        6
-    }
-
-
-def test_rows_say_how_long_they_are_and_how_often_or_how_many() -> None:
-    options: dict[str, Any] = {"train": 40, "dev": 1, "test": 1, "long": 1, "width": 3, "length": [1, 3]}
-    marks = {"copy": None, "repeat": "0001", "recall": "00010"}
-    for task, mark in marks.items():
-        for row in world("bits", task=task, **options).splits()["train"]:
-            given = [vector for vector in row["source"].split() if vector != "_"]
-            count = 1 if mark is None else given.count(mark)
-            answered = len(row["target"].split()) - (task == "repeat")
-            assert (int(row["length"]), int(row["count"])) == (
-                answered // count if task == "repeat" else answered,
-                count,
-            )
-
-
-def test_a_world_is_its_seed_and_refuses_what_means_nothing() -> None:
-    assert rows("train", seed=3) == rows("train", seed=3) != rows("train", seed=4)
-    with pytest.raises(regard.RegardError, match=r"items has no effect: it is of task: recall"):
-        world("bits", task="copy", items=[2, 3])
-    with pytest.raises(regard.RegardError, match=r"length is \[4, 2\]"):
-        world("bits", length=[4, 2])
 
 
 def test_bits_round_trip_and_say_what_is_wrong() -> None:
