@@ -8,6 +8,8 @@ from typing import Protocol
 
 from torch import nn
 
+from regard.kernels.onednn import without_onednn
+
 
 class HasNetwork(Protocol):
     @property
@@ -16,13 +18,14 @@ class HasNetwork(Protocol):
 
 @contextmanager
 def answering(*models: HasNetwork) -> Iterator[None]:
-    """Networks in evaluation mode, and afterwards, part by part, in the mode they were in."""
+    """Networks in evaluation mode, and afterwards, part by part, in the mode they were in; see `without_onednn` too."""
     training = [part for model in models for part in model.network.modules() if part.training]
     for model in models:
         if training:
             model.network.eval()
     try:
-        yield
+        with without_onednn():
+            yield
     finally:
         for part in training:
             part.training = True

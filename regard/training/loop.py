@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from regard.data.batch import Batch
 from regard.data.batches import Batches
 from regard.errors import RegardError
 from regard.files import sweep
+from regard.kernels.onednn import without_onednn
 from regard.manifest import FOLDERS, refuse_links
 from regard.spec.training import TrainingSpec
 from regard.training.callbacks import tell
@@ -91,7 +92,9 @@ def fit(
     training.settle, training.callbacks = settle, callbacks
     training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
     try:
-        return training.run_to_end()
+        # in half precision oneDNN is the one that has the products, where a CPU has them
+        with nullcontext() if options.precision in ("bf16", "fp16") else without_onednn():
+            return training.run_to_end()
     finally:
         training.close()
 

@@ -7,7 +7,6 @@ numba this needs no threading layer, may be entered from several threads at once
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
@@ -15,6 +14,8 @@ from itertools import pairwise
 from typing import Any
 
 import torch
+
+from regard.kernels.onednn import ARM
 
 MINIMUM_WORK = 20_000  # inner steps worth the wake-up of another thread (some 50 microseconds)
 MINIMUM_ROWS = 4  # rows of a matrix product worth a thread of their own: those of a tile
@@ -32,7 +33,7 @@ def _after_fork() -> None:
     number of threads they began with, and would wait for them forever: the child multiplies without oneDNN.
     """
     _pool.cache_clear()
-    if torch.get_num_threads() > 1 and platform.machine() in ("aarch64", "arm64"):
+    if torch.get_num_threads() > 1 and ARM:
         torch.backends.mkldnn.set_flags(False)
     torch.set_num_threads(1)
 

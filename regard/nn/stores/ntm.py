@@ -19,10 +19,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from regard.kernels.availability import within_reach
 from regard.nn.products import weighted_sums
 from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
 from regard.nn.stores.store import Bias, Store, StoreStep, number, vector
 from regard.parts import Depth, Size, register
+from regard.private import apply
 
 EMPTY = 1e-6
 """Every number of an empty slot: a small constant is learned from sooner than random numbers (Collier and Beel
@@ -108,7 +110,18 @@ class NTMStore(Store):
         return NTMState(slots, first, first)
 
     def step(self, controller: Tensor, state: NTMState) -> StoreStep:
-        keys, gates, powers, shifts, erase, add = self._said(controller)
+        said = self.interface(controller)
+        if within_reach(said, *state, rows=len(said)):
+            from regard.kernels.cpu.ntm import NTMStep
+
+            slots, write, read, reads = apply(NTMStep, said, *state)
+        else:
+            slots, write, read, reads = self._plain(said, state)
+        return StoreStep(reads.flatten(1), NTMState(slots, write, read), {"write": write, "read": read})
+
+    def _plain(self, said: Tensor, state: NTMState) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """As `NTMStep`, by operations of torch."""
+        keys, gates, powers, shifts, erase, add = self._bent(said)
         heads = self.heads
         content = content_weights(keys[:, :heads], powers[:, :heads], state.slots)
         gated = interpolated(content, state.write, gates[:, :heads])
@@ -117,14 +130,13 @@ class NTMStore(Store):
         content = content_weights(keys[:, heads:], powers[:, heads : 2 * heads], slots)
         gated = interpolated(content, state.read, gates[:, heads:])
         read = sharpened(shifted(gated, shifts[:, heads:]), 1.0 + powers[:, 3 * heads :])
-        reads = weighted_sums(read, slots).flatten(1)
-        return StoreStep(reads, NTMState(slots, write, read), {"write": write, "read": read})
+        return slots, write, read, weighted_sums(read, slots)
 
-    def _said(self, controller: Tensor) -> tuple[Tensor, ...]:
+    def _bent(self, said: Tensor) -> tuple[Tensor, ...]:
         """keys (B, 2K, W), gates (B, 2K), strengths and powers (B, 4K), shifts (B, 2K, 3), the write heads first; erase
         and add (B, K, W). What is squashed alike is squashed at once: a step of a small batch costs its calls."""
         heads, width = self.heads, self.width
-        bounded, gated, positive, shifts = self.interface(controller).split(self._groups, -1)
+        bounded, gated, positive, shifts = said.split(self._groups, -1)
         keys, add = torch.tanh(bounded).unflatten(-1, (3 * heads, width)).split((2 * heads, heads), 1)
         gates, erase = torch.sigmoid(gated).split((2 * heads, heads * width), -1)
         shifts = shifts.unflatten(-1, (2 * heads, 3)).softmax(-1)

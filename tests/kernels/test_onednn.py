@@ -1,0 +1,28 @@
+"""On ARM torch multiplies without oneDNN while a model is trained or asked, and as before afterwards."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.kernels import onednn
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_it_is_as_it_was_when_the_last_one_has_left(before: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "ARM", True)
+    with torch.backends.mkldnn.flags(enabled=before):
+        first, second = onednn.without_onednn(), onednn.without_onednn()
+        first.__enter__()
+        second.__enter__()
+        assert not torch.backends.mkldnn.enabled
+        first.__exit__(None, None, None)  # another thread may leave sooner
+        assert not torch.backends.mkldnn.enabled
+        second.__exit__(None, None, None)
+        assert torch.backends.mkldnn.enabled == before
+
+
+def test_elsewhere_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "ARM", False)
+    with torch.backends.mkldnn.flags(enabled=True), onednn.without_onednn():
+        assert torch.backends.mkldnn.enabled
