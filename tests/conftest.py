@@ -1,4 +1,5 @@
-"""A cache of its own for every test, one thread, since two workers share the machine, and the command line."""
+"""A cache of its own for every test, one thread, since two workers share the machine, no oneDNN on ARM, and the command
+line."""
 
 from __future__ import annotations
 
@@ -10,7 +11,11 @@ import pytest
 import torch
 from hypothesis import settings
 
+from regard.kernels.onednn import ARM
+
 torch.set_num_threads(1)
+if ARM:  # as in trainings and predictions: networks that are called by themselves would take far longer
+    torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
 settings.register_profile("busy", deadline=None)  # an example that waits for a core is not a wrong one
 settings.load_profile("busy")
 

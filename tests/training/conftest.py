@@ -7,13 +7,15 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from regard.kernels.onednn import ARM
+
 
 @pytest.fixture(autouse=True, scope="module")
 def numbers_of_a_fresh_process() -> Iterator[None]:
-    """One thread, and the matrix library on: torch switches that off for good when it fails once, as with bf16 on an
-    older CPU."""
+    """One thread, and the matrix library on but for ARM: torch switches that off for good when it fails once, as with
+    bf16 on an older CPU."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    with torch.backends.mkldnn.flags(enabled=True):
+    with torch.backends.mkldnn.flags(enabled=not ARM):
         yield
     torch.set_num_threads(threads)

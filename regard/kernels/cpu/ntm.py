@@ -31,7 +31,7 @@ Array = NDArray[Any]
 EPSILON = 1e-6  # as in `regard.nn.stores.content`
 
 
-class Places(NamedTuple):
+class HeadPlaces(NamedTuple):
     """Where the pieces of one head's address begin in what is said: key, gate, β, γ, shifts."""
 
     key: int
@@ -72,10 +72,12 @@ class Head(NamedTuple):
 
 
 @part
-def places(head: int, heads: int, width: int, reads: bool) -> Places:
+def places(head: int, heads: int, width: int, reads: bool) -> HeadPlaces:
     at = head + heads if reads else head
     gates, powers = 3 * heads * width, 3 * heads * width + 2 * heads + heads * width
-    return Places(at * width, gates + at, powers + at, powers + 2 * heads + at, powers + 4 * heads + 3 * at)
+    return HeadPlaces(
+        at * width, gates + at, powers + at, powers + 2 * heads + at, powers + 4 * heads + 3 * at
+    )
 
 
 @part
@@ -121,7 +123,7 @@ def _sum(x: Array) -> Any:
 
 
 @part
-def _address(said: Array, at: Places, slots: Array, before: Array, room: Room, out: Array) -> Head:
+def _address(said: Array, at: HeadPlaces, slots: Array, before: Array, room: Room, out: Array) -> Head:
     """One head, from its weights before (N) to those now, over slots (N, W)."""
     kind, one = said.dtype.type, said.dtype.type(1)
     count = len(slots)
@@ -157,7 +159,7 @@ def _address(said: Array, at: Places, slots: Array, before: Array, room: Room, o
 
 @part
 def _address_back(
-    said: Array, at: Places, slots: Array, before: Array, room: Room, head: Head, now: Array, d_now: Array,
+    said: Array, at: HeadPlaces, slots: Array, before: Array, room: Room, head: Head, now: Array, d_now: Array,
     d_said: Array, d_slots: Array, d_before: Array, scratch: Array,
 ) -> None:  # fmt: skip
     """From what the weights now receive to what their causes do; d_slots (N, W) is added to, d_now is changed."""
