@@ -11,9 +11,10 @@ demo: $(STAMP)
 
 # The types are checked beside the tests, which leave a core idle while they start; what mypy found is printed last.
 # Python keeps what it made of the sources, whatever the surroundings say: a hundred processes of the tests read them.
+# Drawn examples are the same in every run here, so that a commit that passes goes on passing; `pytest` alone draws new ones.
 test: style
 	@export PYTHONDONTWRITEBYTECODE=; $(BIN)/mypy > $(VENV)/types 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal; tests=$$?; \
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal --hypothesis-profile=repeatable; tests=$$?; \
 	wait $$types; found=$$?; cat $(VENV)/types; exit $$((tests | found))
 
 lint: style

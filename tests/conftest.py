@@ -17,6 +17,7 @@ torch.set_num_threads(1)
 if ARM:  # as in trainings and predictions: networks that are called by themselves would take far longer
     torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
 settings.register_profile("busy", deadline=None)  # an example that waits for a core is not a wrong one
+settings.register_profile("repeatable", settings.get_profile("busy"), derandomize=True)
 settings.load_profile("busy")
 
 COMPILING = "tests/nn/test_fused.py"
