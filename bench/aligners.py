@@ -1,13 +1,14 @@
-"""Word alignment without a teacher: IBM model 1 and an HMM, both a chain of `regard.structures` learned by EM.
+"""Unsupervised word alignment: IBM model 1 and an HMM, both a chain of `regard.structures` trained by EM.
 
-A target word y_t is written from the source word at position z_t, or from none:
+A target word y_t is generated from the source word at position z_t, or from the empty word:
 
     IBM-1   p(y, z | x) = Π_t p(z_t) p(y_t | x_{z_t})              p(z_t) uniform (Brown et al. 1993)
     HMM     p(y, z | x) = Π_t p(z_t | z_{t−1}) p(y_t | x_{z_t})    p(j | i) ∝ c(j − i) (Vogel et al. 1996)
 
-Both are a `PositionChain` over the source positions, without and with transitions: its marginals are the expected
-counts of word pairs, the gradient of its log-partition by the transitions those of jumps. Words written from none have
-a state beside every position, which remembers the position before (Och and Ney 2003).
+Both are a `PositionChain` over the source positions, without and with transitions. Its marginals are the
+expected counts of word pairs; the gradient of its log-partition by the transitions gives the expected counts
+of jumps. In the HMM every position has a second state for the empty word, which remembers that position (Och
+and Ney 2003).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ FLOOR = 1e-12
 
 @dataclass
 class Bundle:
-    """Sentence pairs whose sources are equally long.
+    """Sentence pairs whose sources have the same length.
 
-    rows      which pairs they are
-    entries   (B, T, S + 1) the number of each word pair, the last column with no source word
-    lengths   (B,) of the targets
+    rows      indices of the pairs
+    entries   (B, T, S + 1) ids of the word pairs; the last column is the pair with the empty source word
+    lengths   (B,) lengths of the targets
     """
 
     rows: list[int]
@@ -44,9 +45,9 @@ class Bundle:
 
 @dataclass
 class Corpus:
-    """Pairs with every word pair that occurs in a sentence pair numbered.
+    """Sentence pairs, with an id for every word pair that co-occurs in one of them.
 
-    source    (E,) the source word of each word pair, 0 for none
+    source    (E,) source word of each word pair; 0 is the empty word
     """
 
     bundles: list[Bundle]
@@ -88,7 +89,7 @@ class Corpus:
 
 @dataclass
 class IBM1:
-    """t(y | x) of every word pair, by `passes` of EM from a uniform beginning."""
+    """t(y | x) of every word pair, by `passes` of EM from a uniform start."""
 
     corpus: Corpus
     passes: int = 5
@@ -108,13 +109,13 @@ class IBM1:
             self.table = _normalized(counts, self.corpus)
 
     def chain(self, bundle: Bundle) -> PositionChain:
-        """p(z | x, y) of the pairs of a bundle: positions 0 … S − 1, then none."""
+        """p(z | x, y) of the pairs of a bundle: states 0 … S − 1 are positions, S is the empty word."""
         states = bundle.entries.shape[-1]
         scores = self.table[bundle.entries].clamp_min(FLOOR).log() - float(np.log(states))
         return PositionChain(scores, lengths=bundle.lengths)
 
     def links(self) -> dict[int, Links]:
-        """{row: links}: the most probable source position of each target word, no link where that is none."""
+        """{row: links}: the most probable source position of each target word; no link for the empty word."""
         found: dict[int, Links] = {}
         for bundle in self.corpus.bundles:
             found.update(_decoded(bundle, self.chain(bundle).marginals))
@@ -123,10 +124,10 @@ class IBM1:
 
 @dataclass
 class HMM:
-    """The table of IBM-1 and a distribution of jumps, by `passes` of EM from what IBM-1 has learned.
+    """The table of IBM-1 and a distribution of jumps, by `passes` of EM that start from a trained IBM-1.
 
-    none     the probability that a word is written from no source word
-    furthest jumps from −furthest to furthest have a weight each; longer ones share the last
+    none      probability that a target word is generated from the empty word
+    furthest  jumps from −furthest to furthest have one weight each; longer ones share the last
     """
 
     start: IBM1
@@ -154,7 +155,8 @@ class HMM:
             self.jumps = jumped / jumped.sum() + 1e-6
 
     def chain(self, bundle: Bundle) -> tuple[PositionChain, Tensor, Tensor]:
-        """p(z | x, y), its scores and its transitions; states 0 … S − 1 are positions, S … 2S − 1 none after them."""
+        """p(z | x, y), its scores and transitions. States: S positions, then the empty word after each of
+        them."""
         size = bundle.entries.shape[-1] - 1
         said = self.table[bundle.entries].clamp_min(FLOOR).log()
         scores = torch.cat([said[..., :size], said[..., size:].expand(*said.shape[:-1], size)], -1)
@@ -178,7 +180,7 @@ class HMM:
         return torch.cat([torch.cat([jump, stay], 1)] * 2).clamp_min(FLOOR).log()
 
     def _jumped(self, moved: Tensor) -> Tensor:
-        """How often each distance was jumped, of the expected transitions (2S, 2S)."""
+        """Expected count of each jump distance, from the expected transitions (2S, 2S)."""
         size = len(moved) // 2
         counts = moved[:size, :size] + moved[size:, :size]
         places = torch.arange(size)
@@ -186,7 +188,7 @@ class HMM:
         return torch.zeros_like(self.jumps).index_add(0, distance.flatten(), counts.flatten())
 
     def links(self) -> dict[int, Links]:
-        """{row: links}: the most probable source position of each target word, no link where that is none."""
+        """{row: links}: the most probable source position of each target word; no link for the empty word."""
         found: dict[int, Links] = {}
         for bundle in self.corpus.bundles:
             chain, _, _ = self.chain(bundle)
@@ -195,18 +197,18 @@ class HMM:
 
 
 def _folded(states: Tensor) -> Tensor:
-    """(…, 2S) of positions and of none after each → (…, S + 1)."""
+    """(…, 2S) → (…, S + 1): sum the S states of the empty word."""
     size = states.shape[-1] // 2
     return torch.cat([states[..., :size], states[..., size:].sum(-1, keepdim=True)], -1)
 
 
 def _counted(entries: Tensor, weights: Tensor, count: int) -> Tensor:
-    """The expected counts of word pairs; beyond a target's length the weights are 0."""
+    """Expected counts of word pairs; the weights are 0 beyond a target's length."""
     return torch.bincount(entries.flatten(), weights.flatten(), minlength=count)
 
 
 def _normalized(counts: Tensor, corpus: Corpus) -> Tensor:
-    """Counts as p(target word | source word)."""
+    """Normalize counts to p(target word | source word)."""
     source = torch.from_numpy(corpus.source)
     totals = torch.bincount(source, counts, minlength=corpus.words)
     return counts / totals.clamp_min(FLOOR)[source]
@@ -220,8 +222,8 @@ def _decoded(bundle: Bundle, marginals: Tensor) -> Iterator[tuple[int, Links]]:
 
 
 def symmetrized(forth: Links, back: Links) -> Links:
-    """Both directions in one: their intersection, grown by neighbors of it that one of them has (Och and Ney 2003),
-    then by links of words that have none yet."""
+    """Merge both directions. Start from their intersection, grow it by neighboring links of either direction
+    (Och and Ney 2003), then add links between words that are still unaligned."""
     found, either = forth & back, forth | back
     around = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
     grown = True
@@ -241,5 +243,5 @@ def symmetrized(forth: Links, back: Links) -> Links:
 
 
 def diagonal(source: int, target: int) -> Links:
-    """Each target word with the source word at the same share of the way."""
+    """Link each target word with the source word at the same relative position."""
     return {(min(source - 1, int((t + 0.5) * source / target)), t) for t in range(target)}

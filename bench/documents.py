@@ -1,14 +1,15 @@
-"""Documents without padding: how much of a batch is padding, and how much faster that trains than padded documents.
+"""Documents without padding: the share of padding in a batch, and the speed-up over padded documents.
 
-    python bench/documents.py                              documents of made-up words, as long as film reviews are
-    python bench/documents.py --data local/data/imdb       the reviews themselves (train, val and test.tsv.xz)
-    python bench/documents.py --data … --linear            and a linear model of n-grams (scikit-learn) beside them
+    python bench/documents.py                              random words, in documents as long as film reviews
+    python bench/documents.py --data local/data/imdb       real reviews (train, val and test.tsv.xz)
+    python bench/documents.py --data … --linear            also a linear model of n-grams (scikit-learn)
     python bench/documents.py --device cuda --json documents.json
 
-Padding is the share of all positions, of words in sentences and of sentences in documents, that hold nothing. The
-rival is what one writes first: every document of a batch is padded to the most sentences and the longest sentence in
-it, and torch's own GRU reads all of that; sizes, attention, batches, loss and optimizer are the same. The best of
-several rounds counts, for both. Exit 1 where more than 15 % are padding, or the rival takes less than twice as long.
+Padding is the share of unused positions, of words in sentences and of sentences in documents together. The
+rival is the straightforward implementation: it pads every document of a batch to the largest number of
+sentences and the longest sentence, and torch's own GRU reads all of it. Sizes, attention, batches, loss and
+optimizer are the same. The best of several rounds counts, for both. Exit status 1 if more than 15 % is
+padding, or if the rival takes less than twice as long.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ ROWS = 64
 
 @dataclass(frozen=True)
 class Figures:
-    """padding: shares of the positions; seconds: of a training step."""
+    """padding: share of unused positions; seconds: time of a training step."""
 
     device: str
     documents: int
@@ -61,7 +62,7 @@ class Figures:
 
 
 class PaddedDocuments(nn.Module):
-    """A Hierarchical Attention Network as one writes it first: ids (B, S, L), padded both ways."""
+    """A straightforward Hierarchical Attention Network: ids (B, S, L), padded in both dimensions."""
 
     def __init__(self, vocabulary: int, classes: int) -> None:
         super().__init__()
@@ -87,7 +88,7 @@ class PaddedDocuments(nn.Module):
 
 
 class RaggedDocuments(nn.Module):
-    """Ours, of the same sizes."""
+    """Our network, with the same sizes."""
 
     def __init__(self, column: DocumentColumn, classes: int) -> None:
         super().__init__()
@@ -118,7 +119,7 @@ def padded(documents: Sentences) -> Tensor:
 
 
 def made_up(count: int) -> list[Row]:
-    """Documents of about as many sentences, and sentences of about as many words, as film reviews have."""
+    """Random documents with about as many sentences, and words per sentence, as film reviews have."""
     generator = np.random.default_rng(0)
     words = [f"w{number}" for number in range(5000)]
     rows = []
@@ -141,7 +142,7 @@ def dataset_of(rows: Sequence[Row], *, lines: bool) -> Dataset:
 
 
 def padding(batches: Sequence[Any]) -> tuple[float, float, float, float]:
-    """Of all positions, of words, of sentences, and of the words of the rival: the shares that hold nothing."""
+    """Shares of padding: of all positions, of words, of sentences, and of words in the rival's batches."""
     words = places = sentences = slots = rival = 0
     for batch in batches:
         documents: Sentences = batch["text"]
@@ -155,7 +156,7 @@ def padding(batches: Sequence[Any]) -> tuple[float, float, float, float]:
 
 
 def seconds(step: Callable[[Any], None], batches: Sequence[Any], rounds: int, device: str) -> float:
-    """Of a step, in the best round; the first round warms up."""
+    """Seconds per step in the best round; the first round is a warm-up."""
     best = float("inf")
     for number in range(rounds + 1):
         begin = time.perf_counter()
@@ -200,7 +201,7 @@ def measure(dataset: Dataset, device: str, steps: int, rounds: int) -> Figures:
 
 
 def linear(folder: Path) -> dict[str, float]:
-    """Test accuracy of a logistic regression on n-grams of one and two words, its strength chosen on dev."""
+    """Test accuracy of a logistic regression on unigrams and bigrams, its regularization chosen on dev."""
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression

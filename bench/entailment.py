@@ -1,16 +1,18 @@
-"""Conclusions from SICK's sentences, judged by a SICK model of ours.
+"""Generate conclusions from SICK's sentences, and let a model trained on SICK judge them.
 
     python bench/entailment.py local/data/sick/SICK.txt.xz                all four ways; recipes/sick.yaml is the judge
     python bench/entailment.py SICK.txt.xz --only attention --set training.epochs=10
     python bench/entailment.py SICK.txt.xz --judge runs/sick              a judge that is trained already
 
-The pairs of which the first sentence entails the second are learned from (in both directions where both hold), those of
-TEST are measured. For every premise a generator writes a sentence, and the judge, which knows nothing of the generator,
-says whether it follows. Beside that share stand what the judge says of the true conclusions (it is not always right)
-and of those of other premises (the chance level of a fluent sentence), its accuracy on SICK's test pairs, and how
-many sentences are their premise once more: those count as judged, and the others are counted apart.
+Training uses the pairs whose first sentence entails the second (both directions where both hold); evaluation
+uses those of TEST. A generator writes a sentence for every premise. The judge, which knows nothing of the
+generator, decides whether the sentence follows. The table shows this share next to the judge's verdicts on
+the true conclusions (it is not always right) and on the conclusions of other premises (the chance level of a
+fluent sentence), and the judge's accuracy on SICK's test pairs. Some sentences only repeat their premise. The
+main share includes them; the table also shows their share, and the share of entailed sentences among the
+others.
 
-Resumable: a run that is finished in --folder is not trained again. Prints a table, writes it with --json FILE.
+Resumable: a finished run in --folder is not trained again. Prints a table, writes it with --json FILE.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ FIELDS = ("sentence_A", "sentence_B", "entailment_AB", "entailment_BA", "SemEval
 
 
 def entailed(path: Path, split: str) -> list[tuple[str, str]]:
-    """(premise, conclusion) of a split; to learn from, also the second sentence and the first, where that follows."""
+    """(premise, conclusion) pairs of a split; for training also the reversed pairs that hold."""
     found = []
     for row in read_rows(path, fields=FIELDS, format="tsv"):
         if row["SemEval_set"] != SPLITS[split]:
@@ -64,7 +66,7 @@ def trained(recipe: str, run: Path, settings: Sequence[str]) -> Model:
 
 
 def judged(judge: Model, premises: Sequence[str], conclusions: Sequence[str]) -> list[bool]:
-    """Whether the judge holds each to follow; a sentence of no words does not."""
+    """Whether the judge says that each conclusion follows; an empty conclusion does not."""
     first, second = judge.spec.inputs
     asked = [{first: one, second: other or "."} for one, other in zip(premises, conclusions, strict=True)]
     answers = judge.predict(asked, trace=False)

@@ -1,9 +1,10 @@
-"""Question answering in the rooms world, softmax hops against one joint chain, from several seeds.
+"""Question answering in the rooms world, softmax hops against one joint chain, with several seeds.
 
     python bench/facts.py --seeds 3 --workers 2 --json facts.json
 
-Trains the zoo's `facts` and `facts-structured` with each seed, one thread a process, and prints answer and fact
-accuracy on the test questions, their means, and what chance gives. Neither system is told the facts. Resumable.
+Trains the zoo's `facts` and `facts-structured` with each seed, one thread per process, and prints answer and
+fact accuracy on the test questions, their means and the chance level. Neither system is trained on the true
+facts. Resumable.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SYSTEMS = ("facts", "facts-structured")
 
 
 def train(system: str, seed: int, folder: Path, overrides: tuple[str, ...]) -> dict[str, Any]:
-    """The metrics of one run, from its folder where it is finished."""
+    """The metrics of one run; a finished run is not trained again."""
     import torch
 
     from regard.experiment import Experiment

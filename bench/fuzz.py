@@ -1,9 +1,9 @@
-"""Content that is almost right, by the thousand: each case gives the answer of before, or is refused with a reason.
+"""Almost valid input, by the thousand: each case gives the same answer as before or is refused with a reason.
 
     python bench/fuzz.py --cases 20000 --json fuzz.json
 
-Prints a table by kind. Exits with 1 where a case ended in a traceback, hung, changed an answer, touched a file outside
-the run, or took more than 1 GB beyond the model's own memory.
+Prints a table by kind. Exit status 1 if a case ended in a traceback, hung, changed an answer, touched a file
+outside the run, or took more than 1 GB of additional memory.
 """
 
 from __future__ import annotations

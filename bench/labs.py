@@ -1,11 +1,11 @@
-"""Time every lab as a person runs it: `regard lab NAME -o FIGURE`, in a process of its own, with its default settings.
+"""Time every lab as a user runs it: `regard lab NAME -o FIGURE`, in its own process, with default settings.
 
     python bench/labs.py                         all of them
     python bench/labs.py --only ladder timing    some of them
 
-A lab is to take under 5 seconds on two idle cores, start and import of Python included; `ladder` and `clipping`, which
-train networks, under 60. Prints a table with wall time and CPU time (the latter for cores that are not
-idle), writes the figures with --json FILE, exits with 1 where the wall time of a lab is over its bar.
+A lab must take less than 5 seconds on two idle cores, including the start of Python and its imports; `ladder`
+and `clipping`, which train networks, less than 60. Prints a table with wall time and CPU time (for cores that
+are not idle), writes the figures with --json FILE. Exit status 1 if the wall time of a lab exceeds its bar.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from regard.parts import find, names
 
 BAR = 5.0
 BARS = {"ladder": 60.0, "clipping": 60.0}
-"""Seconds."""
+"""Bars in seconds, for labs that need more than BAR."""
 
 
 def seconds(name: str, figure: Path) -> tuple[float, float]:
-    """Wall time and CPU time of the lab."""
+    """Wall time and CPU time of a lab."""
     command = [sys.executable, "-m", "regard", "lab", name, "-o", str(figure)]
-    # as on anybody's machine: what Python has compiled once is kept
+    # Allow bytecode caches, as on a user's machine.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     began, before = time.monotonic(), os.times()
     done = subprocess.run(
@@ -54,13 +54,13 @@ def main() -> int:
     options = parse(parser)
     chosen = options.only or names("lab")
     for name in chosen:
-        find("lab", name)  # raises, with the nearest name, where there is none
+        find("lab", name)  # raises an error that names the nearest lab
     table = Table(box=None, header_style="bold", pad_edge=False)
     for head in ("lab", "seconds", "CPU", "bar", ""):
         table.add_column(head, justify="left" if head in ("lab", "") else "right")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        seconds(chosen[0], Path(folder) / "first.svg")  # compiles
+        seconds(chosen[0], Path(folder) / "first.svg")  # fills the caches of bytecode and kernels
         for name in chosen:
             (took, used), bar = seconds(name, Path(folder) / f"{name}.svg"), BARS.get(name, BAR)
             met = took < bar

@@ -1,17 +1,18 @@
-"""A training step of the LSTM language model beside bare torch, in one run.
+"""A training step of the LSTM language model beside plain torch, in one run.
 
     python bench/lm.py                      2 × 650, V 10,000, 20 rows of 35 tokens on a GPU; smaller on the CPU
     python bench/lm.py --json result.json --precision tf32
 
-`ours` is the step that `regard train` makes: a batch from the stream, the network, its loss, backward, clipping, Adam.
-`bare` is torch.nn.Embedding, torch.nn.LSTM, a linear layer and cross-entropy, with the same dropout, clipping and Adam,
-on tokens that lie on the device already. Each is timed in turns, medians of the turns count.
+`ours` is the step of `regard train`: a batch from the stream, the network, its loss, backward, clipping,
+Adam. `bare` is torch.nn.Embedding, torch.nn.LSTM, a linear layer and cross-entropy, with the same dropout,
+clipping and Adam, on tokens that are already on the device. The two take turns; the median turn counts.
 
-The second part times the recurrence alone, forward and backward. On the CPU ours is written by hand (regard.kernels)
-and stands beside autograd through torch's own LSTM; on CUDA both are cuDNN's, whose way back is no autograd either.
+The second part times the recurrence alone, forward and backward. On the CPU our backward pass is written by
+hand (regard.kernels) and compared with autograd through torch's LSTM. On CUDA both sides are cuDNN, whose
+backward pass does not use autograd either.
 
-Exit status 1: a bar was missed. `ours` makes at least 90 % of the bare steps a second; on the CPU the way back by hand
-costs no more than autograd.
+Exit status 1 if a bar is missed. `ours` must make at least 90 % of the steps per second of `bare`; on the CPU
+the recurrence written by hand must take no longer than autograd.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ from regard.training.objective import Updater
 from regard.training.optimizers import make_optimizer
 
 SHARE = 0.9
-"""Of the bare steps a second."""
+"""Minimum of our steps per second, relative to bare torch."""
 BY_HAND = 1.0
-"""Time of the recurrence written by hand, by that of autograd."""
+"""Maximum time of the recurrence written by hand, relative to autograd."""
 DROPOUT, CLIP, RATE = 0.5, 0.25, 1e-3
 
 
 class Bare(nn.Module):
-    """As one writes it with torch alone."""
+    """The language model in plain torch."""
 
     def __init__(self, vocabulary: int, size: int, layers: int) -> None:
         super().__init__()
@@ -123,7 +124,7 @@ def our_step(options: argparse.Namespace) -> Callable[[], None]:
 
 
 def recurrences(options: argparse.Namespace) -> dict[str, Callable[[], None]]:
-    """The recurrence of one layer, forward and backward: ours by hand, and through autograd."""
+    """Forward and backward of one layer: ours (by hand, or cuDNN on CUDA), and torch's by autograd."""
     device, size, rows, width = options.device, options.size, options.rows, options.span
     cell = make_cell("lstm", size, size).to(device)
     weights = cell.torch_weights()
@@ -154,7 +155,7 @@ def seconds(step: Callable[[], None], count: int, device: str) -> float:
 
 
 def in_turns(steps: dict[str, Callable[[], None]], options: argparse.Namespace) -> dict[str, float]:
-    """Median milliseconds of each."""
+    """Median milliseconds of each step, taken in turn."""
     for step in steps.values():
         seconds(step, 5, options.device)
     taken: dict[str, list[float]] = {name: [] for name in steps}

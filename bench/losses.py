@@ -1,13 +1,13 @@
-"""Hold the losses of 30 updates of every zoo system, from one seed, against those that are kept here.
+"""Compare the losses of 30 updates of every zoo system, from one seed, with the recorded ones.
 
-    python bench/losses.py                       all systems, against bench/losses.json
+    python bench/losses.py                       all systems, compared with bench/losses.json
     python bench/losses.py --only g2p caption    some of them
-    python bench/losses.py --keep                write the losses down anew, where a change of the numbers is meant
+    python bench/losses.py --keep                record the losses anew, after an intended change
 
-A change of the code that is not meant to change what is computed must leave these losses as they are. Worlds are small
-(300 rows), batches have 8 rows, and the arithmetic runs on one thread of a CPU. Language models read a text made here,
-since what Python says of itself changes with its version. Exits 1 where a loss differs by more than 1e-5 of its
-size.
+A change of the code that does not intend to change the computation must leave these losses as they are.
+Worlds are small (300 rows), batches have 8 rows, and everything runs on one thread of a CPU. Language models
+read a generated text, since Python's documentation changes with its version. Exit status 1 if a loss differs
+by more than 1e-5 (relative for losses above 1; 1e-3 for `nli-parent`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ KEPT = Path(__file__).parent / "losses.json"
 UPDATES, ROWS, TOLERANCE = 30, 8, 1e-5
 SIZES = {"world": {"train": 300, "dev": 60, "test": 60}, "package": {"train": 300}}
 CHAOTIC = {"nli-parent": 1e-3}
-"""Where rounding grows within 30 updates: a sum in another order is enough."""
+"""Tolerances of systems that amplify rounding errors within 30 updates."""
 
 
 def losses(name: str) -> list[float]:
-    """The loss before each of the updates."""
+    """The loss of each update."""
     spec = zoo.find(name)
     training = [f"training.batch_rows={ROWS}", f"training.steps={UPDATES}", "training.epochs=null"]
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +77,7 @@ def updated(experiment: Experiment) -> Iterator[float]:
 
 
 def made_text(lines: int = 2000, words: int = 200) -> str:
-    """Lines in which a word depends on the one before it."""
+    """Lines in which each word depends on the previous one."""
     generator = Random(1)
     names = ["".join(generator.choices("abcdefghijklmnop", k=generator.randint(1, 8))) for _ in range(words)]
     place, text = 0, []
@@ -91,7 +91,7 @@ def made_text(lines: int = 2000, words: int = 200) -> str:
 
 
 def repeated(batches: Batches | StreamBatches) -> Iterator[Batch]:
-    """So many batches, the first ones again after the last."""
+    """UPDATES batches; the batches repeat after the last one."""
     count = 0
     while count < UPDATES:
         for batch in batches:

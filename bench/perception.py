@@ -1,12 +1,12 @@
-"""Does the loader keep up? Pictures from files, decoded in two threads, against training steps of the small ResNet.
+"""Does the loader keep up? Images from files, decoded in two threads, against training steps of a ResNet.
 
-    python bench/perception.py                 JPEG of 112 × 112 and PNG of 64 × 64, made for the occasion
+    python bench/perception.py                 JPEG of 112 × 112 and PNG of 64 × 64, generated
     python bench/perception.py --json perception.json
 
-The loader alone reads, decodes and collates every picture once, none of them held in memory. The training step is
-`encoder: {type: image, network: resnet}` with a label to tell, on batches that lie ready: forward, backward,
-update. Both use two processors. The best of several rounds counts, for both. Exit 1 where the loader gives less
-than three times as many pictures a second as training takes.
+The loader alone reads, decodes and collates every image once, without caching. The training step is forward,
+backward and update of `encoder: {type: image, network: resnet}` with a label decoder, on batches that are
+already in memory. Both use two threads. The best of several rounds counts, for both. Exit status 1 if the
+loader delivers less than three times as many images per second as training consumes.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ ROWS = 64
 
 @dataclass(frozen=True)
 class Measured:
-    """Pictures a second.
+    """Images per second.
 
     loader     read, decoded, collated
-    training   learned from, where the batches lie ready
-    fed        learned from, while the loader makes the batches beside
+    training   trained on, from batches in memory
+    fed        trained on, while the loader prepares the batches
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Measured:
 
 
 def make_files(folder: Path, kind: str, size: int, count: int) -> None:
-    """Soft colors with some grain, about as large as files of photographs of that size."""
+    """Write images of soft colors with some grain; the files are about as large as photographs."""
     generator = np.random.default_rng(0)
     for number in range(count):
         coarse = Image.fromarray(generator.integers(0, 256, (size // 14, size // 14, 3), dtype=np.uint8))
@@ -98,11 +98,11 @@ def measure(folder: Path, kind: str, size: int, threads: int, rounds: int, steps
     built = Dataset.build(rows, columns.values())
 
     def batches() -> Batches:
-        """Of a dataset that holds no picture yet."""
+        """Batches of a dataset with an empty image cache."""
         return Batches(built.subset(range(len(built))), rows=ROWS, vary=True, workers=threads)
 
     ready = list(batches().epoch(0))[:steps]
-    update([ready[0]], spec.training.lr)  # the first step is never like the others
+    update([ready[0]], spec.training.lr)  # warm-up
     loader, training, fed = 0.0, 0.0, 0.0
     for number in range(rounds):
         loader = max(loader, rate(batches().epoch(number)))
@@ -112,7 +112,7 @@ def measure(folder: Path, kind: str, size: int, threads: int, rounds: int, steps
 
 
 def rate(batches: object, update: Updater | None = None, lr: float = 0.0) -> float:
-    """Examples a second, by the wall clock."""
+    """Examples per second of wall time."""
     start, count = time.perf_counter(), 0
     for batch in batches:  # type: ignore[attr-defined]
         if update is not None:

@@ -1,13 +1,14 @@
-"""What a training step costs with each selection: simple (softmax), sigmoid and segmental attention.
+"""The cost of a training step with each selection: simple (softmax), sigmoid and segmental attention.
 
     python bench/structured_attention.py                     on the CPU, (B, S, T, D, V) = (32, 30, 15, 256, 4000)
     python bench/structured_attention.py --device cuda       on a GPU, (64, 50, 20, 512, 8000)
 
-One step is forward, backward, clipping and Adam of a translation model: bidirectional GRU of S words, GRU decoder of T
-words looking from its current state, D units and V words on both sides; what was read is fed to the next step, or not
-(then all steps of training are taken at once). The models take turns, step by step, so that whatever else the machine
-does falls on all of them; the medians are compared. Prints a table, writes it with --json FILE, exits with 1 when
-segmental attention costs more than 1.5 times simple attention in the same model.
+One step is forward, backward, clipping and Adam of a translation model: a bidirectional GRU over S words and
+a GRU decoder of T words that attends from its current state, with D units and V words on both sides. The
+context is fed to the next step or not; without feeding, training computes all steps at once. The models take
+turns, step by step, so that other load on the machine affects all of them; the medians are compared. Prints a
+table, writes it with --json FILE. Exit status 1 if segmental attention costs more than 1.5 times simple
+attention in the same model.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MODELS = {
     "general, not fed": ("general", False),
     "additive": ("additive", True),
 }
-"""The score, and whether what was read is fed to the next step."""
+"""The score, and whether the context is fed to the next step."""
 SELECTIONS = {"simple": "softmax", "sigmoid": "sigmoid", "segments": "segments"}
 
 
@@ -55,7 +56,7 @@ SIZES = {"cpu": Size(32, 30, 15, 256, 4000), "cuda": Size(64, 50, 20, 512, 8000)
 
 
 def make_step(select: str, score: str, feeding: bool, size: Size, device: str) -> Callable[[], None]:
-    """A model with this selection, and one step of its training on one batch of random words."""
+    """Build a model with this selection; return one training step on one batch of random words."""
     torch.manual_seed(1)
     encoder = RecurrentEncoder(Embedding(size.V, size.D), size=size.D // 2)
     decoder = RecurrentDecoder(
@@ -84,13 +85,13 @@ def make_step(select: str, score: str, feeding: bool, size: Size, device: str) -
 
 
 def _words(rows: int, length: int, size: Size, device: str) -> Tokens:
-    """Rows of random words, all of full length; the decoder adds the end to the target."""
+    """Rows of random words, all of full length; the decoder appends END to the target."""
     ids = torch.randint(len(SPECIAL), size.V, (rows, length))
     return Tokens(ids, torch.full((rows,), length)).to(device)
 
 
 def measure(steps: dict[str, Callable[[], None]], device: str, rounds: int) -> dict[str, float]:
-    """Seconds of each step, median over the rounds, the steps taking turns."""
+    """Median seconds of each step over the rounds; the steps take turns."""
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
     taken: dict[str, list[float]] = {name: [] for name in steps}
     for turn in range(rounds + 3):
@@ -99,7 +100,7 @@ def measure(steps: dict[str, Callable[[], None]], device: str, rounds: int) -> d
             begun = time.perf_counter()
             step()
             wait()
-            if turn >= 3:  # the first ones compile, and fill the allocator
+            if turn >= 3:  # the first steps compile kernels and fill the allocator
                 taken[name].append(time.perf_counter() - begun)
     return {name: statistics.median(times) for name, times in taken.items()}
 

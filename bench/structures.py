@@ -1,17 +1,18 @@
-"""Times exact inference beside torch-struct 0.5 and pytorch-crf, one row a case, and checks the fast kernels.
+"""Times exact inference beside torch-struct 0.5 and pytorch-crf, and checks the fast kernels.
 
-Needs the peers: `pip install --no-deps --target local/peers torch-struct pytorch-crf`. Then
+Install the peers with `pip install --no-deps --target local/peers torch-struct pytorch-crf`. Then
 
-- `python bench/structures.py --peers local/peers`: the table; exit 1 when a bar is missed
-- `--check`: first the kernels against double precision, with holes and ragged lengths
-- `--scaling`: also growth with the length, fitted exponents and a figure
-- `--tune`: also tile sizes and warps of the CUDA kernels
+- `python bench/structures.py --peers local/peers`: the table; exit status 1 if a bar is missed
+- `--check`: first compare the kernels with double precision, with holes and ragged lengths
+- `--scaling`: also measure growth with the length, with fitted exponents and a figure
+- `--tune`: also time other tile sizes and warps of the CUDA kernels
 
-"forward" is the marginals; "forward+backward" also pulls a given random gradient back through them. Ours and theirs
-alternate in one process. Times are wall times between synchronisations, the least of as many tries for either side
-(fewer of what takes longer than 50 ms, which varies little): what else a machine does only ever adds to them. Medians
-are in the JSON; on a shared machine they vary from run to run by half. The ratio of CPU times is printed beside and
-decides nothing. Peak memory is what a call takes beyond its inputs.
+"forward" computes the marginals; "forward+backward" also backpropagates a given random gradient through them.
+The two sides alternate in one process. Times are wall times between synchronizations, the minimum over all
+tries, since other load on a machine only adds to them. Both sides have equally many tries, except where one
+of them takes longer than 50 ms: there the peer has one try to five of ours, as long calls vary little. The
+JSON also has the medians, which vary by half from run to run on a shared machine. The ratio of CPU times is
+printed for information only. Peak memory is the memory of a call beyond its inputs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from structures_cases import CASES, Case, ours, theirs
 from structures_timing import launches, peak_memory, timed, usable
 from written import parse, write_json
 
-SLOW = 50.0  # milliseconds above which three repeats are enough
+SLOW = 50.0  # milliseconds; for slower calls three repeats are enough
 
 
 def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:
@@ -52,7 +53,7 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
             call()
             row[f"{name}_gib"] = peak_memory(call, device)
         slow = max(timed(call, device)[0] for call in calls.values()) > SLOW
-        gc.disable()  # as timeit does: what one side leaves behind is not swept at the other's cost
+        gc.disable()  # as timeit does: neither side pays for the other's garbage
         for _ in range(3 if slow else repeats):
             for name, call in calls.items():
                 tries = 1 if slow and name == "theirs" else 5

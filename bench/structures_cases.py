@@ -1,4 +1,4 @@
-"""What is timed: structures of several sizes, as we answer them and as the peers do."""
+"""The timed cases: structures of several sizes, computed by us and by the peers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CASES = {
 
 @dataclass
 class Side:
-    """A way to marginals (or, of the likelihood, to a loss) and what it starts from."""
+    """The input of one side and its computation: marginals, or a loss in the likelihood cases."""
 
     leaf: Tensor
     answer: Callable[[Tensor], Tensor]

@@ -1,7 +1,7 @@
 """`structures.py --check`: the kernels of a device against double precision and against the semiring reference.
 
-Fresh random inputs with ragged lengths and −inf. Each kernel runs several times on the same input: an answer that
-moves is a race.
+Inputs are random, with ragged lengths and −inf. Each kernel runs several times on the same input; different
+answers reveal a race.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from regard.structures import LinearChain, ProjectiveTree
 RUNS = 8
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}
 Answers = dict[str, Tensor]
-# Also in double precision; the others would only repeat these there, and compile for long.
+# Also checked in double precision. The other cases would only repeat these, and take long to compile.
 IN_DOUBLE = (
     "chain (16, 50, 2)",
     "chain (8, 80, 2) std 50",
@@ -33,7 +33,7 @@ IN_DOUBLE = (
 
 
 def answers(inputs: tuple[Tensor, ...], query: Callable[..., tuple[Tensor, Tensor]], seed: int) -> Answers:
-    """log Z, marginals and the pull-back of a random gradient through them, on the CPU in double precision."""
+    """log Z, marginals and the gradient of their randomly weighted sum, on the CPU in double precision."""
     leaves = [part.clone().requires_grad_(part.is_floating_point()) for part in inputs]
     log_z, marginals = query(*leaves)
     generator = torch.Generator().manual_seed(seed)
@@ -49,7 +49,7 @@ def chain_query(init: Tensor, edges: Tensor, lengths: Tensor) -> tuple[Tensor, T
 
 
 def bare_query(edges: Tensor) -> tuple[Tensor, Tensor]:
-    """Nothing but edges: what the table times."""
+    """A chain of edges alone, as in the table of times."""
     return kernels.chain_log_partition(None, edges, None), kernels.chain_marginals(None, edges, None)[1]
 
 

@@ -1,10 +1,10 @@
 """`structures.py --scaling`: time and memory of forward + backward as the length grows, with the fitted exponent and
 a figure.
 
-An exponent is the slope of log time over log length on the larger half of the lengths, where overheads no longer
-flatten it: a chain grows as N, Eisner's algorithm as N³ (less where a parallel device is not yet full). Memory is
-compared with the charts: for a chain its edges (B, N−1, C, C), for Eisner's algorithm the five tables of double
-precision that hold its items, (N+1)² each.
+The exponent is the slope of log time over log length, fitted on the larger half of the lengths, where
+overheads no longer flatten it. A chain grows as N, Eisner's algorithm as N³ (less while a parallel device is
+not yet full). Memory is measured in multiples of the charts: for a chain the edges (B, N−1, C, C), for
+Eisner's algorithm its five tables of (N+1)² items in double precision.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def case_of(kind: str, device: str, N: int) -> Case:
 
 
 def charts(case: Case) -> float:
-    """GiB of the charts."""
+    """Size of the charts in GiB."""
     B, N, *rest = case.sizes
     return (B * (N - 1) * rest[0] ** 2 * 4 if case.kind == "chain" else B * 5 * (N + 1) ** 2 * 8) / GIB
 
@@ -48,7 +48,7 @@ def point(kind: str, device: str, N: int) -> dict[str, float]:
 
 
 def exponent(points: list[dict[str, float]], key: str) -> float:
-    """The least-squares slope in logarithms over the larger half."""
+    """Least-squares slope of log time over log length, on the larger half of the lengths."""
     half = points[len(points) // 2 :]
     x, y = ([math.log(p[k]) for p in half] for k in ("N", key))
     middle_x, middle_y = sum(x) / len(x), sum(y) / len(y)
@@ -62,7 +62,7 @@ def scaling(device: str) -> list[dict[str, Any]]:
         points = [point(kind, device, N) for N in lengths]
         key = "cpu_ms" if device == "cpu" else "ms"
         row: dict[str, Any] = {"scaling": kind, "points": points, "exponent": exponent(points, key)}
-        # The smallest sizes are all allocator granularity, so memory is judged at the largest.
+        # The allocator's granularity dominates at small sizes, so memory is compared at the largest.
         row["charts"] = points[-1]["charts"]
         row["ok"] = row["exponent"] <= STEEPEST[kind] and row["charts"] <= MOST_CHARTS
         rows.append(row)

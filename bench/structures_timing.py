@@ -1,4 +1,4 @@
-"""What one call takes: time, memory, launches."""
+"""Time, peak memory and kernel launches of one call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Call = Callable[[], object]
 
 
 def timed(call: Call, device: str) -> tuple[float, float]:
-    """Wall and CPU milliseconds."""
+    """Wall and CPU time in milliseconds."""
     if device == "cuda":
         torch.cuda.synchronize()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -32,7 +32,7 @@ def status(key: str) -> int:
 
 
 def peak_memory(call: Call, device: str) -> float:
-    """GiB that a call holds at its worst, beyond what was held before."""
+    """Peak memory of a call in GiB, beyond the memory held before."""
     gc.collect()
     if device == "cuda":
         torch.cuda.synchronize()
@@ -48,7 +48,7 @@ def peak_memory(call: Call, device: str) -> float:
 
 
 def launches(call: Call) -> int | None:
-    """Kernels that one call starts on the device; None where they cannot be counted."""
+    """Number of kernels that one call launches on the device; None if the profiler fails."""
     from torch.profiler import ProfilerActivity, profile
 
     try:
@@ -61,7 +61,7 @@ def launches(call: Call) -> int | None:
 
 
 def usable(device: str) -> bool:
-    """Whether the device still answers: after an illegal access no call to it succeeds in this process."""
+    """Whether the device still works: after an illegal access every call to it fails in this process."""
     if device != "cuda":
         return True
     try:

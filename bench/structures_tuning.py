@@ -1,8 +1,8 @@
 """`structures.py --tune`: other tiles and warps for the CUDA kernels, timed on the device alone.
 
-Each kernel's launch options come from one function of the sizes in `kernels/cuda`; here that function is replaced,
-variant by variant, and the pass of the marginals and of their backward is timed by device events. A variant that
-does not compile is reported.
+For each kernel, one function in `kernels/cuda` derives the launch options from the sizes. This script
+replaces the function, variant by variant, and times the marginals and their backward pass by device events. A
+variant that does not compile is reported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def replaced(module: Any, name: str, value: Callable[..., Any]) -> Iterator[None
 
 
 def device_time(call: Callable[[], object], repeats: int = 30) -> float:
-    """The median of device milliseconds."""
+    """Median device time in milliseconds."""
     for _ in range(3):
         call()
     times = []
@@ -85,7 +85,7 @@ def tree_variants() -> Iterator[Variant]:
 
 
 def plans() -> Iterator[tuple[str, tuple[int, ...], Any, list[str], list[Variant]]]:
-    """Kind, sizes, the module with the options, the functions that give them, and what to try."""
+    """Kind, sizes, module of the launch options, names of its functions, and the variants to try."""
     for sizes in ((32, 50, 2), (128, 1000, 2)):
         yield "chain", sizes, chain, ["scan_options"], list(scan_variants(sizes[1]))
     for sizes in ((32, 50, 16), (32, 512, 64)):
@@ -103,7 +103,7 @@ def tune() -> list[dict[str, Any]]:
         for variant, (name, call) in itertools.product(variants, calls.items()):
             row: dict[str, Any] = {"case": f"{kind} {sizes}", "pass": name, **variant}
             try:
-                # Every name in turn takes the same variant: only one of them serves a pass.
+                # Give all of these functions the same variant: a pass uses only one of them.
                 with (
                     replaced(module, names[0], lambda *_, v=variant: v),
                     replaced(module, names[-1], lambda *_, v=variant: v),

@@ -1,15 +1,15 @@
 """Text to text on the CPU: our training and search beside JoeyNMT's, on the same work, in one run.
 
-    python bench/text_cpu.py --make-peer PEER                      once: JoeyNMT 2.3 in a virtual environment of its own
+    python bench/text_cpu.py --make-peer PEER                      once: JoeyNMT 2.3 in its own environment
     python bench/text_cpu.py --peer-python PEER/bin/python --json result.json
     python bench/text_cpu.py --peer-python PEER/bin/python --cell lstm --layers 2
-    python bench/text_cpu.py --roofline                            our training beside what the cores can do
+    python bench/text_cpu.py --roofline                            our training, relative to peak flops
 
 Both models: bidirectional encoder of 256 per direction, embeddings of 256, a decoder of 256 with additive attention and
 input feeding, `--layers` of `--cell` in each, a vocabulary of 4,000 types, batches of 64 sentences, Adam 1e-3, clipping
-at 1. The data are random pairs of 10 to 30 tokens; decoding writes exactly 20 tokens. The two take turns; ratios are of
-medians, by wall clock and by seconds of processor time (`--clock cpu` on a busy machine). Exit status 1: a bar was
-missed.
+at 1. The data are random pairs of 10 to 30 tokens; decoding writes exactly 20 tokens. The two sides take
+turns; ratios are of medians, by wall clock and by CPU time (`--clock cpu` on a busy machine). Exit status 1
+if a bar is missed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BARS = {
     1: {"train": 2.5, "greedy": 2.5, "beam 5": 3.5},
     2: {"train": 2.0, "greedy": 2.0, "beam 5": 2.0},
 }
-"""By the number of layers."""
+"""{number of layers: {task: least ratio}}"""
 UNITS = {"train": "target tokens", "greedy": "sentences", "beam 5": "sentences"}
 PEER_PACKAGES = [
     "numpy",
@@ -48,7 +48,7 @@ ROWS, TYPES, LENGTH = 64, 4_000, 20
 
 
 def make_data(folder: Path) -> None:
-    """Random pairs, one sentence a line: SPLIT.src and SPLIT.trg."""
+    """Write random pairs, one sentence per line: SPLIT.src and SPLIT.trg."""
     generator = random.Random(0)
     for split, count in SPLITS.items():
         for side in ("src", "trg"):
@@ -60,7 +60,7 @@ def make_data(folder: Path) -> None:
 
 
 def run_ours(folder: Path, options: argparse.Namespace) -> Rates:
-    """Through the public names of `regard.data` and `regard.nn`."""
+    """Rates of our model, through the public names of `regard.data` and `regard.nn`."""
     import torch
 
     from regard.data import Dataset, TextColumn, read_rows, values
@@ -98,12 +98,12 @@ def run_ours(folder: Path, options: argparse.Namespace) -> Rates:
 
 
 def arithmetic(cell: str, layers: int, source: float, target: float) -> dict[str, float]:
-    """Multiply-adds of a forward pass for one sentence of so many source and target tokens, and the bytes of weights
-    that a step of the decoder reads."""
+    """Multiply-adds of a forward pass for one sentence with these numbers of source and target tokens, and
+    the bytes of weights that a decoder step reads."""
     size, gates, memory = 256, {"gru": 3, "lstm": 4}[cell] * 256, 512
     encoder = sum(
         2 * gates * ((size if layer == 0 else memory) + size) for layer in range(layers)
-    )  # for each token
+    )  # per token
     above = (layers - 1) * gates * 2 * size
     step = gates * (size + size + size) + above + size * size + size * (size + memory)
     attention = source * (size + memory)
@@ -116,7 +116,7 @@ def arithmetic(cell: str, layers: int, source: float, target: float) -> dict[str
 
 
 def peak(size: int = 1024) -> float:
-    """Floating-point operations per second of processor time of the library's own matrix product."""
+    """Floating-point operations per second of CPU time in torch's matrix product."""
     import torch
 
     first, second = torch.randn(size, size), torch.randn(size, size)
@@ -129,8 +129,8 @@ def peak(size: int = 1024) -> float:
 
 
 def roofline(ours: Rates, highest: float, options: argparse.Namespace) -> str:
-    """How much of the peak training reaches; a training step is three times a forward pass."""
-    made = arithmetic(options.cell, options.layers, 20.0, 21.0)  # the mean of 10 … 30, and the END
+    """The share of the peak that training reaches; a training step costs three forward passes."""
+    made = arithmetic(options.cell, options.layers, 20.0, 21.0)  # the mean of 10 … 30, and END
     total = made["encoder"] + made["decoder"] + made["output"]
     reached = ours["train"]["cpu"] / 21.0 * 6 * total
     return (
@@ -228,7 +228,7 @@ def peer_model(folder: Path, cell: str, layers: int) -> tuple[Any, Any, Any, Any
 
 
 def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
-    """JoeyNMT through its own data iterator, training step and search."""
+    """Rates of JoeyNMT, through its own data iterator, training step and search."""
     from joeynmt.search import search  # type: ignore[import-not-found]
 
     options, model, train, test, manager = peer_model(folder, arguments.cell, arguments.layers)
@@ -283,7 +283,7 @@ def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
 
 
 def make_peer(folder: Path) -> None:
-    """JoeyNMT 2.3, whose own requirements no longer fit together."""
+    """Install JoeyNMT 2.3 without its requirements, which have become incompatible."""
     beside.make_environment(folder, ["torch", *PEER_PACKAGES], ["--no-deps", "joeynmt==2.3.0"])
 
 

@@ -2,21 +2,22 @@
 
     python bench/text_gpu.py --json result.json           everything, some minutes
     python bench/text_gpu.py --cells gru --layers 1       a part of it
-    python bench/text_gpu.py --only decoding              training steps, decoding, or the rest alone
+    python bench/text_gpu.py --only decoding              only training steps, decoding, or the rest
 
-Forward and backward of the whole model: embeddings, bidirectional encoder, decoder with additive attention over every
-position, output layer, loss; width 512, source and target 30, vocabulary 8,000. `plain` is the same model as a loop of
-torch's cells, `floor` the same without attention, its decoder run by cuDNN. Milliseconds are medians of steps between
-CUDA events; peak memory is that of one step, parameters included.
+Training times forward and backward of the whole model: embeddings, bidirectional encoder, decoder with
+additive attention, output layer, loss; width 512, source and target 30, vocabulary 8,000. `plain` is the same
+model as a loop over torch's cells; `floor` has no attention, and cuDNN runs its decoder. Milliseconds are
+medians of steps between CUDA events; peak memory is that of one step, parameters included.
 
-Decoding is encoding and search, 30 tokens for each of 128 sentences, or of one; the plain loop decodes greedily, and
-keeps its tokens on the device. A model that was trained in bf16 searches in single precision, so bf16 is not decoded.
+Decoding times encoding and search, 30 tokens for each of 128 sentences, or for one sentence. The plain loop
+decodes greedily and keeps its tokens on the device. Models trained in bf16 search in single precision, so
+there is no decoding in bf16.
 
-The bars are of fp32 and tf32; steps in bf16 are timed beside them.
+The bars apply to fp32 and tf32; steps in bf16 are timed for comparison.
 
-The rest: attentions without kernels of their own, recorded as they stand, beside the same steps one by one; whole
-updates of an LSTM of 400 units that attends to two inputs (16 and 8 characters → 16, 64 rows, Adam). Exit status 1: a
-bar was missed.
+The rest times attentions without kernels of their own, recorded as CUDA graphs against the same steps one by
+one, and whole updates of an LSTM of 400 units that attends to two inputs (16 and 8 characters → 16, 64 rows,
+Adam). Exit status 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -43,23 +44,23 @@ from regard.nn.search import Beam, Greedy, Limits
 MILLISECONDS = {("fp32", 1): {64: 7.0, 256: 14.0}, ("tf32", 1): {64: 5.0, 256: 9.0}}
 MILLISECONDS[("fp32", 2)] = {64: 10.0, 256: 20.0}
 TIMES = {64: 4.0, 256: 2.0}
-"""How many times the plain loop."""
+"""{rows: least speed-up over the plain loop}"""
 MEMORY = 0.5
-"""Of the plain loop's, at 256 rows."""
+"""Maximum memory at 256 rows, relative to the plain loop."""
 SEGMENTS = 1.2
-"""Segmental attention by simple attention."""
+"""Maximum time of segmental attention, relative to simple attention."""
 LOGITS = 0.25
-"""Peak memory of output layer and loss by one full tensor of logits, vocabulary 32,000, 256 × 30 words."""
+"""Maximum peak memory of output layer and loss, relative to one tensor of logits."""
 
 
 SENTENCES = {"greedy": 12_000.0, "beam 5": 8_000.0}
-"""A second, at 128 rows."""
+"""Minimum of sentences per second, at 128 rows."""
 ONE_SENTENCE = {"greedy": 6.0, "beam 5": 10.0}
-"""Milliseconds."""
+"""Maximum of milliseconds for one sentence."""
 RECORDED = 1.0
-"""How many times the steps one by one, at least."""
+"""Least speed-up of recorded steps over the same steps one by one."""
 UPDATES = 100.0
-"""A second, of the LSTM with two inputs."""
+"""Minimum of updates per second of the LSTM with two inputs."""
 WITHOUT_KERNELS = [
     ("linear", "softmax"),
     ("location", "softmax"),
@@ -77,7 +78,7 @@ def precision(name: str) -> Iterator[None]:
 
 
 def measure(model: nn.Module, given: tuple[Any, ...], name: str, rounds: int) -> tuple[float, int]:
-    """Milliseconds of a step, and bytes at its peak."""
+    """Milliseconds of a step, and its peak memory in bytes."""
 
     def step() -> None:
         model.zero_grad(set_to_none=True)
@@ -105,7 +106,7 @@ def tokens(rows: int, length: int) -> Tokens:
 
 
 def output_share() -> float:
-    """Bar 6: what output layer and loss take beside their inputs, by one tensor of logits."""
+    """Memory of output layer and loss beyond their inputs, relative to one tensor of logits."""
     from regard.nn.decoders.output import Output
 
     forget()
@@ -123,7 +124,7 @@ def output_share() -> float:
 
 
 def case(cell: str, layers: int, state: str, rows: int, name: str, rounds: int) -> dict[str, Any]:
-    """One line of the table."""
+    """One line of the training table."""
     torch.manual_seed(0)
     source, target = tokens(rows, LENGTH), tokens(rows, LENGTH - 1)
     ids = torch.randint(4, VOCABULARY, (rows, LENGTH), device="cuda")
@@ -153,7 +154,7 @@ def case(cell: str, layers: int, state: str, rows: int, name: str, rounds: int) 
 
 
 def milliseconds(call: Callable[[], Tensor], rounds: int) -> float:
-    """The median, each time until the answer is on the host."""
+    """Median milliseconds until the result is on the host."""
     for _ in range(6):
         call().cpu()
     taken = []
@@ -166,7 +167,7 @@ def milliseconds(call: Callable[[], Tensor], rounds: int) -> float:
 
 @torch.inference_mode()
 def decoding(cell: str, name: str, rounds: int) -> dict[str, Any]:
-    """One line of the second table."""
+    """One line of the decoding table."""
     torch.manual_seed(0)
     ours, plain = Ours(cell, 1, "previous").cuda().eval(), Plain(cell, 1, "previous").cuda().eval()
     limits = Limits(minimum=LENGTH - 1, maximum=LENGTH - 1)
@@ -274,7 +275,7 @@ def without_kernels(score: str, select: str, rounds: int) -> dict[str, Any]:
 
 
 def two_inputs(rounds: int) -> float:
-    """Updates a second, forward, backward, clipping and Adam; fp32."""
+    """Updates per second: forward, backward, clipping and Adam; fp32."""
     model = TwoInputs().cuda()
     adam = torch.optim.Adam(model.parameters(), fused=True)
 

@@ -1,4 +1,4 @@
-"""The models that `text_gpu.py` times: ours, the same written as a plain loop, and cuDNN without attention."""
+"""The models that `text_gpu.py` times: ours, the same model as a plain loop, and cuDNN without attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE, VOCABULARY, LENGTH = 512, 8_000, 30
 
 
 class Plain(nn.Module):
-    """A loop of torch's cells, written as one writes it: look, step, collect."""
+    """A straightforward loop over torch's cells: attend, step, collect."""
 
     def __init__(self, cell: str, layers: int, state: str) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Plain(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1), following.flatten())
 
     def greedy(self, source: Tensor) -> Tensor:
-        """LENGTH tokens for each sentence, one layer that looks before its step."""
+        """LENGTH tokens for each sentence, from one layer that attends before its step."""
         memory, _ = self.encoder(self.source(source))
         keys = self.keys(memory)
         state = torch.tanh(self.first(memory.mean(1)))
@@ -71,7 +71,7 @@ class Plain(nn.Module):
 
 
 class Floor(nn.Module):
-    """No attention at all: cuDNN reads, cuDNN writes, one product makes the logits."""
+    """No attention: cuDNN runs encoder and decoder, one product gives the logits."""
 
     def __init__(self, cell: str, layers: int) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Floor(nn.Module):
 
 
 class Ours(nn.Module):
-    """Through the public names of `regard.nn`."""
+    """Our model, through the public names of `regard.nn`."""
 
     def __init__(
         self, cell: Any, layers: int, state: Any, select: str = "softmax", score: str = "additive"
@@ -111,13 +111,13 @@ class Ours(nn.Module):
         return self.decoder.loss({"source": self.encoder(source)}, target).mean
 
     def write(self, source: Tokens, search: Greedy | Beam) -> Tensor:
-        """LENGTH tokens for each sentence, END the last of them."""
+        """LENGTH tokens for each sentence, the last of them END."""
         found = self.decoder.predict({"source": self.encoder(source)}, search)
         return found.tokens
 
 
 class TwoInputs(nn.Module):
-    """A lemma and its features, both attended to, as in inflection."""
+    """Attends to a lemma and its features, as in inflection."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,15 +1,16 @@
-"""Updates a second of a recipe from text to text whose decoder reads after its recurrence, beside plain PyTorch.
+"""Updates per second of a text-to-text recipe that attends after its recurrence, beside plain PyTorch.
 
     python bench/updates.py --data FOLDER                         recipes/cmudict.yaml, the files in FOLDER
     python bench/updates.py --data FOLDER --precision bf16 --before 47
 
-`ours` is what `regard train` does for an update: a batch, the network, its loss, backward, clipping, Adam, the moving
-average. `plain` does the same to the same batches with `torch.nn.LSTM` (cuDNN) over packed sequences in the encoder and
-over whole ones in the decoder, additive attention written out, cross-entropy, `clip_grad_norm_`, fused Adam and a fused
-average: as one writes it by hand. Both run through the same batches in turns. The first three turns of each do not
-count: shapes that come for the first time are recorded there.
+`ours` is an update of `regard train`: a batch, the network, its loss, backward, clipping, Adam, the moving
+average. `plain` does the same with the same batches, as written by hand: `torch.nn.LSTM` (cuDNN) over packed
+sequences in the encoder and over whole ones in the decoder, additive attention, cross-entropy,
+`clip_grad_norm_`, fused Adam and a fused average. The two take turns on the same batches. The first three
+turns of each do not count, because new shapes are recorded then.
 
-Exit status 1: a bar was missed. Ours makes at least as many updates as plain; with `--before N`, at least four times N.
+Exit status 1 if a bar is missed. Ours must make at least as many updates per second as plain. In the last of
+the precisions it must also make at least four times N, if `--before N` is given.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ from regard.training.sent_ahead import sent_ahead
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "cmudict.yaml"
 TIMES = 4
-"""As many updates as before."""
+"""Least speed-up over `--before`."""
 
 
 class Plain(nn.Module):
-    """As one writes it with torch alone."""
+    """The recipe's model in plain torch."""
 
     def __init__(self, spec: Spec, reads: int, writes: int) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ class Plain(nn.Module):
         self.smoothing = decoder.label_smoothing
 
     def forward(self, source: Tokens, target: Tokens) -> Tensor:
-        counts = source.lengths if source.counts is None else source.counts  # on the CPU, as torch wants them
+        counts = source.lengths if source.counts is None else source.counts  # on the CPU, as torch requires
         packed = pack_padded_sequence(
             self.dropout(self.source(source.ids)), counts, batch_first=True, enforce_sorted=False
         )
@@ -133,7 +134,7 @@ def our_update(spec: Spec, network: Any) -> Callable[[Batch], None]:
 
 
 def passing(batches: Batches) -> Iterator[Batch]:
-    """Epoch after epoch, each batch sent ahead."""
+    """Epoch after epoch, each batch sent to the device ahead of time."""
     epoch = 0
     while True:
         yield from sent_ahead(batches.epoch(epoch), torch.device("cuda"))
@@ -141,7 +142,7 @@ def passing(batches: Batches) -> Iterator[Batch]:
 
 
 def timed(update: Callable[[Batch], None], batches: Iterator[Batch], count: int) -> float:
-    """Updates a second."""
+    """Updates per second."""
     torch.cuda.synchronize()
     start = time.perf_counter()
     for _ in range(count):

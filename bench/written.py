@@ -1,7 +1,7 @@
-"""The files that these scripts write: `--json FILE` and others, by the rule of regard's own commands.
+"""The files that these scripts write, such as `--json FILE`. The rule is that of regard's own commands.
 
-A file that is there already is replaced where one of them wrote it and nobody has changed it since. Any other file
-stays, and the script ends before it measures anything, unless `--overwrite` is given.
+A script replaces an existing file only if a script wrote it and nobody has changed it since. Otherwise it
+stops before it measures anything, unless `--overwrite` is given.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def parse(parser: argparse.ArgumentParser, *more: str) -> argparse.Namespace:
-    """The options, with --json and --overwrite; `more` are those that name files to write too."""
+    """Parse the options, with --json and --overwrite; `more` names further options for files to write."""
     add_options(parser)
     given = parser.parse_args()
     check(parser, {f"--{name}": getattr(given, name) for name in ("json", *more)}, overwrite=given.overwrite)
@@ -30,7 +30,7 @@ def parse(parser: argparse.ArgumentParser, *more: str) -> argparse.Namespace:
 
 
 def check(parser: argparse.ArgumentParser, files: dict[str, Path | None], *, overwrite: bool) -> None:
-    """End here, with status 2, where a file may not be replaced; `files` are {option: file}."""
+    """Exit with status 2 if a file must not be replaced; `files` is {option: file}."""
     from regard import RegardError
     from regard.cli.outputs import outputs
 
@@ -43,7 +43,7 @@ def check(parser: argparse.ArgumentParser, files: dict[str, Path | None], *, ove
 
 @contextmanager
 def writing(paths: Sequence[Path]) -> Iterator[None]:
-    """Remember that the files which are written inside are ours; they have been checked."""
+    """Register the files written inside as ours, without checking them again."""
     from regard.cli.outputs import outputs
 
     with outputs({str(path): path for path in paths}, overwrite=True):
@@ -51,7 +51,7 @@ def writing(paths: Sequence[Path]) -> Iterator[None]:
 
 
 def write_json(path: Path | None, content: Any) -> None:
-    """The figures, atomically, where a file was named."""
+    """Write the figures atomically, if `path` is given."""
     if path is not None:
         from regard.files import write_text
 

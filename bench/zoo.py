@@ -1,11 +1,11 @@
-"""Train the systems of the zoo on their default data and hold them against their bars.
+"""Train the systems of the zoo on their default data and compare them with their bars.
 
     python bench/zoo.py                          all of them (make zoo)
     python bench/zoo.py --only g2p reverse       some of them (make zoo ONLY="g2p reverse")
-    python bench/zoo.py --seeds 1 2 3            from three seeds, each to meet the bar (make zoo SEEDS="1 2 3")
+    python bench/zoo.py --seeds 1 2 3            three seeds, each to meet the bar (make zoo SEEDS="1 2 3")
 
-Resumable: a system whose run is finished is not trained again, an interrupted one goes on (--fresh starts over).
-Prints a table, writes the figures with --json FILE, exits with 1 when a bar is missed.
+Resumable: a finished run is not trained again, an interrupted one is continued (--fresh starts over). Prints
+a table, writes the figures with --json FILE. Exit status 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from regard.model.store import read_metrics, versions
 from regard.training.checkpoint import STATE
 
 Scores = dict[str, dict[str, dict[str, float]]]
-"""By split and metric: its value, and where it is known its chance level."""
+"""{split: {metric: {"value": …, and where known "chance": …}}}"""
 Found = dict[str, Scores]
-"""By system."""
+"""{system: scores}"""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """`split.metric` is to be at least `value` (at most, where lower is better), or so far ahead of `behind`, or so
-    many times that of `by`."""
+    """`split.metric` must be at least `value` (at most, if lower is better). With `behind`, the bar applies
+    to the difference from that system; with `by`, to the ratio."""
 
     figure: str
     value: float
@@ -47,7 +47,7 @@ class Bar:
 
     @property
     def other(self) -> str:
-        """The system it is held against, where there is one."""
+        """The system that this one is compared with, or an empty string."""
         return self.behind or self.by
 
     @property
@@ -60,13 +60,13 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """What is measured, as the table says it."""
+        """The measured quantity, as the table shows it."""
         if self.behind:
             return f"{self.figure} ahead of {self.behind}"
         return f"{self.figure} ÷ that of {self.by}" if self.by else self.figure
 
     def measured(self, name: str, found: Found) -> float:
-        """Of one system, among the scores of those that were trained from the same seed."""
+        """The value for one system; `found` has the scores of all systems trained with the same seed."""
         value = figure(found[name], self.figure)
         if self.behind:
             return value - figure(found[self.behind], self.figure)
@@ -121,7 +121,7 @@ BARS: dict[str, list[Bar]] = {
     "document-class-hierarchical": [],
     "document-class-flat": [Bar("test.accuracy", 0.80)],
     "sentiment": [Bar("test.accuracy", 0.95)],
-    "dialog": [Bar("test.loss", 0.66)],  # 0.642: one of twenty films, and everything else known
+    "dialog": [Bar("test.loss", 0.66)],  # 0.642: knows everything but which of twenty films
     "dialog-context": [Bar("test.exact", 0.95), Bar("test.exact", 0.80, behind="dialog")],
     "dialog-memory": [Bar("test.accuracy", 0.95)],
     "nli-syntax": [
@@ -191,7 +191,7 @@ BARS: dict[str, list[Bar]] = {
 
 
 def train(name: str, folder: Path, *, seed: int | None, fresh: bool, console: Console) -> Scores:
-    """The scores of a finished run, training what is missing; seed: None is that of the spec."""
+    """The scores of a run, trained first if it is not finished; `seed` None is the seed of the spec."""
     run = folder / (name if seed is None else f"{name}-seed-{seed}")
     overrides = [] if seed is None else [f"training.seed={seed}"]
     if not fresh and "scores" in read_metrics(run):
@@ -210,13 +210,13 @@ def figure(scores: Scores, wanted: str) -> float:
 
 
 def by_chance(scores: Scores, wanted: str) -> float | None:
-    """The chance level, where it is known."""
+    """The chance level, if it is known."""
     split, _, metric = wanted.partition(".")
     return scores[split][metric].get("chance")
 
 
 def held(names: list[str], found: list[Found]) -> tuple[Table, list[dict[str, Any]]]:
-    """A table of the systems against their bars, and its rows; `found` has an entry for each seed."""
+    """A table of the systems and their bars, and its rows; `found` has one entry per seed."""
     several = len(found) > 1
     heads = ("system", "figure", *(("worst", "median") if several else ("reached",)), "bar", "chance", "")
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -269,7 +269,7 @@ def main() -> int:
     console = Console(highlight=False)
     names = [name for part in options.only for name in part.split()] or zoo.names()
     for name in names:
-        zoo.text(name)  # raises, with the nearest name, where there is none
+        zoo.text(name)  # raises an error that names the nearest system
     needed = dict.fromkeys(
         [*names, *(bar.other for name in names for bar in BARS.get(name, []) if bar.other)]
     )

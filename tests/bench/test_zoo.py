@@ -1,4 +1,4 @@
-"""bench/zoo.py: bars, held by every seed."""
+"""bench/zoo.py: every seed must meet the bars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BENCH = Path(__file__).parents[2] / "bench"
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    """The command, with runs under `tmp_path` and figures in out.json; its exit code."""
+    """Run the command with runs under `tmp_path` and figures in out.json; return its exit code."""
     monkeypatch.syspath_prepend(str(BENCH))
     main = importlib.import_module("zoo").main
     monkeypatch.setenv("COLUMNS", "160")
@@ -30,7 +30,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]
 
 
 def finished(folder: Path, run: str, figure: str, value: float) -> None:
-    """A run that has ended with one figure."""
+    """Write a finished run with one figure."""
     split, _, metric = figure.partition(".")
     (folder / run).mkdir()
     (folder / run / "metrics.json").write_text(json.dumps({"scores": {split: {metric: {"value": value}}}}))
@@ -53,7 +53,7 @@ def test_every_seed_is_to_meet_the_bar(
 def test_systems_are_compared_seed_by_seed_and_the_worst_of_a_perplexity_is_the_largest(
     bench: Callable[..., int], tmp_path: Path
 ) -> None:
-    # 0.75 and 0.7 by seed; across the seeds it would be 1.05 at the worst
+    # The ratios are 0.75 and 0.7 by seed; between seeds the worst would be 1.05.
     for seed, word, window in ((1, 60.0, 80.0), (2, 84.0, 120.0)):
         finished(tmp_path, f"lm-word-seed-{seed}", "test.perplexity", word)
         finished(tmp_path, f"lm-window-seed-{seed}", "test.perplexity", window)

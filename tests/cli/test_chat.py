@@ -1,4 +1,4 @@
-"""`regard chat`: a dialog through a pipe, its commands, and what it refuses."""
+"""`regard chat`: a dialog through a pipe, the chat commands, and refused input."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_trace_follows_the_answer(trained: str, piped: Run) -> None:
     assert code == 0
     assert out.startswith("who made Heat\n")
     assert "B  see Heat" in out
-    assert out.endswith("who is in Heat\n")  # hidden again
+    assert out.endswith("who is in Heat\n")  # the attention is hidden again
 
 
 def test_a_long_dialog_is_read_from_its_end(trained: str, piped: Run, tmp_path: Path) -> None:

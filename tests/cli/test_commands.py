@@ -1,4 +1,4 @@
-"""The command line as a person uses it: a file of pairs in, a model, figures and answers out; mistakes in a line."""
+"""The command line, from a file of pairs to a model, figures and answers; one-line errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_pairs(path: Path, count: int = 60) -> None:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model trained from a file of pairs by the command itself, in a process of its own."""
+    """A model trained from a file of pairs by the command itself, in a separate process."""
     folder = tmp_path_factory.mktemp("trained")
     write_pairs(folder / "pairs.tsv")
     command = [sys.executable, "-m", "regard", "train", "pairs.tsv", "--device", "cpu", "--quiet"]
@@ -58,7 +58,7 @@ def test_help_answers_within_a_second_and_without_torch() -> None:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, timeout=60)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        # CPU time, of the quickest of three: how busy the machine is with other tests plays no part
+        # CPU time of the fastest of three runs, so that other tests on the machine do not matter
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         assert done.returncode == 0, done.stderr
         if seconds < 1.0:
@@ -109,7 +109,7 @@ def test_predict_adds_a_column_to_a_table(regard: Run, trained: Path, tmp_path: 
 def test_predict_from_arguments_file_and_json(regard: Run, trained: Path, tmp_path: Path) -> None:
     code, out, err = regard("predict", str(trained), "abc", "fed", "--device", "cpu")
     assert code == 0, err
-    assert len(out.splitlines()) == 1  # words are one text, as with show
+    assert len(out.splitlines()) == 1  # several words are one text, as with show
     (tmp_path / "in.txt").write_text("abc\nfed\n", encoding="utf-8")
     result = tmp_path / "out.jsonl"
     code, _, err = regard(
@@ -131,7 +131,7 @@ def test_score_prints_log_probability_and_perplexity(regard: Run, trained: Path)
     assert code == 0
     log_probability, perplexity, source, target = out.strip().split("\t")
     assert (source, target) == ("abc", "C B A")
-    # four steps: C, B, A and the end
+    # four steps: C, B, A and END
     assert float(perplexity) == pytest.approx(2.718281828 ** (-float(log_probability) / 4), rel=1e-3)
     assert "perplexity" in err
 
@@ -196,7 +196,7 @@ def test_describe_prints_the_form_of_the_gru_that_is_used(regard: Run) -> None:
     _, cho_form, _ = regard(
         "describe", "reverse", "--set", "encoder.cell.update=cho", "--set", "decoder.cell.update=cho"
     )
-    for cell in ("gru_d", "gru_y"):  # the encoder's, the decoder's
+    for cell in ("gru_d", "gru_y"):  # the encoder's and the decoder's
         assert f"{cell}(h, x) = (1 − z) ⊙ n + z ⊙ h" in torch_form
         assert f"{cell}(h, x) = z ⊙ n + (1 − z) ⊙ h" in cho_form
 
@@ -254,7 +254,7 @@ def test_answers_to_bad_input_name_the_line(regard: Run, trained: Path, tmp_path
     )
     assert code == 2
     assert "in.txt:2: the line is empty" in err
-    assert not result.exists()  # nothing half-written
+    assert not result.exists()  # no partial file
     code, _, err = regard("show", str(trained), "abc", "-o", str(tmp_path / "x.jpg"), "--device", "cpu")
     assert code == 2
     assert ".jpg" in err
@@ -295,7 +295,7 @@ def test_bad_rows_stop_or_are_set_aside(regard: Run, tmp_path: Path, monkeypatch
 
 
 def test_no_command_has_an_option_that_it_does_not_read() -> None:
-    """`describe --device` was accepted, and did nothing."""
+    """`describe --device` was once accepted and ignored."""
     unread = []
     for command in app.registered_commands:
         function = command.callback

@@ -1,4 +1,4 @@
-"""Runs side by side: figures of one sentence, and differences with their significance."""
+"""Runs compared: figures for one sentence, and score differences with their significance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL = ["train=80", "dev=10", "test=12", "long=2"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Two runs of a few steps on the same data, with two selections."""
+    """Two runs of a few steps on the same data, with different selections."""
     folder = tmp_path_factory.mktemp("runs")
     overrides = [f"data.world.{option}" for option in SMALL]
     overrides += ["training.steps=3", "encoder.size=8", "decoder.size=8", "search.max_length=6"]
@@ -53,7 +53,7 @@ def test_evaluate_compares_with_the_first_and_chooses_thresholds_on_dev(
 
 
 def measured(regard: Run, file: Path, *arguments: str) -> tuple[str, dict[str, float], str]:
-    """What `evaluate` names the model, its scores, and what it prints."""
+    """The model's name according to `evaluate`, its scores, and the printed output."""
     names = ("chrf", "exact", "loss", "perplexity", "aer", "segment_f1")
     metrics = [part for name in names for part in ("--metric", name)]
     code, out, err = regard("evaluate", *arguments, *metrics, "--json", str(file))
@@ -85,7 +85,7 @@ def test_an_ensemble_is_measured_by_what_it_writes(regard: Run, runs: list[str],
     for wanted in ("chrf", "exact"):
         expected = output_metric(wanted)(answers, [row[3].split(" | ") for row in rows])
         assert scores[wanted] == pytest.approx(expected.value)
-    # the mean of two distributions is never worse than the mean of the two losses
+    # The loss of the mean of two distributions never exceeds the mean of the two losses.
     assert scores["loss"] < (first["loss"] + second["loss"]) / 2
     assert scores["aer"] not in (first["aer"], second["aer"])
 
@@ -124,7 +124,7 @@ def test_panels_of_a_text_have_no_truth(regard: Run, runs: list[str], tmp_path: 
     assert code == 0, err
     texts = [element.text for element in ElementTree.parse(figure).iter() if element.tag.endswith("text")]
     assert "truth" not in texts
-    # each panel says what its model wrote, where they differ
+    # Each panel shows the output of its model where the outputs differ.
     assert {"softmax", "segments"} <= {text.partition(" → ")[0] for text in texts}
 
 
@@ -148,7 +148,7 @@ def test_what_changes_is_shown_beside_what_a_model_does_by_itself(
         and "[ ] imposed place" in told
         and "imposed place" not in by_itself
     )
-    # of a row too it is what the model writes by itself, not what should be written, that stands beside
+    # With --row too, the comparison shows the model's own output, not the reference.
     code, out, err = regard("show", runs[0], "--row", "2", "--look", "0-0")
     assert code == 0, err
     regard("evaluate", runs[0], "--predictions", str(tmp_path / "p.tsv"))

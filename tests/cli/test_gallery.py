@@ -1,4 +1,4 @@
-"""`show --gallery`: so many right and so many wrong answers, found in the order of the data."""
+"""`show --gallery`: a given number of right and of wrong answers, in the order of the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.model import Model
 
 @pytest.fixture(scope="module")
 def half_right(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that has learned to say A, and rows of which every second one is truly B."""
+    """A model that always answers A, and rows whose true label is B in every second case."""
     folder = tmp_path_factory.mktemp("gallery")
     (folder / "train.tsv").write_text("x\tA\ny\tA\nxy\tA\nyx\tA\n" * 4, encoding="utf-8")
     rows = "".join(f"{'x' * n}y\t{'AB'[n % 2]}\n" for n in range(1, 9))
@@ -46,7 +46,7 @@ def test_the_first_right_and_the_first_wrong_ones_are_taken(half_right: Path) ->
         ("A", ("B",), False),
         ("A", ("B",), False),
     ]
-    assert [one.asked for one in examples] == ["xxy", "xxxxy", "xy", "xxxy"]  # as the file has them
+    assert [one.asked for one in examples] == ["xxy", "xxxxy", "xy", "xxxy"]  # in the order of the file
 
 
 def test_a_gallery_is_a_file_or_lines(

@@ -1,4 +1,4 @@
-"""Commands given oddities: one line of error and exit 2, no traceback; and terminals get only what can be seen."""
+"""Commands with hostile input: one-line errors and exit 2; terminals receive only printable text."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ for words in json.loads(sys.argv[1]):
 
 
 def _on_a_terminal(*commands: list[str]) -> list[str]:
-    """What a terminal gets from each of some commands."""
+    """The output of each command on a terminal."""
     child, terminal = pty.fork()
     if child == 0:
         os.environ["COLUMNS"] = "200"
@@ -103,7 +103,7 @@ def _on_a_terminal(*commands: list[str]) -> list[str]:
 
 
 def _evil(folder: Path) -> None:
-    """A model whose description and whose every answer hold commands to a terminal."""
+    """Save a model whose description and answers contain terminal control sequences."""
     evil = [type(row)({**row, "target": f"{EVIL}x"}) for row in rows(8)]
     model = build(spec(description=EVIL, search={"min_length": 4, "max_length": 6}), evil)
     word = int(model.columns["target"].encode(f"{EVIL}x")[0])

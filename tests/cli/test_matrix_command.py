@@ -1,4 +1,4 @@
-"""`regard matrix`: tasks and rows are listed, finished rows are shown without training, mistakes get a message."""
+"""`regard matrix`: lists tasks and rows, shows finished rows without training, explains errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_table_of_finished_rows(regard: Run, tmp_path: Path, monkeypatch: py
         only=("dot",),
         console=Console(file=io.StringIO()),
     )
-    assert finished.run().updates == 2  # the budget of the folder
+    assert finished.run().updates == 2  # the budget stored in the folder
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Files that commands write: ours are replaced, the user's are not."""
+"""Commands replace the files that regard wrote, but not the user's files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Two models and some data."""
+    """Arguments for the commands: two models and some data."""
     folder = tmp_path_factory.mktemp("given")
     pairs = [(a + b, f"{a} {b}".upper()) for a in "abcdef" for b in "abcdef"]
     small = ["training.steps=2", "encoder.size=4", "decoder.size=4", "search.max_length=4"]
@@ -76,7 +76,7 @@ def test_a_file_of_the_user_stays_and_ours_is_replaced(
     assert regard(*command, "--overwrite")[0] == 0
     ours = file.read_bytes()
     assert ours != MINE.encode()
-    assert regard(*command)[0] == 0  # it is ours now
+    assert regard(*command)[0] == 0  # now the file is ours
     with file.open("a", encoding="utf-8") as stream:
         stream.write(MINE)
     changed = file.read_bytes()
@@ -91,7 +91,7 @@ def test_every_command_that_writes_files_has_the_rule() -> None:
         options = {option for one in command.params for option in one.opts}
         if options & {"--output", "--json", "--plot", "--predictions"}:
             found[name] = "--overwrite" in options
-    assert found.pop("exercise") is False  # its file may hold an answer: it is never replaced
+    assert found.pop("exercise") is False  # never replaced: its file may hold an answer
     assert {"describe", "predict", "matrix", "chat", "lab"} <= set(found) and all(found.values())
 
 
@@ -101,7 +101,7 @@ def test_a_file_put_in_the_place_of_ours_stays(regard: Run, tmp_path: Path) -> N
     ours = file.stat()
     other.write_bytes(MINE.encode().ljust(ours.st_size))
     os.utime(other, ns=(ours.st_atime_ns, ours.st_mtime_ns))
-    os.replace(other, file)  # of the same size and time
+    os.replace(other, file)  # same size and time
     assert regard("describe", "reverse", "-o", str(file))[0] == 2
     assert file.read_bytes().startswith(MINE.encode())
 

@@ -1,4 +1,4 @@
-"""Files as strangers bring them, from `regard train FILE` to `evaluate` and `predict`."""
+"""Users' files, from `regard train FILE` to `evaluate` and `predict`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_table_with_a_header_of_its_own_and_further_columns(regard: Run, here:
     )
     Path("elsewhere").mkdir()
     Path("new.tsv").write_text("mood\tcomment\npos\tfine long slow bad\nneg\tbad\nodd\tloud\n")
-    # the columns by name, whatever their order; a label that training never saw is an error
+    # Columns are matched by name in any order; a label that training never saw is an error.
     code, out, err = regard(
         "evaluate", "runs/reviews", "--data", "new.tsv", "--device", "cpu", "--json", "m.json"
     )
@@ -100,7 +100,7 @@ def test_what_is_data_and_what_is_a_name(here: Path) -> None:
         Path(name).write_text("a\tb\n")
         assert is_data_file(name)
     Path("reverse").write_text("a\tb\n")
-    assert not is_data_file("reverse")  # a system of the zoo keeps its name
+    assert not is_data_file("reverse")  # a zoo name takes precedence
     assert is_data_file("d/a.en+e/b.de") and is_data_file("hf:wmt14:train") and is_data_file("missing.txt")
     assert not is_data_file("my.yaml") and not is_data_file("revrse")
 
@@ -179,9 +179,9 @@ def test_numbers_are_recognized(here: Path) -> None:
     found = infer("scores.tsv")
     assert found.spec.outputs["target"].type == "number" and found.spec.training.metric == "absolute_error"
     Path("stars.tsv").write_text("".join(f"{text}\t{1 + n % 5}\n" for n, (text, _) in enumerate(rows)))
-    assert infer("stars.tsv").spec.outputs["target"].type == "label"  # a few whole numbers are classes
+    assert infer("stars.tsv").spec.outputs["target"].type == "label"  # a few distinct integers are classes
     assert not infer("stars.tsv").warnings
-    for file, wanted in (("scores.tsv", "label"), ("stars.tsv", "text")):  # as the messages tell to type
+    for file, wanted in (("scores.tsv", "label"), ("stars.tsv", "text")):  # as the messages recommend
         changed = infer(file, [f"outputs.target.type={wanted}"])
         assert changed.spec.outputs["target"].type == wanted and not changed.warnings
     with pytest.raises(RegardError, match="lable"):
@@ -221,7 +221,7 @@ def test_bad_lines_of_predict_are_named_or_skipped(regard: Run, here: Path) -> N
     Path("in.txt").write_text("fine\nlong " + "very " * 9 + "long\n")
     code, _, err = regard(*command)
     assert code == 2 and "in.txt:2: source has 11 tokens, more than max_length 6." in err
-    # a table whose header has other names than the model's is read in order, and that is said
+    # A table whose header does not match the model's fields is read in order, with a message.
     Path("in.csv").write_text("text,label\nfine,pos\nbad,neg\nbad\n")
     code, out, err = regard("predict", "runs/a", "-f", "in.csv", "--bad-rows", "skip", "--device", "cpu")
     assert code == 0 and out.splitlines() == answers
@@ -265,7 +265,7 @@ def test_tags_that_training_never_saw_are_errors(regard: Run) -> None:
 
 
 def test_numbers_are_learned(here: Path) -> None:
-    """The length of a word in letters: a model of numbers must come nearer than their mean does."""
+    """The target is the length of a word: the model must have a lower error than the mean."""
     words = [f"{'ab' * (n % 5)}{'c' * (n % 3)}x" for n in range(60)]
     Path("lengths.csv").write_text("word,length\n" + "".join(f"{word},{len(word) / 2}\n" for word in words))
     changes = ["training.epochs=30", "encoder.size=16", "encoder.embedding=8", "data.dev=lengths.csv"]

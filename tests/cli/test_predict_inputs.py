@@ -1,4 +1,4 @@
-"""Where `predict` reads from: texts, standard input, lines, tables; and a table with one more column."""
+"""The inputs of `predict`: texts, standard input, lines and tables; answers as an additional column."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = ["ab", "fed", "cafe", "bead", "dab"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Two models that answer differently, with names of their own for the fields."""
+    """Two models that give different answers and have different field names."""
     folder = tmp_path_factory.mktemp("runs")
     letters = "abcdef"
     pairs = [(a + b + c, f"{a} {b}".upper()) for a in letters for b in letters for c in letters]
@@ -43,7 +43,7 @@ def predict(regard: Run, *arguments: str) -> list[str]:
 
 
 def each(regard: Run, *arguments: str) -> list[str]:
-    """The answers to the words, one at a time."""
+    """The answers to the words, predicted one at a time."""
     return [line for word in WORDS for line in predict(regard, *arguments, word)]
 
 
@@ -122,7 +122,7 @@ def test_words_are_one_text_as_in_show(regard: Run, runs: list[str], tmp_path: P
     (tmp_path / "in.txt").write_text("ab cd ba\n", encoding="utf-8")
     whole = predict(regard, runs[0], "-f", str(tmp_path / "in.txt"))
     assert predict(regard, runs[0], "ab", "cd", "ba") == predict(regard, runs[0], "ab cd ba") == whole
-    assert len(predict(regard, runs[0], "ab " * 120)) == 1  # longer than any name of a file
+    assert len(predict(regard, runs[0], "ab " * 120)) == 1  # longer than any file name
 
 
 def test_json_goes_to_a_file_and_a_dash_is_standard_output(
@@ -221,7 +221,7 @@ def test_a_file_that_is_read_is_not_written_over(
 
 @pytest.fixture(scope="module")
 def dialogs(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A model of two inputs, a dialog and its last utterance."""
+    """A model with two inputs, a dialog and its last utterance."""
     spec = {
         "inputs": {"dialog": {"type": "dialog"}, "utterance": {"type": "text", "shared": "dialog"}},
         "outputs": {"response": {"type": "candidate"}},

@@ -1,4 +1,4 @@
-"""Programs from the command line: trained, measured by level and by place, asked, refused where too long."""
+"""Programs from the command line: training, scores by level and position, prediction, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a spec over pictures to figures of them: `show` with a row, a file and a gallery."""
+"""Models of images, from a spec to figures: `show` with a row, a file and a gallery."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ data:      {world: {type: scenes, train: 32, dev: 4, test: 6, crowded: 0, most: 
 
 @pytest.fixture(scope="module")
 def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that has seen a few pictures once."""
+    """A model trained briefly on a few images."""
     folder = tmp_path_factory.mktemp("captions")
     (folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
     fit(folder / "spec.yaml", run=folder / "run", device="cpu", quiet=True)

@@ -1,4 +1,4 @@
-"""`regard show --heads`: what each head looked at, from a run."""
+"""`regard show --heads`: the attention of each head of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trace(*, heads: bool) -> Trace:
 
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Trace]], None]:
-    """Let a run answer with these traces, by its outputs."""
+    """Make a run answer with these traces, by output."""
 
     def answer(traces: dict[str, Trace]) -> None:
         model = SimpleNamespace(

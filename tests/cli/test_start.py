@@ -1,4 +1,4 @@
-"""What a command loads before it answers: of modules nobody needs for one word, nothing."""
+"""A command imports only the modules that its answer needs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ print(json.dumps({"modules": sorted({name.partition(".")[0] for name in sys.modu
 
 
 def predict(folders: list[Path], *arguments: str) -> dict[str, Any]:
-    """What a process loads that predicts by each of some models, and how long it takes."""
+    """The modules that a process imports to predict with each of some models, and the time it takes."""
     command = [sys.executable, "-c", SCRIPT, json.dumps([*map(str, folders)]), "--device", "cpu", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -61,7 +61,7 @@ def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path) -> 
         assert not set(HEAVY) & set(found["modules"])
         if found["seconds"] < 1.8:
             break
-    # of CPU time, beyond torch, at the second try too: how busy the machine is with other tests plays little part
+    # CPU time beyond torch, with a second attempt: other tests on the machine matter little.
     assert found["seconds"] < 1.8
 
 

@@ -1,4 +1,4 @@
-"""Work done ahead in threads: order, bounds, errors, and an end."""
+"""Work done ahead in threads: order, bounds, errors, and termination."""
 
 from __future__ import annotations
 

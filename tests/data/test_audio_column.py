@@ -1,4 +1,4 @@
-"""The column of sounds: files and bytes in, normalised frames out."""
+"""The audio column: from files and bytes to normalized frames."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_another_rate_gives_about_the_same_frames():
     one = made.encode(made.written((tone(rate=RATE), RATE)))
     other = made.encode(made.written((tone(rate=22050), 22050)))
     assert one.shape == other.shape
-    loud = one > one.max() - 6  # where there is sound, not the last bit of it
+    loud = one > one.max() - 6  # only where there is sound, to ignore differences in the last bit
     np.testing.assert_allclose(other[5:-5][loud[5:-5]], one[5:-5][loud[5:-5]], atol=0.05)
 
 
@@ -81,7 +81,7 @@ def test_normalisation_is_learned_and_kept():
         made.written((generator.standard_normal(2000).astype(np.float32) * 0.1 * (k + 1), RATE))
         for k in range(3)
     ]
-    made.learn([values[0], "missing.wav", *values[1:]])  # what cannot be read teaches nothing
+    made.learn([values[0], "missing.wav", *values[1:]])  # unreadable files are skipped
     all_frames = np.concatenate([plain.encode(value) for value in values])
     np.testing.assert_allclose(made.mean, all_frames.mean(0), rtol=1e-4)
     np.testing.assert_allclose(made.spread, all_frames.std(0), rtol=1e-3)

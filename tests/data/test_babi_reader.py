@@ -1,4 +1,4 @@
-"""bAbI files: questions out of the story, facts counted anew."""
+"""bAbI files: questions are separated from the story, and facts are renumbered without them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_each_question_is_a_row_with_the_sentences_before_it(tmp_path: Path) -> 
     assert second["answer"] == "milk,apple"
     assert second["facts"] == "2"
     assert third["story"].endswith("John went to the hallway. Mary got the milk. Mary went to the kitchen.")
-    assert third["facts"] == "2 3"  # lines 4 and 5, of which a question is one before
+    assert third["facts"] == "2 3"  # lines 4 and 5, counted from 0 without the question before them
     assert fourth == {"story": "Sandra slept.", "question": "Who slept", "answer": "Sandra", "facts": "0"}
     assert third.where.endswith("qa2_train.txt:7")
 

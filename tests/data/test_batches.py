@@ -1,4 +1,4 @@
-"""Batches: limits, determinism, resuming, and cutting between processes."""
+"""Batches: limits, determinism, resuming, and splitting between processes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_rank_must_be_one_of_the_world() -> None:
 
 
 def test_planning_and_collating_are_fast() -> None:
-    """Half a second for an epoch of 100,000 rows, one millisecond for a batch of 64: the best of several tries."""
+    """Half a second for an epoch of 100,000 rows, a millisecond for a batch of 64; best of several."""
     dataset = random_dataset(5000)
     many = dataset.subset(np.tile(np.arange(5000), 20))
     batches = Batches(many, cost=1200)

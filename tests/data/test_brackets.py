@@ -1,4 +1,4 @@
-"""Trees in brackets: what is read, what is refused and where, and that depth costs nothing."""
+"""Trees in brackets: parsing, errors with their position, and no cost of depth."""
 
 from __future__ import annotations
 

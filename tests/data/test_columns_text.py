@@ -1,4 +1,4 @@
-"""Text columns: round trips on arbitrary Unicode, vocabularies, states."""
+"""Text columns: round trips of arbitrary Unicode, vocabularies, saved state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.data import BEGIN, END, PAD, SPECIAL, UNKNOWN, TextColumn, column_fr
 from regard.errors import RegardError
 
 MARKS = "￭⇧⇪▁␛▅\0"
-# Ordinary text, the marks themselves, letters with difficult capitals, joining signs, and every kind of space.
+# Ordinary text, the special marks, letters with unusual capitals, joiners, and every kind of space.
 ALPHABET = st.one_of(
     st.characters(exclude_categories=["Cs"]),
     st.sampled_from(list("aAbBcjseuIiß.,'’-_ \t\n\u00a0\u3000\u200d\u0301")),

@@ -14,13 +14,13 @@ from regard.errors import RegardError
 
 
 def arcs_cross(heads: tuple[int, ...]) -> bool:
-    """By the definition: two arcs, drawn above the root symbol and the words, that cross."""
+    """By definition: two of the arcs, drawn above the root symbol and the words, cross."""
     ends = [sorted((head, word)) for word, head in enumerate(heads, start=1)]
     return any(a < c < b < d for a, b in ends for c, d in ends)
 
 
 def is_tree(heads: tuple[int, ...]) -> bool:
-    """By the definition: one root, and from every word a path to it."""
+    """By definition: one root, and a path from every word to it."""
     if heads.count(0) != 1:
         return False
     for word in range(1, len(heads) + 1):
@@ -44,8 +44,8 @@ def test_all_small_trees_are_told_from_what_is_none() -> None:
 
 
 def test_words_are_hung_one_step_higher() -> None:
-    # A hearing is scheduled on the issue today: "on" moves from "hearing" to "is", whose arc the one from
-    # "scheduled" to "today" would then cross, so that "today" moves there too.
+    # "A hearing is scheduled on the issue today": "on" is lifted from "hearing" to "is". The arc from
+    # "scheduled" to "today" would then cross the new arc, so "today" is lifted to "is" too.
     assert projectivise([2, 3, 0, 3, 2, 7, 5, 4]) == [2, 3, 0, 3, 3, 7, 5, 3]
 
 
@@ -130,7 +130,7 @@ def test_spans_by_the_conventions_of_conlleval() -> None:
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])
 def test_what_may_follow_is_what_writing_spans_can_give(scheme: str) -> None:
-    """Of all sequences of four tags over two kinds, the allowed ones are those that rewriting leaves as they are."""
+    """Of all sequences of four tags, exactly those are allowed that rewriting leaves unchanged."""
     marks = "BI" if scheme == "bio" else "BIES"
     tags = ["O", *(f"{mark}-{kind}" for mark in marks for kind in "XY")]
     for sequence in product(tags, repeat=4):

@@ -1,4 +1,4 @@
-"""CoNLL-U and CoNLL columns: rows out of files, and files back without loss."""
+"""CoNLL-U and CoNLL columns: rows from files, and files from rows without loss."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ name = st.sampled_from(["nsubj", "obj", "acl:relcl", "root"])
 
 @st.composite
 def treebanks(draw: st.DrawFn) -> tuple[bytes, list[list[list[str]]]]:
-    """A file and the cells of its words."""
+    """A file, and the cells of its words."""
     lines, sentences = [], []
     for _ in range(draw(st.integers(1, 3))):
         length = draw(st.integers(1, 4))

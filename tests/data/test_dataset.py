@@ -1,4 +1,4 @@
-"""Datasets: encoding once, the cache and its key, bad rows, references."""
+"""Datasets: single encoding, the cache and its key, bad rows, references."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_every_flipped_bit_of_a_cache_is_noticed_and_mended(tmp_path: Path) -> N
         if not content:
             continue
         damaged = bytearray(content)
-        damaged[len(damaged) // 2] ^= 4  # the size stays
+        damaged[len(damaged) // 2] ^= 4  # same size
         (folder / name).write_bytes(damaged)
         with pytest.warns(UserWarning, match="these encoded rows are damaged and are made again"):
             dataset = Dataset.build(PAIRS, columns, cache=tmp_path)
@@ -304,7 +304,7 @@ def test_without_references_every_row_is_its_own() -> None:
 
 
 def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
-    """Seven megabytes of rows are encoded with less than three megabytes of Python objects."""
+    """Encoding seven megabytes of rows takes less than three megabytes of Python objects."""
     import tracemalloc
 
     line = "some text of forty characters or nearly so " * 20
@@ -317,7 +317,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert len(dataset) == 4_000
     assert peak < 3e6
-    # The same in memory holds at least the text: the limit above can be exceeded.
+    # In memory the same rows take at least the size of the text, so the limit above can be exceeded.
     tracemalloc.start()
     Dataset.build(read_rows(path, fields=FIELDS), columns)
     _, peak = tracemalloc.get_traced_memory()
@@ -326,7 +326,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
 
 
 class RatingColumn(Column):
-    """A number with fractions; nothing of the package knows it."""
+    """A float column that the package does not know."""
 
     type = "rating"
     scalar = True
@@ -354,7 +354,7 @@ class RatingColumn(Column):
 
 
 class TruncatedRatingColumn(RatingColumn):
-    """Its author forgot the dtype."""
+    """A column whose author forgot the dtype."""
 
     dtype = np.int32
 
@@ -365,7 +365,7 @@ def ratings(*texts: str) -> list[Row]:
 
 def test_floats_are_stored_as_floats(cache: Path | None) -> None:
     rows = ratings("4.5", "-0.125", "3", "1e-300")
-    for _ in range(2):  # built, then found in the cache
+    for _ in range(2):  # first built, then read from the cache
         dataset = Dataset.build(rows, [RatingColumn("stars")], cache=cache)
         found = [dataset[place]["stars"] for place in range(4)]
         assert [value.item() for value in found] == [4.5, -0.125, 3.0, 1e-300]

@@ -1,4 +1,4 @@
-"""Dialogs and labelled trees, as published, without a script between the file and the model."""
+"""Readers of dialogs and labeled trees in their published formats, without a conversion script."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_trees(tmp_path: Path) -> None:
 
 
 def test_each_turn_of_a_long_dialog_is_looked_at_once(tmp_path: Path) -> None:
-    """All that was said before stands in every row: 1,000 rows of up to 2,000 turns."""
+    """Each row holds all previous turns: 1,000 rows of up to 2,000 turns."""
     file = tmp_path / "long.txt"
     file.write_text("".join(f"{n} say {n}\tsaid {n}\n" for n in range(1, 1001)), encoding="utf-8")
     began = time.process_time()

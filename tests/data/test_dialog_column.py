@@ -1,4 +1,4 @@
-"""Dialogs: turns with speakers, in both forms, and what is no dialog."""
+"""Dialogs: turns with speakers, in both forms, and invalid dialogs."""
 
 from __future__ import annotations
 

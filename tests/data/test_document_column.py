@@ -1,4 +1,4 @@
-"""Documents as columns: where sentences end, what a batch is, and what is no document."""
+"""Document columns: sentence boundaries, batches, and invalid documents."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_batch_holds_every_sentence_once() -> None:
 def test_buckets_leave_little_to_padding() -> None:
     generator = np.random.default_rng(2)
     for lengths in (
-        np.maximum(1, generator.gamma(2.2, 9, 3000).astype(np.int64)),  # about as in reviews of films
+        np.maximum(1, generator.gamma(2.2, 9, 3000).astype(np.int64)),  # about as in film reviews
         generator.integers(1, 5000, 800),
         np.full(40, 7),
         np.array([1]),

@@ -1,4 +1,4 @@
-"""One file that holds all splits, and labels that are none."""
+"""One file that holds all splits, and labels that mean no label."""
 
 from __future__ import annotations
 

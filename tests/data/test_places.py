@@ -1,4 +1,4 @@
-"""Where in a picture or a sound lies what a token names."""
+"""The regions of an image or an audio recording that tokens refer to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def column() -> PlacesColumn:
 
 
 def test_a_box_covers_the_cells_whose_centre_it_holds() -> None:
-    # A grid of 2 rows and 4 columns: centres at x = 1/8, 3/8, 5/8, 7/8 and y = 1/4, 3/4.
+    # A grid of 2 rows and 4 columns: centers at x = 1/8, 3/8, 5/8, 7/8 and y = 1/4, 3/4.
     places = column().collate([column().encode("1:0.3,0.0,0.7,0.5")])
     table = places.on(torch.ones(1, 8, dtype=torch.bool), (2, 4), 3)
     assert table.shape == (1, 3, 8)

@@ -1,4 +1,4 @@
-"""Points and pointers: what they read, and how they refuse what they cannot."""
+"""Points and pointers: accepted and refused values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.spec import Spec
 from regard.worlds.points import PointsWorld
 
 SQUARE = "0 0; 1 0; 0.5 0; 1 1; 0 1"
-"""With one point in the middle of a side."""
+"""The corners of a square, and a point in the middle of a side."""
 STAR = "1 0; 0.309 0.951; -0.809 0.588; -0.809 -0.588; 0.309 -0.951"
 """The corners of a regular pentagon."""
 

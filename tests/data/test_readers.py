@@ -1,4 +1,4 @@
-"""Readers: every format, every compression, and every way in which a file can be wrong."""
+"""Readers: every format, every compression, and every kind of invalid file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Series of vectors from arrays, texts and skeleton files; what is learned of them, how they are varied."""
+"""Series of vectors from arrays, texts and skeleton files; their learned statistics and augmentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def written(path: Path, content: str) -> str:
 
 
 def skeleton(frames: int, *, spoil: dict[tuple[int, int, int], float] | None = None) -> str:
-    """Joint j of frame t at column 160 + j, row 120 + t, depth 285: x = j, y = t, z = 285."""
+    """Joint j of frame t at column 160 + j, row 120 + t, depth 285, which is x = j, y = t, z = 285."""
     numbers = np.zeros((frames, 20, 4))
     numbers[..., 0] = 160 + np.arange(20)
     numbers[..., 1] = 120 + np.arange(frames)[:, None]
@@ -80,10 +80,10 @@ def test_velocities_stand_beside() -> None:
 def test_points_are_measured_from_the_origin_in_the_unit() -> None:
     points = np.array([[[1.0, 1.0], [4.0, 5.0], [1.0, 3.0]]] * 3)  # (T, 3 points, 2)
     column = SeriesColumn("series", points=2, origin=0, unit=(0, 1))
-    moved = points + np.array([0.0, 5.0, 9.0])[:, None, None]  # the whole walks away
+    moved = points + np.array([0.0, 5.0, 9.0])[:, None, None]  # the whole figure moves
     for value in (points, moved, 10 * points):
         encoded = column.encode(array_uri(value)).reshape(3, 3, 2)
-        assert np.allclose(encoded, [[0, 0], [0.6, 0.8], [0, 0.4]])  # the unit is 5 long
+        assert np.allclose(encoded, [[0, 0], [0.6, 0.8], [0, 0.4]])  # the unit has length 5
 
 
 def test_skeletons_stand_where_pixel_and_depth_say(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_lost_persons_are_left_out_and_lost_joints_drawn_in(tmp_path: Path) -> N
         tmp_path / "a01_s02_e03_skeleton.txt", skeleton(5, spoil={**lost, (3, 7, 1): 2147483648.0})
     )
     encoded = SeriesColumn("series").encode(value).reshape(4, 20, 3)
-    assert np.allclose(encoded[:, 0, 1], [0, 2, 3, 4])  # frame 1 is gone
-    assert np.allclose(encoded[:, 7, 1], [0, 2, 3, 4])  # row 123 is half-way between 122 and 124
+    assert np.allclose(encoded[:, 0, 1], [0, 2, 3, 4])  # frame 1 is dropped
+    assert np.allclose(encoded[:, 7, 1], [0, 2, 3, 4])  # row 123 is interpolated between 122 and 124
 
 
 @pytest.mark.parametrize(

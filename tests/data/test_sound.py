@@ -1,4 +1,4 @@
-"""Samples out of files, resampled, and as log-mel frames."""
+"""Samples from files, resampled and converted to log-mel frames."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def test_a_resampled_sine_is_the_sine_at_the_other_rate(rate, to):
     found = resample(sine(440, rate), rate, to)
     expected = sine(440, to)
     assert len(found) == math.ceil(rate // 2 * to / rate)
-    inside = slice(to // 20, -(to // 20))  # a sine that begins and ends abruptly is not band-limited there
+    inside = slice(to // 20, -(to // 20))  # a sine is not band-limited at its abrupt ends
     torch.testing.assert_close(
         found[: len(expected)][inside], expected[: len(found)][inside], atol=2e-3, rtol=0
     )
 
 
 def test_what_the_lower_rate_cannot_hold_is_gone():
-    """6 kHz is above half of 8000: it must not come back as 2 kHz."""
+    """6 kHz is above the Nyquist frequency of 8000 Hz, and must not be aliased to 2 kHz."""
     found = resample(sine(6000, 16000), 16000, 8000)
     assert float(found[400:-400].abs().max()) < 2e-3
     assert float(sine(6000, 16000)[::2].abs().max()) > 0.9, "taking every other sample would fold it"
 
 
 def test_resampled_noise_is_scipy_s():
-    from scipy import signal  # a second to load, for this test alone
+    from scipy import signal  # takes a second to import, for this test alone
 
     noise = torch.from_numpy(np.random.default_rng(0).standard_normal(4000)).float()
     low = torch.from_numpy(
@@ -74,8 +74,8 @@ def test_mel_is_the_published_formula():
 
 
 def test_filters_are_triangles_between_corners_in_mel():
-    """Two filters up to 4000 Hz: corners at 0, 1/3, 2/3 and 1 of mel(4000) = 2146.06."""
-    bank = filterbank(2, 4001, 8000)  # one bin a hertz
+    """Two filters up to 4000 Hz have their corners at 0, 1/3, 2/3 and 1 of mel(4000) = 2146.06."""
+    bank = filterbank(2, 4001, 8000)  # one bin per hertz
     corners = [700 * (10 ** (2146.0645 * part / 3 / 2595) - 1) for part in range(4)]
     assert bank.shape == (4001, 2)
     for band in range(2):
@@ -89,7 +89,7 @@ def test_filters_are_triangles_between_corners_in_mel():
 
 
 def test_frames_by_hand():
-    """Each frame by numpy: a Hann window, |FFT|², the filters, the logarithm."""
+    """Each frame computed with numpy: a Hann window, |FFT|², the filters, the logarithm."""
     rate, frames = 8000, LogMel(8000, mels=8, window_ms=25, hop_ms=10)
     samples = torch.from_numpy(np.random.default_rng(1).standard_normal(1000)).float()
     found = frames(samples)

@@ -1,4 +1,4 @@
-"""Stories and facts as columns."""
+"""Story and facts columns."""
 
 from __future__ import annotations
 

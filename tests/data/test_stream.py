@@ -1,4 +1,4 @@
-"""A text that runs on: read in stretches, cut into units and spans, set aside by its ends."""
+"""Streams of text: read in pieces, cut into units and spans, with the end held out."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_encodings_line_ends_and_compression(tmp_path: Path) -> None:
 
 def test_a_line_of_any_length_is_read_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "one-line.txt"
-    path.write_bytes(b"to be or not to be " * (1 << 20))  # 19 MiB without an end of line
+    path.write_bytes(b"to be or not to be " * (1 << 20))  # 19 MiB without a line end
     tracemalloc.start()
     longest = max(len(row["text"]) for row in read_rows(str(path), fields=["text"], format="stream"))
     peak = tracemalloc.get_traced_memory()[1]
@@ -77,7 +77,7 @@ def test_a_text_that_was_passed_over_does_not_stay_in_memory(tmp_path: Path) -> 
     file = tmp_path / "book.txt"
     file.write_text("the quick brown fox jumps over the lazy dog\n" * 400_000, encoding="utf-8")  # 17 MB
     rows = read_rows(str(file), format="stream", fields=["text"])
-    column = StreamColumn("text", unit="char", min_count=500_000)  # rarer characters are unknown
+    column = StreamColumn("text", unit="char", min_count=500_000)  # less frequent characters are unknown
     column.learn(row["text"] for row in rows)
     dataset = Dataset.build(rows, [column], cache=tmp_path / "cache")
     unknown = sum(
@@ -88,14 +88,14 @@ def test_a_text_that_was_passed_over_does_not_stay_in_memory(tmp_path: Path) -> 
     first = dataset.stream("text")[:44].tolist()
     assert (
         first == column.encode("the quick brown fox jumps over the lazy dog\n").tolist()
-    )  # it is read again
+    )  # the file is read again
     for _ in StreamBatches(dataset, rows=8, span=1000):
         pass
     assert resident("0.ids.values") < 36e6
 
 
 def resident(name: str) -> float:
-    """Bytes of a mapped file that are in memory."""
+    """Bytes of a mapped file that are resident in memory."""
     lines = Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
     starts = [place for place, line in enumerate(lines) if line.rstrip().endswith(name)]
     found = [line for place in starts for line in lines[place : place + 8] if line.startswith("Rss:")]

@@ -1,4 +1,4 @@
-"""Tables as people have them: any delimiter, encoding, header and quoting; every expected row is typed here."""
+"""Tables in any delimiter, encoding, header and quoting; the expected rows are written by hand."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     assert f"{table}: 4 blank lines were skipped." in remarks(table)
     lines = written(tmp_path / "a.jsonl", "\n" + "".join(f"{json.dumps(row)}\n\n" for row in ROWS))
     assert contents(lines) == ROWS
-    assert "2 blank lines were skipped." in remarks(lines)  # the one at the end is none
+    assert "2 blank lines were skipped." in remarks(lines)  # a blank line at the end does not count
     one, two = (
         written(tmp_path / "a.de", "guten Tag\n\nStraße\n"),
         written(tmp_path / "a.en", "good day\n\nstreet\n"),
@@ -146,7 +146,7 @@ def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
         ("1,2\n3,4\n", False),
         ("word 1,text 1\nword 2,text 2\nword 3,text 3\n", False),
         ("word,word\nday,Tag\n", False),
-        ("aardvark,FW\n" + "house,NN\ngo,VB\n" * 6, False),  # a rare label alone is no header
+        ("aardvark,FW\n" + "house,NN\ngo,VB\n" * 6, False),  # a rare label alone is not a header
     ],
 )
 def test_a_first_line_that_looks_like_a_header_is_taken_for_one(

@@ -1,4 +1,4 @@
-"""Texts in folders, one for each class."""
+"""Texts in folders, one folder per class."""
 
 from __future__ import annotations
 

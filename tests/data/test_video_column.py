@@ -1,4 +1,4 @@
-"""Films from folders, arrays and film files: which frames are taken, how they look, and what is refused."""
+"""Videos from folders, arrays and video files: choice of frames, pixel values, and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def gray(level: int, *, height: int = 16, width: int = 16) -> np.ndarray:
 
 
 def film(*levels: int) -> np.ndarray:
-    """(T, 16, 16, 3), each frame of one gray, so that its mean tells which it is."""
+    """(T, 16, 16, 3): each frame has one gray level, so that its mean identifies it."""
     return np.stack([gray(level) for level in levels])
 
 
@@ -59,7 +59,7 @@ def test_a_folder_in_the_order_of_its_numbers(tmp_path: Path) -> None:
 
 def test_evenly_chosen_frames_of_a_long_film() -> None:
     value = array_uri(film(*range(100)))
-    # the middles of four equal parts of 100 frames
+    # the middle frames of four equal parts of 100 frames
     assert levels(VideoColumn("film", size=16, frames=4).encode(value)) == [12, 37, 62, 87]
     assert levels(VideoColumn("film", size=16, frames=200).encode(value)) == list(range(100))
 

@@ -1,4 +1,4 @@
-"""Folders of sounds named by what is said in them."""
+"""Folders of recordings that are named by their transcripts."""
 
 from __future__ import annotations
 

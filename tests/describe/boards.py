@@ -24,10 +24,10 @@ SECTIONS = ("encoder", "decoder", "loss")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A board and what the network computed for the same row.
+    """A board and the network's results for the same row.
 
-    apart      the boards of inputs that are read as others are: the equations of those with the words of these
-    memories   by input; `given` those of each output, `truth` where its decoder ought to look
+    apart      boards of inputs that share the encoder of another input: its equations with their own words
+    memories   by input; `given` are the memories of each output, `truth` the true attention of its decoder
     """
 
     board: Board
@@ -38,7 +38,7 @@ class Evaluated:
 
 
 def evaluated(network: Network, spec: Spec, batch: Batch, wrong: tuple[str, str] | None = None) -> Evaluated:
-    """wrong: a piece of the board, and what to read instead of it."""
+    """wrong: a piece of the board and its replacement, for tests that a wrong board is noticed."""
     lines = {section: answers(spec)[section] for section in SECTIONS}
     if wrong is not None:
         assert any(wrong[0] in line for part in lines.values() for line in part), wrong[0]
@@ -70,7 +70,7 @@ def evaluated(network: Network, spec: Spec, batch: Batch, wrong: tuple[str, str]
 def _of_input(
     network: Network, spec: Spec, batch: Batch, owner: str, name: str, place: int
 ) -> dict[str, Any]:
-    """The weights of the owner's encoder, reading the input `name`."""
+    """The binding of the owner's encoder, applied to the input `name`."""
     tree = batch[network.trees[name]] if name in network.trees else None
     options = spec.encoder[owner]
     found = of_encoder(network.encoders[owner], options, batch[name], tree)
@@ -80,13 +80,13 @@ def _of_input(
 def _renamed(
     binding: Mapping[str, Any], lines: Sequence[str], place: int, kept: set[str] | None = None
 ) -> dict[str, Any]:
-    """The symbols with the primes that the lines have."""
+    """Add the primes that the symbols have in the lines."""
     names = primed([*lines, *binding], place, kept or ())[len(lines) :]
     return dict(zip(names, binding.values(), strict=True))
 
 
 def _block(lines: Sequence[str], name: str, among: Sequence[str]) -> list[str]:
-    """The lines below a name, up to the next one."""
+    """The lines below a heading, up to the next one."""
     headings = {f"— {one}": one for one in among}
     found, current = [], ""
     for line in lines:
@@ -97,13 +97,13 @@ def _block(lines: Sequence[str], name: str, among: Sequence[str]) -> list[str]:
 
 
 def _found(board: Board, theirs: MemorySymbols, mine: MemorySymbols) -> dict[str, Any]:
-    """The memory that a board of its own computes, under the symbols it has on the whole board."""
+    """The memory computed by a separate board, under its symbols on the whole board."""
     values = board.all(theirs.values)
     return {mine.length: len(values), mine.values: values, mine.summary: board(theirs.summary)}
 
 
 def _add(binding: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """A symbol names one tensor."""
+    """Add symbols to the binding; a symbol must not be bound twice."""
     twice = [
         name
         for name, value in more.items()
@@ -114,6 +114,6 @@ def _add(binding: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def stacked(board: Board, symbol: str, tables: int) -> torch.Tensor:
-    """A symbol for every position; where every hop has its own, all of them side by side, as a memory holds them."""
+    """A symbol for every position. If each hop has its own, concatenate them, as the memory does."""
     found = board.all(symbol)
     return found if found.ndim == 2 else torch.cat(list(found[:tables]), -1)

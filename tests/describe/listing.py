@@ -1,4 +1,4 @@
-"""Every structure of a kind, one by one: what sums over structures go through at small sizes."""
+"""Enumerates every structure of a kind, for sums over structures at small sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from regard.describe.notation.tokens import NotationError
 
 MOST = 20_000
-"""Structures in one sum."""
+"""Maximum number of structures in one sum."""
 
 
 class Chosen(tuple[Any, ...]):
@@ -28,8 +28,8 @@ def sequences(values: Sequence[Any], length: int) -> list[Chosen]:
 def trees(kind: str, words: int) -> list[Chosen]:
     """All trees with one root: entry j is the head of word j, 0 the root symbol.
 
-    spanning     every word is below the root symbol, and exactly one directly
-    projective   besides, no two arcs cross
+    spanning     every word is a descendant of the root symbol, and exactly one is its child
+    projective   in addition, no two arcs cross
     """
     if kind not in ("spanning", "projective"):
         raise NotationError(f"there are no {kind} trees; there are spanning and projective ones")
@@ -53,6 +53,6 @@ def _is_tree(heads: Sequence[int]) -> bool:
 
 
 def _is_flat(heads: Sequence[int]) -> bool:
-    """No two arcs cross: of two spans one holds the other, or they lie beside each other."""
+    """No two arcs cross: any two spans are nested or disjoint."""
     spans = [(min(word, head), max(word, head)) for word, head in enumerate(heads, start=1)]
     return not any(low < start < high < end for low, high in spans for start, end in spans)

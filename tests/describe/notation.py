@@ -1,40 +1,42 @@
-"""The notation of boards: equations as a lecturer writes them, which a program can evaluate.
+"""The notation of boards: equations as in a lecture, which a program can evaluate.
 
-One line is one equation, in Unicode text. What follows — is a note and is skipped.
+One line is one equation, in Unicode text. Text after — is a note and is skipped.
 
-    W x, 2 x        a matrix (or a number) and what it is multiplied with, a space between them
-    u·v   u ⊙ v     the dot product; the product feature by feature. Both after W x: u·W v is u·(W v)
-    a + b  a / b    + and − of things of one shape, or with a number; under / stands one factor
+    W x, 2 x        a matrix (or a number) times another value, with a space between them
+    u·v   u ⊙ v     the dot product; the elementwise product. Both bind weaker than W x: u·W v is u·(W v)
+    a + b  a / b    + and − of values of one shape, or with a number; the denominator is one factor
     [a; b]          concatenation; [c_1; …; c_K] of all from the first to the last
     A[i, j]         an entry, counted from 1 unless the binding says otherwise; of a matrix A[i] is a row
-    Σ_j a_j         over all j; Σ_{j: j ≠ k} or Σ_{j<S} over those that fulfil it; up to the next + or −
-    softmax_j(e_j)  a vector over all j, 0 where a condition below does not hold. So max_j, min_j, argmax_j, argmin_j,
-                    mean_j, sparsemax_j(e_j), entmax_j(e_j, a)
+    Σ_j a_j         over all j; Σ_{j: j ≠ k} or Σ_{j<S} over those that satisfy it; extends to the next + or −
+    softmax_j(e_j)  a vector over all j, 0 where a condition on j fails. Likewise max_j, min_j, argmax_j,
+                    argmin_j, mean_j, sparsemax_j(e_j), entmax_j(e_j, a)
     [a ≤ b]         1 where it holds, else 0
     |a|  √a  a²     of each feature
-    W * x   W ⋆ x   convolution at every place, nothing outside; at every place where W fits
+    W * x   W ⋆ x   convolution at every position with zero padding; without padding, where W fits
     0_D             a vector of D zeros
     x↓2             every second row and column of a map
-    σ tanh exp log cos sin relu softmax max min mean maxpool meanpool     are known
+    σ tanh exp log cos sin relu softmax max min mean maxpool meanpool     are predefined
 
-Names may carry arrows, hats and primes: →h, ŝ, c′. What stands below a name, `W_r`, `e_tj`, `s_{t−1}`, is read letter
-by letter, or between commas in braces. A letter there is an index where a line has said what it goes over, a number
-where the binding gives it one (h_S) or an argmin or argmax finds it, and otherwise a part of the name: the symbol of a
-weight names one tensor.
+Names may carry arrows, hats and primes: →h, ŝ, c′. A subscript, as in `W_r`, `e_tj`, `s_{t−1}`, is read
+letter by letter, or between commas in braces. A letter in a subscript is an index if a line gives its range.
+It is a number if the binding gives it a value (h_S), or an argmin or argmax finds one. Otherwise it is a part
+of the name: the symbol of a weight names one tensor.
 
     j = 1 … S                       an index and its range; the range may depend on other indices: j = 1 … S_l
     d ∈ {→, ←}                      an index over labels: W_rd is W_r→ or W_r←
-    z ∈ {0, 1}^S                    a sequence, of which z_j is the j-th; Σ_z goes over all of them
+    z ∈ {0, 1}^S                    a sequence with elements z_j; Σ_z is over all of them
     y ∈ projective(N), spanning(N)  a tree with one root; y_j is the head of word j, 0 the root symbol
-    s_t = …                         defines s_t for all t of its range; `for t = 2 … T` or `for j > S` narrows or widens
-    f_d(x, h) = …                   a function; the indented lines below it are known inside alone
-    h_t, c_t = f(…)                 a function may give several things: f(x) = (a, b)
-    p(y_t) = …                      the probabilities of all values of y_t; p(y) of a y that goes over structures is a
-                                    function of it
+    s_t = …                         defines s_t for all t of its range; `for t = 2 … T` or `for j > S` narrows
+                                    or widens the range
+    f_d(x, h) = …                   a function; the indented lines below it are local to it
+    h_t, c_t = f(…)                 a function may return several values: f(x) = (a, b)
+    p(y_t) = …                      the probabilities of all values of y_t; p(y) is a function of y if y is a
+                                    structure
 
-`Board(lines, binding)` computes any symbol, with indices or without; nothing of `regard` takes part in it. A binding
-gives the tensors of the other symbols: {"W_r": W, "x_j": X} where X holds an x for each j; {"E": Family(E, (0,))} where
-entries are counted from 0. Recurrences unroll by themselves, back to what is given.
+`Board(lines, binding)` computes any symbol, with indices or without. Lines are parsed by
+`regard.describe.notation`; the values are computed by these tests alone. The binding supplies the tensors of
+the remaining symbols: {"W_r": W, "x_j": X}, where X holds an x for each j, or {"E": Family(E, (0,))}, where
+entries are counted from 0. Recurrences unroll by themselves, back to the given values.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ __all__ = ["Board", "Family", "NotationError"]
 
 
 class Inside(dict[str, Value]):
-    """What is known in a call: the lines inside the function are computed when asked for."""
+    """The known values in a call; local lines of the function are computed on demand."""
 
     def __init__(self, known: Known, lines: Mapping[str, Node]) -> None:
         super().__init__(known)
@@ -88,9 +90,9 @@ class Inside(dict[str, Value]):
 
 
 class Board(Symbols):
-    """The equations of `lines`, with the tensors of `binding` for what they do not define."""
+    """The equations of `lines`, with the tensors of `binding` for symbols that they do not define."""
 
-    # What is asked for.
+    # Queries.
 
     def __call__(self, text: str, **known: Value) -> Value:
         """`board("s_t", t=3)`, `board("Σ_t e_t")`: a Tensor, or a number."""
@@ -179,10 +181,10 @@ class Board(Symbols):
                 return answer
         raise NotationError(f"there is no function {named(node.base, items)}{self._near(node.base)}")
 
-    # Sums, and what is like them.
+    # Reductions.
 
     def over(self, letter: str, known: Known) -> list[Value]:
-        """The values an index or a structure goes through."""
+        """The values that an index or a structure ranges over."""
         if letter not in self.ranges:
             raise NotationError(f"no line says what {letter} goes over")
         given = self.ranges[letter]
@@ -194,7 +196,7 @@ class Board(Symbols):
         return values if given.power is None else sequences(values, self.value(given.power, known))
 
     def sum(self, node: Reduction, known: Known) -> Value:
-        """Computed once for the same values of what it depends on."""
+        """Cached by the values of the letters that it depends on."""
         inside = known.lines if isinstance(known, Inside) else {}
         names = self.names_of(node)
         depends = tuple((name, known[name]) for name in sorted(names) if name in known)
@@ -208,7 +210,7 @@ class Board(Symbols):
         return self.found[key]
 
     def names_of(self, node: Reduction) -> set[str]:
-        """The letters that stand in a sum, and in what its index goes over."""
+        """The letters in a sum and in the ranges of its indices."""
         if id(node) not in self.letters:
             ranges = [self.ranges[one.base] for one in symbols(node) if one.base in self.ranges]
             ranges += [self.ranges[node.index]] if node.index in self.ranges else []
@@ -240,7 +242,7 @@ class Board(Symbols):
         return True
 
     def written_out(self, parts: tuple[Node | None, ...], known: Known) -> list[Node]:
-        """[a; …; b] with all that stands between."""
+        """[a; …; b] with all elements between them."""
         found: list[Node] = []
         for place, part in enumerate(parts):
             if part is not None:
@@ -258,7 +260,7 @@ class Board(Symbols):
 
 
 def nested(known: Known, letter: str, value: Value) -> Known:
-    """What is known, and one index more; lines inside a function are computed anew with it."""
+    """The known values and one more index; local lines of a function are computed again with it."""
     if isinstance(known, Inside):
         kept = {name: one for name, one in known.items() if name not in known.lines}
         return Inside({**kept, letter: value}, known.lines)

@@ -1,4 +1,4 @@
-"""Small networks of the zoo in double precision, a made-up row for each, and where they ought to look."""
+"""Small zoo networks in double precision, a made-up row for each, and its true attention."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALL = {
     "slots": 5,
     "width": 3,
 }
-"""By the name of the option, wherever it stands."""
+"""Sizes by name of the option, wherever it occurs."""
 OTHERWISE = {
     ("decoder", "size"): 12,
     ("encoder", "embedding"): 6,
@@ -46,15 +46,15 @@ AGREEING = {
     "translation-no-attention": ["encoder.size=12"],
     "caption-start": ["encoder.network.connected=12"],
 }
-"""What must be as large as something else."""
+"""Options that must have the same size as others."""
 KEPT = {"image-class"}
-"""Where the published size is the only one."""
+"""Systems whose published size is the only one."""
 LENGTH = 4
-"""Positions of a text, so that all structures over it can be listed."""
+"""Length of a text, short enough to enumerate all structures over it."""
 
 
 def overrides(name: str) -> list[str]:
-    """Small sizes, for the parts that name one."""
+    """Overrides that set small sizes, for the parts that have such an option."""
     spec = zoo.find(name)
     found = []
     for side in ("inputs", "encoder", "decoder"):
@@ -78,7 +78,7 @@ def _smaller(path: list[str], kind: str, options: Any) -> list[str]:
 
 
 def made(name: str, more: Sequence[str] = ()) -> tuple[Network, Spec, dict[str, Any]]:
-    """A small network, all weights at random."""
+    """A small network with random weights."""
     torch.manual_seed(1)
     spec = zoo.find(name, [*overrides(name), *more])
     columns = _fitted(spec, {})
@@ -95,7 +95,7 @@ def made(name: str, more: Sequence[str] = ()) -> tuple[Network, Spec, dict[str, 
 
 
 def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
-    """A row of made-up values for every column that is no truth."""
+    """A row of made-up values for every input and output."""
     found: dict[str, Any] = {}
     few = any(one.type in ("tags", "tree") for one in spec.outputs.values())
     for name, part in {**spec.inputs, **spec.outputs}.items():
@@ -145,7 +145,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
 
 
 def small_sentences(ids: torch.Tensor, column: Any) -> Sentences:
-    """Where a decoder may copy the words, the last one is outside the vocabulary."""
+    """If a decoder may copy words, the last one is outside the vocabulary."""
     made, words = Sentences.padded(ids, torch.tensor([LENGTH])), column.words
     if not words.verbatim:
         return made
@@ -154,8 +154,8 @@ def small_sentences(ids: torch.Tensor, column: Any) -> Sentences:
 
 
 def small_text(column: Any, count: int) -> Tokens:
-    """Some units of the vocabulary. Where a decoder may copy them, the second stands twice in an input, and the last is
-    outside the vocabulary."""
+    """Some units of the vocabulary. If a decoder may copy them, the second occurs twice in an input, and the
+    last is outside the vocabulary."""
     ids, length = torch.randint(4, column.size, (1, count)), torch.tensor([count])
     if not column.verbatim:
         return Tokens(ids, length, length)
@@ -175,7 +175,7 @@ def small_forest(column: Any) -> Forest:
 
 
 def true_looks(decoder: Any, memories: dict[str, Memory], target: Any) -> dict[str, Any]:
-    """Made-up truth about where to look, by memory: a distribution for every look, or the facts of a story."""
+    """Made-up true attention by memory: a distribution for every look, or the facts of a story."""
     if hasattr(decoder, "story"):
         facts = torch.arange(decoder.hops)[None] % LENGTH
         return {decoder.story: Tokens(facts, torch.tensor([decoder.hops]))}

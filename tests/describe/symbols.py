@@ -1,4 +1,4 @@
-"""Symbols: which line or which tensor of the binding gives one, for which values of its indices."""
+"""Symbols: finds the line or the bound tensor that defines a symbol, and the values of its indices."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.describe.listing import Chosen
 from tests.describe.values import FUNCTIONS, Family, Value, entry
 
 Known = dict[str, Value]
-"""The indices, parameters and structures that have a value where something is computed."""
+"""Values of the indices, parameters and structures that are in scope."""
 
 
 class Symbols(BoardLines):
-    """Finds symbols; what their equations say is computed by `value`, which a `Board` has."""
+    """Finds symbols; `value`, implemented by `Board`, evaluates their equations."""
 
     def __init__(self, lines: str | Iterable[str], binding: Mapping[str, Value]) -> None:
         super().__init__(lines)
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))  # a recurrence goes back step by step
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))  # a recurrence recurses once per step
         self.sizes = {name: value for name, value in binding.items() if isinstance(value, int)}
         self.binding = {name: value for name, value in binding.items() if name not in self.sizes}
         self.bound = {name: self.target(Parser(name).factor()) for name in self.binding}
@@ -43,14 +43,14 @@ class Symbols(BoardLines):
         raise NotImplementedError
 
     def unused(self) -> set[str]:
-        """The names of the binding that nothing asked for."""
+        """The bound names that were never looked up."""
         return set(self.binding) - self.used
 
     def items(self, node: Symbol | Call, known: Known) -> tuple[Value, ...]:
         return tuple(self.item(item, known) for item in node.items)
 
     def item(self, node: Node, known: Known) -> int | str:
-        """A number, or a part of the name."""
+        """The value of one subscript: a number, or a part of the name."""
         if not isinstance(node, Symbol) or node.items:
             found = self.value(node, known)
         elif isinstance(known.get(node.base), (int, str)):
@@ -68,7 +68,7 @@ class Symbols(BoardLines):
         return found
 
     def lookup(self, base: str, items: tuple[Value, ...]) -> Value:
-        """A symbol of the board: by its equation, else by the binding, else as an entry of a shorter one."""
+        """The value of a symbol: by its equation, by the binding, or as an entry of a shorter symbol."""
         key = (base, *items)
         if key not in self.found:
             self.found[key] = NotationError(f"{named(base, items)} is defined by itself")
@@ -133,7 +133,7 @@ class Symbols(BoardLines):
     def fits(
         self, target: Symbol | Call, conditions: tuple[Condition, ...], base: str, items: tuple[Value, ...]
     ) -> Known | None:
-        """The values of the indices with which the target is that symbol; None where there are none."""
+        """The index values for which the target is that symbol; None if there are none."""
         if target.base != base or len(target.items) != len(items):
             return None
         known: Known = {}
@@ -168,7 +168,7 @@ def named(base: str, items: tuple[Value, ...]) -> str:
 
 
 def whole(value: Value) -> Value:
-    """A position or an id is a plain number."""
+    """Positions and ids become plain numbers."""
     if isinstance(value, torch.Tensor) and not value.ndim and not value.is_floating_point():
         return int(value)
     return value

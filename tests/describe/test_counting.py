@@ -1,4 +1,4 @@
-"""Attention, chains, trees and hops in the notation, against counting by hand."""
+"""Attention, chains, trees and hops in the notation, against enumeration."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_tree_by_the_matrix_tree_theorem() -> None:
     board = Board(lines, {"N": N, "s_kj": Family(s[:, 1:], (0, 1))})
     arcs = s.exp()[1:, 1:] * (1 - torch.eye(N))
     laplacian = torch.diag(arcs.sum(0)) - arcs
-    laplacian[0] = s.exp()[0, 1:]  # one word hangs from the root
+    laplacian[0] = s.exp()[0, 1:]  # one word is attached to the root
     same(board("Z"), torch.linalg.det(laplacian))
     same(board.all("π_kj").sum(0), torch.ones(N).double())
 

@@ -50,7 +50,7 @@ def panel(scene: Scene, kind: str) -> list[Group]:
 
 
 def inside(group: Group, dx: float = 0.0, dy: float = 0.0) -> list[tuple[Mark, float, float]]:
-    """Every mark of a group with where it stands."""
+    """Every mark of a group with its offset."""
     found: list[tuple[Mark, float, float]] = []
     for mark in group.marks:
         found.append((mark, dx + group.dx, dy + group.dy))
@@ -74,10 +74,10 @@ def test_the_counts_are_those_of_the_network(name: str) -> None:
     counted: Counter[str] = Counter()
     for unit in found.units():
         counted.update(unit.weights)
-    assert dict(counted) == sizes  # each parameter once, all of it
-    # a part's number is the sum of its boxes', the whole of the parts'
+    assert dict(counted) == sizes  # each parameter exactly once
+    # The number of a part is the sum over its boxes, that of the network the sum over its parts.
     assert sum(part.count for part in found.parts) == found.total
-    assert all(unit.kind != "box" for unit in found.units())  # every weight has found its equation
+    assert all(unit.kind != "box" for unit in found.units())  # every weight belongs to an equation
 
 
 @pytest.mark.parametrize("name", SEEN)
@@ -135,7 +135,7 @@ def test_shared_weights_have_one_color_and_others_do_not_share_it(name: str) -> 
                 edge = next((one for one in box.marks if isinstance(one, Line)), None)
                 if edge is not None and shaded:
                     looks[unit] = (str(shaded[0].fill), edge.dashes)
-    assert all(len(colors) <= 1 for colors in fills.values())  # one color in both drawings, in every step
+    assert all(len(colors) <= 1 for colors in fills.values())  # one color in both drawings and all steps
     by_key = {unit.key: unit for unit in found.units()}
     for one, other in combinations([key for key in looks if key in by_key], 2):
         if by_key[one].group == by_key[other].group:
@@ -148,7 +148,7 @@ def test_shared_weights_have_one_color_and_others_do_not_share_it(name: str) -> 
 
 
 def _halves(one: Vertex, other: Vertex) -> bool:
-    """Whether two units have different rows of one tensor: the first states of the two directions."""
+    """Whether two units hold different rows of one tensor, such as the first states of the two directions."""
     return not {held.identity for held in one.held} & {held.identity for held in other.held}
 
 
@@ -211,7 +211,7 @@ def test_sizes_are_those_of_the_modules() -> None:
     assert found["h_j"] == f"S × {2 * cell}" and found["h"] == str(2 * cell)
     assert found["e_tj"] == found["α_t"] == "T × S" and found["c_t"] == f"T × {2 * cell}"
     assert found["s_t"] == f"T × {state}" and found["p(y_t)"] == "T × V(target)"
-    # what a cell is given is as wide as its weights
+    # The input of a cell is as wide as its weights.
     given = shapes["decoders.target.stack.cells.0.weight_ih"][1]
     parts = [int(found[one].rpartition(" ")[2]) for one in ("E_y[y_{t−1}]", "c_t")]
     assert sum(parts) == given
@@ -220,7 +220,7 @@ def test_sizes_are_those_of_the_modules() -> None:
 @pytest.mark.parametrize(
     ("name", "symbol", "size"),
     [
-        ("parser-crf", "h_j", "S × 192"),  # of the last layer, not of the words below it
+        ("parser-crf", "h_j", "S × 192"),  # of the last layer, not of the embeddings below it
         ("parser-crf", "a_j", "S × 192"),
         ("tree-lstm", "h_j", "S × 64"),
         ("image-class-residual", "m_0", "16"),
@@ -262,7 +262,7 @@ def test_a_random_variable_is_not_called_what_the_board_calls_something_else() -
     letters = {line.partition(" = ")[0].strip().partition("_")[0] for line in lines}
     assert {"z", "α", "β"} <= letters  # z_j is the vector of a sentence
     variables = [unit.latent for unit in made("document-class").units() if unit.latent]
-    assert len(variables) == len(set(variables)) == 2  # a word of each sentence, a sentence
+    assert len(variables) == len(set(variables)) == 2  # a word of each sentence, and a sentence
     assert not letters & {one.partition("_")[0] for one in variables}
 
 
@@ -270,9 +270,10 @@ def test_no_two_random_variables_have_one_name() -> None:
     for name in zoo.names():
         variables = [unit.latent for unit in made(name).units() if unit.latent]
         assert len(variables) == len(set(variables)), name
-    # of one transformer: of the encoder, of what was written, of the encoder's positions, each with its weights' letter
+    # The transformer has three: self-attention of the encoder, self-attention and cross-attention of the
+    # decoder.
     assert {"ζ_πlηj", "ζ_βℓkt", "ζ_αℓkt"} == {unit.latent for unit in made("add").units() if unit.latent}
-    # by content and in the end, to write (a) and to read (r)
+    # Addresses by content and final addresses, of write heads (a) and read heads (r).
     told = {unit.symbol: unit.latent for unit in made("ntm-copy").units() if unit.latent}
     assert told == {one: f"ζ_{one.replace('_', '')}" for one in ("v_jka", "w_jka", "v_jkr", "w_jkr")}
 
@@ -285,7 +286,7 @@ def test_every_box_of_the_unrolled_drawing_has_a_name_of_its_own(name: str) -> N
 
 
 def test_hops_end_after_the_last_look() -> None:
-    """u_1 = h′, and u_{k+1} from u_k and what hop k has read: three hops end with u_4, which the answer is made of."""
+    """u_1 = h′, and hop k computes u_{k+1}: three hops end with u_4, which gives the answer."""
     (group,) = panel(drawn("facts"), "unrolled")
     boxes = {
         text.text: (one, x, y)
@@ -348,7 +349,7 @@ def test_other_options_are_drawn_too(chosen: list[str]) -> None:
 
 
 def spec_cells(spec: Spec) -> list[tuple[str, int]]:
-    """(encoder or decoder, parameters of one of its cells)."""
+    """(encoder or decoder, number of parameters of one of its cells)."""
     from regard.nn.cells import Cell
 
     found = []

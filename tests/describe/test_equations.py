@@ -1,4 +1,4 @@
-"""What `regard describe` prints is what networks compute: every system of the zoo, evaluated with its own weights."""
+"""`regard describe` prints what networks compute: every zoo system, evaluated with its own weights."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_encoders(spec: Spec, done: Evaluated) -> None:
 def check_decoder(
     board: Board, place: int, decoder: Any, memories: Any, truth: Any, target: Any, spec: Any
 ) -> None:
-    """place: how many primes its symbols have."""
+    """place: number of primes of the decoder's symbols."""
     y = "y" + "′" * place
     if isinstance(decoder, ContinuingDecoder):
         rows, _ = decoder.read(target.before, None)

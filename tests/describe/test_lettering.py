@@ -1,4 +1,4 @@
-"""What `regard describe --as` prints is what networks compute, each weight taken from where it is said to live."""
+"""`regard describe --as` prints what networks compute, with each weight taken from its stated location."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VARIANTS = [
 
 
 def plain(text: str) -> str:
-    """A line as the notation of tests reads it: U_dec^o is the name Udeco, e_enc(w) an entry, Vᵀ x a dot product."""
+    """Translate a line to the tests' notation: U_dec^o → Udeco, e_enc(w) → an entry, Vᵀ x → V·x."""
     text = text.replace("ᵀ ", "·")
     text = re.sub(r"e_(enc|dec)\(([^()]*)\)", r"e\1[\2]", text)
     return re.sub(
@@ -44,7 +44,7 @@ def plain(text: str) -> str:
 
 
 def binding(network: Any, spec: Any, batch: Any, found: Any) -> dict[str, Any]:
-    """Every weight from where it is said to live, and the words of the row."""
+    """Every weight from its stated location, and the words of the row."""
     state = network.state_dict()
     known: dict[str, Any] = {}
     for weight in found.weights:
@@ -79,7 +79,7 @@ LECTURES_INDEX = {deck: letters.position for deck, letters in LECTURES.items()}
 
 
 class Found:
-    """The lines and weights of a deck."""
+    """The lines and weights in the letters of a deck."""
 
     def __init__(self, spec: Any, deck: str) -> None:
         made_of = lettered(spec, deck)
@@ -119,7 +119,7 @@ def check(name: str, more: list[str], deck: str, wrong: tuple[str, str] | None =
         f"h_{LECTURES_INDEX[deck]}",
         "h",
         "S",
-    }  # what a CNN leaves, of which a decoder may read some
+    }  # the feature map of a CNN, which a decoder may attend to
     assert not unused, unused
 
 
@@ -169,7 +169,7 @@ def test_wrong_letters_are_noticed(right: str, wrong: str) -> None:
 
 
 def test_every_parameter_has_a_letter() -> None:
-    """And none has two."""
+    """And no parameter has two letters."""
     for name in SUPPORTED:
         network, spec, _ = made(name)
         counts = {one: torch.zeros(value.shape) for one, value in network.named_parameters()}
@@ -196,7 +196,7 @@ def test_what_a_lecture_has_no_letters_for_is_refused(name: str, deck: str, told
 
 @pytest.mark.parametrize("width", [100, 60])
 def test_letters_shapes_and_places_stand_in_columns(width: int) -> None:
-    """At 100 signs a weight of the encoder has one line; on a narrow screen its place goes on below itself."""
+    """At 100 columns a weight takes one line; on a narrow terminal its location wraps."""
     console = Console(width=width, record=True, file=StringIO())
     console.print(board(zoo.find("translation"), "translation", letters="004"))
     lines = console.export_text().splitlines()

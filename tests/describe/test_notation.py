@@ -1,4 +1,4 @@
-"""The notation means what torch, and counting on one's fingers, say it means."""
+"""The meaning of the notation, against torch and hand-computed values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def normal(*shape: int) -> Tensor:
 
 
 def weights(module: nn.Module, gates: str, ending: str = "", label: str = "") -> dict[str, Any]:
-    """The weights of one of torch's recurrences by the names of the notation."""
+    """The weights of a torch recurrence, by their names in the notation."""
     found = {}
     parts = {"W": "weight_ih", "U": "weight_hh", "b": "bias_ih", "c": "bias_hh"}
     for letter, name in parts.items():
@@ -162,7 +162,7 @@ def test_maps_are_vectors_at_every_place() -> None:
     same(Board("y = meanpool(x)", {"x": x})("y"), nn.functional.avg_pool2d(x[None], 2)[0])
 
 
-# What is wrong is noticed.
+# Errors are noticed.
 
 
 @pytest.mark.parametrize(

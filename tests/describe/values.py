@@ -1,7 +1,7 @@
-"""What the signs of the notation do with numbers, vectors, matrices and maps.
+"""The operations of the notation on numbers, vectors, matrices and maps.
 
-A vector is (D), a matrix (D', D), a map (D, rows, columns): a vector at every place. What can be done with a vector can
-be done with a map, at every place. All in double precision.
+A vector is (D), a matrix (D', D), and a map (D, rows, columns) holds a vector at every position. Operations
+on vectors apply to maps position by position. Everything is in double precision.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Value = Any
 
 @dataclass(frozen=True)
 class Family:
-    """A tensor whose entries along the first axes have indices of their own, the smallest of them `first`."""
+    """A tensor whose entries along the first axes are indexed, beginning with `first`."""
 
     tensor: Tensor
     first: tuple[int, ...] = (1,)
@@ -45,7 +45,7 @@ def shaped(value: Value) -> str:
 
 
 def matched(left: Value, right: Value, sign: str) -> tuple[Tensor, Tensor]:
-    """Both of one shape; a number goes with everything, a vector with a map of as many features."""
+    """Bring both to one shape; a number broadcasts to anything, a vector to a map with as many features."""
     a, b = tensor(left), tensor(right)
     if a.ndim == 0 or b.ndim == 0 or a.shape == b.shape:
         return a, b
@@ -54,12 +54,12 @@ def matched(left: Value, right: Value, sign: str) -> tuple[Tensor, Tensor]:
     if b.ndim == 1 and a.ndim == 3 and len(a) == len(b):
         return a, b[:, None, None]
     if a.ndim == b.ndim == 3 and 1 in (len(a), len(b)) and a.shape[1:] == b.shape[1:]:
-        return a, b  # a number at every place
+        return a, b  # a number at every position
     raise NotationError(f"{shaped(left)} {sign} {shaped(right)} is not defined")
 
 
 def plainly(left: Value, right: Value) -> bool:
-    """Two numbers that are known exactly, such as positions."""
+    """Whether both are exact numbers, such as positions."""
     return all(isinstance(value, (int, float)) for value in (left, right))
 
 
@@ -90,7 +90,7 @@ def hadamard(left: Value, right: Value) -> Value:
 
 
 def dot(left: Value, right: Value) -> Value:
-    """Of two vectors; with a number it is the plain product."""
+    """The dot product of two vectors; with a number, the plain product."""
     if plainly(left, right):
         return left * right
     a, b = tensor(left), tensor(right)
@@ -102,7 +102,7 @@ def dot(left: Value, right: Value) -> Value:
 
 
 def times(left: Value, right: Value) -> Value:
-    """Nothing between them: a matrix and a vector, a matrix and a matrix, a number and anything."""
+    """The product by juxtaposition: matrix and vector, matrix and matrix, number and anything."""
     if plainly(left, right):
         return left * right
     a, b = tensor(left), tensor(right)
@@ -115,9 +115,9 @@ def times(left: Value, right: Value) -> Value:
 
 
 def convolve(filters: Value, seen: Value, *, whole: bool) -> Tensor:
-    """Σ_k W_k x_{i+k} at every place i of a line or a map, nothing outside; `whole`: only where all of W fits.
+    """Σ_k W_k x_{i+k} at every position i, zero outside; `whole`: only where all of W fits.
 
-    Filters of width w see the places i − ⌊(w − 1)/2⌋ … i + ⌊w/2⌋.
+    Filters of width w see the positions i − ⌊(w − 1)/2⌋ … i + ⌊w/2⌋.
     """
     W, x = tensor(filters), tensor(seen)
     if W.ndim not in (3, 4) or x.ndim != W.ndim - 1 or W.shape[1] != len(x):
@@ -146,7 +146,7 @@ def square(value: Value) -> Value:
 
 
 def every_second(value: Value) -> Tensor:
-    """Of a map the rows and columns 1, 3, 5 …"""
+    """The rows and columns 1, 3, 5 … of a map."""
     return tensor(value)[:, ::2, ::2]
 
 
@@ -191,17 +191,17 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "softmax": softmax,
     "max": extreme("max"),
     "min": extreme("min"),
-    # over the features: of a map at every place
+    # over the features, at every position of a map
     "mean": lambda value: tensor(value).mean(0, keepdim=tensor(value).ndim == 3),
-    # of every 2 × 2 places; at an odd edge, of those that are there
+    # over every 2 × 2 positions; at an odd edge, over those that exist
     "maxpool": lambda value: pooled(value, nn.functional.max_pool2d, ceil_mode=True),
-    # of every whole 2 × 2 places
+    # over every full 2 × 2 positions
     "meanpool": lambda value: pooled(value, nn.functional.avg_pool2d),
 }
 
 
 def join(parts: Sequence[Value]) -> Tensor:
-    """[a; b]: numbers and vectors one after the other; maps at every place."""
+    """[a; b]: concatenate numbers and vectors; for maps at every position."""
     found = [tensor(part) for part in parts]
     if any(part.ndim == 3 for part in found):
         return torch.cat(found)
@@ -211,7 +211,7 @@ def join(parts: Sequence[Value]) -> Tensor:
 
 
 def entry(value: Value, indices: Sequence[int]) -> Value:
-    """`A[i, j]`, from 1 unless a Family says otherwise; of a map, the vector at a place or at a row and column."""
+    """`A[i, j]`, from 1 unless a Family says otherwise; of a map, the vector at a position."""
     if isinstance(value, Chosen):
         return _within(value, indices[0], 1)
     family = value if isinstance(value, Family) else Family(tensor(value))
@@ -237,7 +237,7 @@ def _within(several: Any, index: int, first: int) -> Any:
 
 
 def sparse(energies: Tensor, degree: float) -> Tensor:
-    """max((a − 1) e − τ, 0)^(1 / (a − 1)) of the degree a, with τ such that the sum is 1: found by halving."""
+    """max((a − 1) e − τ, 0)^(1 / (a − 1)) of degree a, with τ found by bisection such that the sum is 1."""
     scaled, power = (degree - 1) * energies, 1 / (degree - 1)
     low, high = scaled.max() - 1, scaled.max()
     for _ in range(100):
@@ -252,7 +252,7 @@ def sparse(energies: Tensor, degree: float) -> Tensor:
 def gathered(
     kind: str, bodies: Tensor, held: Sequence[Value], values: Sequence[Value], degree: float | None = None
 ) -> Value:
-    """What Σ, softmax, … make of the bodies (N, …) for the N values that hold, of all `values`."""
+    """Reduce the bodies (N, …) of the N values that hold; softmax is 0 for the other values."""
     if kind == "Σ":
         return bodies.sum(0)
     if kind == "mean":

@@ -1,4 +1,4 @@
-"""Systems of the zoo with other options than they have there, so that every equation of every part is compared."""
+"""Zoo systems with other options, so that every equation of every part is compared."""
 
 from __future__ import annotations
 
@@ -157,5 +157,5 @@ pointer-delaunay encoder.first=zero decoder.layers=2 decoder.size=12 attention.s
 
 
 def variants() -> list[list[str]]:
-    """The name of a system, and the overrides: a line that is indented goes on with the one before."""
+    """[system, override, …] lists; an indented line continues the previous one."""
     return [line.split() for line in VARIANTS.replace("\n    ", " ").strip().splitlines()]

@@ -1,4 +1,4 @@
-"""model.evaluate: the same figures as counting by hand, on files, splits, and with an ensemble."""
+"""model.evaluate on files, splits and ensembles: the same figures as counting by hand."""
 
 from __future__ import annotations
 

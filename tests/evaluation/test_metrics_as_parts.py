@@ -1,4 +1,4 @@
-"""Metrics found by name: a new one needs no change elsewhere; one that suits no output is refused before training."""
+"""Metrics found by name: a new one needs no other change; an unsuitable one is refused before training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = [
 
 
 def model(**changes: Any) -> Model:
-    """An untrained model of two outputs, tags and a label."""
+    """An untrained model with two outputs, tags and a label."""
     written = {
         "inputs": {"words": {"type": "text"}},
         "outputs": {"slots": {"type": "tags", "of": "words"}, "intent": {"type": "label"}},
@@ -40,7 +40,7 @@ def model(**changes: Any) -> Model:
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Metrics registered in a test are forgotten after it."""
+    """Forget metrics that a test has registered."""
     known = {name: registry.part("metric", name) for name in registry.names("metric")}
     monkeypatch.setitem(registry._PARTS, "metric", known)
     yield
@@ -148,7 +148,7 @@ def test_metrics_registered_here_are_used_by_evaluate(parts: None, tmp_path: Pat
 
     @register("metric", "sharpness")
     class Sharpness(Metric):
-        """The mean of the largest weight of each look."""
+        """The mean over looks of the largest weight."""
 
         def measure(self, inference: Inference) -> Score:
             largest = [

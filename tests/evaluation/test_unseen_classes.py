@@ -1,4 +1,4 @@
-"""Labels, tags, relations and node labels that only dev has: errors that are reported, and never a reason to stop."""
+"""Labels, tags, relations and node labels that only dev has: counted as errors, reported, never a crash."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIR = {"text": TEXT["text"], "other": {"type": "text", "field": "text"}}
 
 
 def row(words: list[str], mark: str = "") -> dict[str, str]:
-    """Four words with everything that can be said of them; `mark` changes all names of classes."""
+    """Four words with all annotations; `mark` changes all class names."""
     a, b, c, d = words
     return {
         "text": " ".join(words),
@@ -63,7 +63,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
     "candidate": ("reply", TEXT, GRU, {"type": "retrieval"}),
     "brackets": ("nodes", {"trees": {"type": "brackets", "field": "nodes"}}, TREE, {"type": "nodes"}),
 }  # fmt: skip
-COUNTED = {  # of the three odd rows
+COUNTED = {  # over the three rows with new classes
     "label": "3 of 8 rows have a class that training never saw (newyes)",
     "reply": "3 of 8 rows have a reply that is not among the candidates (newyes)",
     "tags": f"{ODD_TAGS} of 32 words have a tag that training never saw (B-newN)",
@@ -71,7 +71,7 @@ COUNTED = {  # of the three odd rows
     "nodes": "15 of 56 nodes have labels that training never saw (new0, new1)",
 }
 WHOLE_ROWS = ("label", "label, weighted", "label, facts", "tags, a chain")
-"""Where a class that training never saw leaves out its row: the loss is that of the other rows."""
+"""Cases where an unseen class leaves out its whole row: the loss is that of the other rows."""
 TYPES = {"nodes": "brackets", "reply": "candidate"}
 
 
@@ -89,7 +89,7 @@ def trained(case: str, dev: list[dict[str, str]], run: Path) -> Model:
 
 
 def measurable(model: Model, output: str) -> list[str]:
-    """The metrics that such an output can have."""
+    """The metrics that suit such an output."""
     column = model.columns[output]
     every = [metric(name) for one in parts.names("metric") for name in parts.part("metric", one).members()]
     general = ("loss", "perplexity", "exact", *column.usual)
@@ -120,7 +120,7 @@ def test_classes_that_only_dev_has_are_errors_and_are_reported_once(
     assert all(math.isfinite(score.value) for score in found.scores.values()), found.scores
     assert "|without what training never saw, in 3 of 8 rows" in found.scores["loss"].signature
     usual = found.scores[model.columns[output].usual[-1]].value
-    # what was answered, held against the rows as they were written: nothing new can be among the right ones
+    # Count the right answers against the original rows: a new class can never be among them.
     answers = found.predictions[output]
     assert not any("new" in answer for answer in answers)
     if output in ("label", "reply"):

@@ -1,4 +1,4 @@
-"""examples/draw_nlvr.py and draw_formulas.py: what they say of a picture is what its pixels show."""
+"""examples/draw_nlvr.py and draw_formulas.py: statements and regions agree with the pixels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def nlvr() -> Any:
 
 
 def seen(picture: bytes) -> list[np.ndarray]:
-    """(100, 100) of each box: 0 for the ground, 1 yellow, 2 black, 3 blue."""
+    """(100, 100) for each box: 0 background, 1 yellow, 2 black, 3 blue."""
     pixels = np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
     found = np.zeros(pixels.shape[:2], dtype=int)
     for number, color in enumerate(COLORS.values(), 1):
@@ -48,7 +48,7 @@ def towers(picture: bytes) -> list[list[str]]:
 
 
 def said_of_towers(text: str, shown: list[list[str]]) -> bool | None:
-    """The truth of the statements of three kinds, None of others."""
+    """The truth of statements of three kinds; None for other statements."""
     if match := re.fullmatch(r"there (?:is|are) exactly (\w+) (\w+) blocks?", text):
         wanted = int(match[1]) if match[1].isdecimal() else WORDS[match[1]]
         return sum(one.count(match[2]) for one in shown) == wanted
@@ -71,7 +71,7 @@ def test_statements_about_towers_are_true_of_the_pixels(nlvr: Any) -> None:
 
 
 def test_statements_about_edges_are_true_of_the_pixels(nlvr: Any) -> None:
-    """One item that touches an edge colors a pixel there, and one that does not leaves the edge gray."""
+    """An item that touches an edge colors a pixel there; otherwise the edge stays gray."""
     rng, checked = random.Random(4), {True: 0, False: 0}
     edge = np.zeros((100, 100), dtype=bool)
     edge[[0, -1]] = edge[:, [0, -1]] = True

@@ -1,4 +1,4 @@
-"""Right answers to the exercises, as a student would write them."""
+"""Correct answers to the exercises, as a student would write them."""
 
 from __future__ import annotations
 

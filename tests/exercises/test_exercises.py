@@ -1,4 +1,4 @@
-"""Exercises: right answers are right, wrong and broken ones get their place, the cause and a hint, files are kept."""
+"""Exercises: right answers pass; wrong and broken ones get location, cause and hint; files are kept."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def module(code: str) -> Any:
-    """A file as the grader has it, without a process."""
+    """A file as the grader loads it, without a separate process."""
     found: dict[str, Any] = {}
     exec(code, found)
     return SimpleNamespace(**found)
 
 
 def marks(name: str, code: str) -> list[str]:
-    """What is said of each question: "" where it is right."""
+    """The remark on each question; "" if the answer is right."""
     said = []
     for question in exercise(name).questions:
         try:
@@ -174,7 +174,7 @@ def test_the_work_of_a_student_is_kept(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """As a student types it: a template, an answer, a mistake."""
+    """The command as a student uses it: a template, an answer, a mistake."""
 
     def regard(*arguments: str) -> tuple[int, str]:
         command = [sys.executable, "-m", "regard", "exercise", *arguments]

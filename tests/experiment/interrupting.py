@@ -1,10 +1,10 @@
-"""A program that trains in child processes, each of which is killed, or finds the disk full, at another write.
+"""A program that trains in child processes; each is killed, or finds the disk full, at a different write.
 
     python -m tests.experiment.interrupting FOLDER kill:STRIDE full:STRIDE random:MOMENTS
 
-Writes are what Python announces to its audit hooks: files opened to be written, made, renamed and removed. After each
-interruption another child goes on. Prints, as JSON, for each way how many were interrupted and what was wrong
-afterwards.
+Python's audit hooks report the writes: files opened for writing, created, renamed and removed. After each
+interruption another child continues the run. The program prints as JSON, for each kind, the number of
+interruptions and the errors found afterwards.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LIMITS = (0, 64, 512, 2048, 8192)
 
 
 def train(run: Path) -> None:
-    """As a person would: go on where there is something to go on with, else start."""
+    """Resume the run if it has a training state, else start it."""
     if (run / "state" / "training.safetensors").exists():
         Experiment.resume(run, device="cpu", quiet=True).train()
     else:
@@ -49,7 +49,7 @@ def train(run: Path) -> None:
 
 
 def life(run: Path, before: Callable[[], Any] = lambda: None) -> int:
-    """How a child ended that trained: 0, 2 where it was refused, 1 after any other exception, −9 where killed."""
+    """Train in a child; return its exit code: 0, 2 for a RegardError, 1 for other errors, −9 if killed."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -65,7 +65,7 @@ def life(run: Path, before: Callable[[], Any] = lambda: None) -> int:
 
 
 def watch(folder: Path, act: Callable[[int, str], None]) -> Callable[[], None]:
-    """A hook that calls `act(number, path)` before each write below a folder."""
+    """Return the installer of a hook that calls `act(number, path)` before each write to a folder."""
     seen = 0
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -93,7 +93,7 @@ def main() -> None:
     words = [f"{number:b}".replace("1", "a").replace("0", "b") for number in range(1, 30)]
     Path("words.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words))
     Path("small.yaml").write_text(SPEC)
-    train(folder / "warm")  # kernels are read once, for all children
+    train(folder / "warm")  # loads the kernels once for all children
     outside = folder.with_name(f"{folder.name}.count")
     assert life(folder / "whole", watch(folder, lambda number, _: outside.write_text(str(number)))) == 0
     total = int(outside.read_text())
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def interrupt(folder: Path, how: str, stride: int, total: int, truth: bytes) -> dict[str, Any]:
-    """One way of interrupting; a whole training writes `total` times and ends with the weights `truth`."""
+    """Test one kind of interruption; a whole run makes `total` writes and ends with `truth`."""
     wrong, interrupted = [], 0
 
     def kill(number: int) -> Callable[[int, str], None]:
@@ -119,7 +119,7 @@ def interrupt(folder: Path, how: str, stride: int, total: int, truth: bytes) -> 
 
     def alarm(seconds: float) -> Callable[[], None]:
         def begin() -> None:
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # kills
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the default action kills
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
         return begin

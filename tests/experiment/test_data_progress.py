@@ -1,4 +1,4 @@
-"""While a long text is prepared, a person sees how far it is."""
+"""Progress is shown while a long text is prepared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINE = "the cat sat on the mat and saw a bad cab\n"
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
-    """3 MB."""
+    """A file of 3 MB."""
     path = tmp_path / "corpus.txt"
     path.write_text(LINE * (3_000_000 // len(LINE)), encoding="utf-8")
     return path
@@ -99,7 +99,7 @@ def test_in_a_terminal_one_line_changes_and_goes(text: Path, monkeypatch: pytest
             pass
     drawn = screen.file.getvalue()  # type: ignore[attr-defined]
     assert "reading corpus.txt: 100 %" in drawn
-    assert drawn.endswith("\x1b[1A\x1b[2K")  # up, and the line is erased
+    assert drawn.endswith("\x1b[1A\x1b[2K")  # cursor up, line erased
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz", ".zst"])
@@ -122,4 +122,4 @@ def test_the_share_that_was_read_is_that_of_the_file_on_the_disk(text: Path, end
     told = len(seen)
     for _ in read_rows(file, fields=["text"], format="stream"):
         pass
-    assert len(seen) == told  # nobody watches any more
+    assert len(seen) == told  # no longer watched

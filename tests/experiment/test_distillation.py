@@ -1,4 +1,4 @@
-"""Distillation: what the distributions of other models cost a student, and that it can learn from them alone."""
+"""Distillation: the loss from other models' distributions, and a student that learns from them alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_cost_is_the_cross_entropy_to_the_mean_of_the_teachers(tmp_path: Pat
     output = next(iter(model.spec.outputs))
     cost = model.network.train()(batch)[output]
 
-    # by hand: every position of every row, one step after the other
+    # By hand: every position of every row, one step at a time.
     def steps(one: regard.Model) -> list[torch.Tensor]:
         decoder = one.network.eval().decoders[output]
         found = []

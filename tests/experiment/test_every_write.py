@@ -1,6 +1,6 @@
-"""Killed at a write, killed at any moment, or without room on the disk: the next training ends with the same bytes.
+"""Killed at a write or a random moment, or with a full disk, a resumed training ends with the same bytes.
 
-By hand, at every write and at 100 random moments:  REGARD_ALL_WRITES=1 pytest tests/experiment/test_every_write.py
+To test every write and 100 random moments:  REGARD_ALL_WRITES=1 pytest tests/experiment/test_every_write.py
 """
 
 from __future__ import annotations
@@ -31,5 +31,5 @@ def test_the_next_training_ends_with_the_same_bytes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for how, found in json.loads(done.stdout).items():
         assert not found["wrong"], (how, found)
-        # two random moments may all fall after the last update
+        # Both random moments may fall after the last update.
         assert found["writes"] > 20 and (found["interrupted"] > 0 or how == "random"), (how, found)

@@ -1,4 +1,4 @@
-"""regard.fit: from pairs to a model that has learned something, resumed runs, and specs inferred from a file."""
+"""regard.fit: from pairs to a trained model, resumed runs, and specs inferred from a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.pairs import pairs_spec
 
 
 def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Words and their letters in capitals, apart: a task that can be learned in seconds."""
+    """Words and their letters in capitals, separated by spaces: a task that can be learned in seconds."""
     generator = random.Random(seed)
     words = ["".join(generator.choices("abcd", k=generator.randint(2, 5))) for _ in range(count)]
     return [(word, " ".join(word.upper())) for word in words]
@@ -110,7 +110,7 @@ def test_a_longer_run_goes_on_where_it_stood(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nothing", [None, float("nan")])
 def test_a_pair_with_nothing_in_it_is_refused(nothing: float | None, tmp_path: Path) -> None:
-    """As a table of pandas has it where a cell was empty: it must not become the text "nan"."""
+    """An empty cell in pandas must not become the text "nan"."""
     with pytest.raises(RegardError, match="row 3: the target is missing"):
         regard.fit([*pairs(2), ("abc", nothing)], run=tmp_path / "run", quiet=True)
 
@@ -126,11 +126,11 @@ def test_what_is_taken_for_a_header_is_told(
     assert ("the first line is a header" in out) == bool(header)
     assert (f"{path}: the first line is taken for a row, not a header" in out) != bool(header)
     known = model.columns["source"].vocabulary
-    assert ["a" in known, "w" in known, "u" in known] == [True, False, False]  # no letter of word or source
+    assert ["a" in known, "w" in known, "u" in known] == [True, False, False]  # no letter of a header
 
 
 def test_a_spec_file_gives_its_run_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the README's session has it: `regard init reverse > my.yaml; regard train my.yaml` makes runs/my."""
+    """As in the README: `regard init reverse > my.yaml; regard train my.yaml` creates runs/my."""
     monkeypatch.chdir(tmp_path)
     Path("my.yaml").write_text(zoo.text("reverse"), encoding="utf-8")
     sizes = [

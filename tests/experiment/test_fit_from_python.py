@@ -1,4 +1,4 @@
-"""regard.fit with what a notebook has at hand; a cell run twice; errors in the words of Python."""
+"""regard.fit with objects of a notebook; a cell run twice; errors that name Python arguments."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_cell_run_twice_makes_a_new_run() -> None:
     assert regard.load("runs/words").predict("abc").score == first.predict("abc").score
     with pytest.raises(RegardError, match="nonsense"):
         regard.fit(columns, name="words", metrics=["nonsense"], **SMALL)
-    assert not Path("runs/words-4").exists()  # a run that came to nothing leaves nothing
+    assert not Path("runs/words-4").exists()  # a run that failed leaves no folder
 
 
 def test_rows_given_in_python_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,10 +59,10 @@ def test_rows_given_in_python_are_remembered(tmp_path: Path, monkeypatch: pytest
         np.array(WORDS), SAID, dev=(WORDS[:9], SAID[:9]), test=(WORDS[9:15], SAID[9:15]), **SMALL
     )
     assert {len(rows_of(model.folder, name)) for name in ("pairs", "dev", "test")} == {60, 9, 6}
-    monkeypatch.chdir(tmp_path.parent)  # the run names its rows wherever one stands
+    monkeypatch.chdir(tmp_path.parent)  # the run finds its rows from any working directory
     folder = tmp_path / str(model.folder)
     assert len(regard.load(folder).evaluate("test").inputs) == len(set(WORDS[9:15]))
-    folder = folder.rename(tmp_path / "moved")  # its rows move with a run
+    folder = folder.rename(tmp_path / "moved")  # rows move with their run
     assert len(regard.load(folder).evaluate("test").inputs) == len(set(WORDS[9:15]))
     longer = Experiment.resume(folder, overrides=["training.steps=3"], device="cpu", quiet=True).train()
     assert longer.metrics["training"]["steps"] == 3

@@ -1,4 +1,4 @@
-"""A language model from a text file to a continued text: trained, resumed, measured, generated from, refused."""
+"""A language model from a text file to generated text: training, resuming, evaluation, refusals."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_carry_decides_whether_the_state_goes_on(tmp_path: Path) -> None:
 
 
 def naive(model: regard.model.Model, text: str) -> list[float]:
-    """−log p of each token by torch's own LSTM, one token after another, from the first to the last."""
+    """−log p of each token by torch's own LSTM, one token at a time."""
     decoder: Any = model.network.decoders["text"]
     cells = [nn.LSTMCell(cell.input_size, cell.size) for cell in decoder.cells]
     for mine, theirs in zip(cells, decoder.cells, strict=True):
@@ -142,7 +142,7 @@ def test_words_are_counted_by_tokens_and_by_characters(tmp_path: Path) -> None:
     found = model.evaluate(data=str(tmp_path / "new.txt")).scores
     size = model.columns["text"].size  # type: ignore[attr-defined]
     assert found["perplexity"].value == pytest.approx(size)
-    assert found["perplexity"].n == 8  # six words, two ends of lines
+    assert found["perplexity"].n == 8  # six words, two line ends
     assert found["bits_per_character"].value == pytest.approx(8 * math.log2(size) / len(text))
 
 
@@ -170,7 +170,7 @@ def test_generated_texts_follow_from_seed_and_options(run: Path) -> None:
 
 
 def test_draws_have_the_model_s_probabilities(run: Path) -> None:
-    """The first character after a prompt, 600 times, against its probabilities at temperature 0.5."""
+    """The first character after a prompt, drawn 600 times, against its probabilities at temperature 0.5."""
     model = regard.load(run, device="cpu")
     column: Any = model.columns["text"]
     drawn = [model.generate("the cat ", length=1, temperature=0.5, seed=seed).text[-1] for seed in range(600)]
@@ -273,7 +273,7 @@ def test_a_long_text_is_scored_in_stretches_as_in_one(
     cut = [text[low : low + 1000] for low in range(0, 3500, 1000)]
     whole = model.surprise("".join(cut))
     assert [(one.token, pytest.approx(one.nats, abs=1e-4)) for one in model.surprises(iter(cut))] == whole
-    long = tmp_path / "long.txt"  # more than one stretch of the reader
+    long = tmp_path / "long.txt"  # more than one piece of the reader
     long.write_text("a line of the text\n" * 4000, encoding="utf-8")
     capsys.readouterr()
     assert command("score", str(run), "--file", str(long), monkeypatch=monkeypatch) == 0
@@ -307,7 +307,7 @@ def test_a_line_without_end_is_shown_as_it_grows(options: dict[str, Any]) -> Non
     column.learn([text])
     tokens = column.encode(text).tolist()
     assert "".join(map(Growing(column).add, tokens)) == text
-    assert decoded < 100 * len(tokens)  # from its beginning for each token, it would be half their square
+    assert decoded < 100 * len(tokens)  # decoding each prefix anew would take n²/2
 
 
 def test_a_text_of_rare_characters_alone_is_refused(tmp_path: Path) -> None:

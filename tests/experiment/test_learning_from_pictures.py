@@ -1,4 +1,4 @@
-"""Pictures from files to a trained model: with any number of threads, stopped and resumed, asked in any form."""
+"""Images from files to a trained model: any number of threads, stopping and resuming, inputs in any form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COLORS = {"red": (220, 40, 40), "blue": (40, 40, 220)}
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with pictures of two colors and a spec, and a cache of its own."""
+    """A folder with images of two colors, a spec and a private cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     generator = np.random.default_rng(0)

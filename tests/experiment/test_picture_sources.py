@@ -1,4 +1,4 @@
-"""Where a spec finds the pictures of each split."""
+"""The sources of a spec's images, for each split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing of the user's is lost: a run replaces and removes the files regard wrote, and no others."""
+"""No user file is lost: a run replaces and removes only the files that regard wrote."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with data and a spec, in which commands are given."""
+    """A working directory with data and a spec."""
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -140,7 +140,7 @@ def test_a_folder_is_empty_whatever_the_system_hides_in_it(project: Path) -> Non
 
 
 def test_a_start_that_was_killed_before_its_first_file_is_repeated(project: Path) -> None:
-    """The list of files is written first: a folder that holds no more is regard's."""
+    """The list of files is written first, so a folder with nothing else belongs to regard."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.experiment.write_columns", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -250,7 +250,7 @@ def test_pairs_given_in_python_replace_older_ones_with_the_run(project: Path) ->
 
 @pytest.mark.parametrize("moment", range(12))
 def test_a_kill_while_the_new_run_moves_in_is_completed(run: Path, moment: int) -> None:
-    """From the first checkpoint on, at any rename: the new run is found whole when it is resumed."""
+    """Killed at any rename after the first checkpoint, the new run is complete once it is resumed."""
     renames, real = [0], os.replace
 
     def die(source: Path, target: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_kill_while_the_new_run_moves_in_is_completed(run: Path, moment: int) 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.replace", die)
-        patch.setattr(Experiment, "close", lambda _: None)  # a killed process puts nothing right
+        patch.setattr(Experiment, "close", lambda _: None)  # a killed process does not clean up
         with pytest.raises(KeyboardInterrupt):
             start(overwrite=True, overrides=["training.seed=7"]).train()
     gc.collect()
@@ -453,7 +453,7 @@ def test_home_is_understood(
 
 
 def test_an_interrupted_overwrite_can_be_resumed(run: Path) -> None:
-    """A signal writes a checkpoint first, so the new run is in its place."""
+    """A signal writes a checkpoint first, so the new run has already taken the place of the old one."""
     new = start(overwrite=True, overrides=["training.seed=9", "training.steps=50"])
     batches = iter(range(100))
     original = type(new)._monitor

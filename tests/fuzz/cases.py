@@ -1,4 +1,4 @@
-"""The kinds of cases. Each is made once, around a small trained model, and gives one case after another."""
+"""The kinds of cases. Each kind is set up once, around a small trained model, and generates cases."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def answers(folder: Path) -> list[Any]:
 
 
 def folders(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A file of a model's folder is another; the model answers as before, or not at all."""
+    """A file of a model folder is changed: the model answers as before or is refused."""
     names = ["model.safetensors"] * 3 + ["spec.yaml", "columns.json"] * 2 + ["metrics.json", "manifest.json"]
     names += ["parts.json", "card.md"]
     while True:
@@ -94,7 +94,7 @@ def folders(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def caches(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A file of a cache is another: the rows are what they were."""
+    """A file of a cache is changed: the rows stay the same."""
     data = shop.folder / "rows.tsv"
     data.write_text("".join(f"{left}\t{right}\n" for left, right in PAIRS))
     columns = [TextColumn(name, unit="byte") for name in ("source", "target")]
@@ -129,7 +129,7 @@ def caches(shop: Workshop, random: random.Random) -> Iterator[Case]:
             if [entry.name for entry in cache.iterdir()] != [folder]:
                 raise Changed(f"{name}: leftovers in {sorted(entry.name for entry in cache.iterdir())}")
             for one in names:
-                same = json.loads if one.endswith(".json") else bytes  # blanks in JSON mean nothing
+                same = json.loads if one.endswith(".json") else bytes  # whitespace in JSON does not matter
                 if same((cache / folder / one).read_bytes()) != same((kept / folder / one).read_bytes()):
                     raise Changed(f"{name}: {one} was not mended")
 
@@ -137,7 +137,7 @@ def caches(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def states(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A file of a training state is another: the run goes on with the same weights, or does not."""
+    """A file of a training state is changed: the run resumes with the same weights or is refused."""
     files = sorted(
         str(path.relative_to(shop.whole)) for path in (shop.whole / "state").rglob("*.safetensors")
     )
@@ -180,7 +180,7 @@ TABLES = {
 
 
 def tables(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A table that is almost one: its rows are read, or its mistake is named."""
+    """An almost valid table: its rows are read, or the error is named."""
     import gzip
 
     contents = {name: text.encode() for name, text in TABLES.items()}
@@ -201,7 +201,7 @@ def tables(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def json_lines(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """Lines of input: texts are answered, what is none is refused."""
+    """Lines of input: texts are answered, other values are refused."""
     model = Model.load(shop.whole, device="cpu")
     while True:
         value: Any = {"source": random.choice((odd_value(random), "abab", "b"))}
@@ -220,7 +220,7 @@ def json_lines(shop: Workshop, random: random.Random) -> Iterator[Case]:
             given = [dict(row) for row in read_inputs(model, path, BadInputs(skip=False))]
             answered = model.predict(given, trace=False) if given else []
             if path.suffix == ".jsonl" and len(given) == 1 and line.lstrip().startswith(b"{"):
-                # read by another parser than ours: a text, a number or a truth value may be answered, and no more
+                # Parsed independently: only a text, a number or a truth value may be answered.
                 stated = json.loads(line, parse_constant=lambda _: None).get("source")
                 if not isinstance(stated, str | int | float):
                     raise Changed(f"{stated!r} was answered as {given!r} by {answered[0].text!r}")
@@ -251,7 +251,7 @@ data: {world: scenes}
 
 
 def specs(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A spec that is almost one."""
+    """An almost valid spec."""
     while True:
         text = random.choice(SPECS)
         content = mutated_bytes(text.encode(), random)
@@ -271,7 +271,7 @@ def specs(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def images(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A picture file that is almost one."""
+    """An almost valid image file."""
     column = ImageColumn("image", size=16)
     pixels = np.arange(20 * 30 * 3, dtype=np.uint8).reshape(20, 30, 3)
     whole = []
@@ -299,7 +299,7 @@ def images(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def sounds(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A sound file that is almost one."""
+    """An almost valid audio file."""
     import soundfile
 
     column = AudioColumn("sound", max_seconds=2.0)
@@ -329,7 +329,7 @@ def sounds(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def archives(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """A zip archive of pictures that is almost one."""
+    """An almost valid zip archive of images."""
     stream, packed = io.BytesIO(), io.BytesIO()
     Image.fromarray(np.zeros((8, 8, 3), dtype=np.uint8)).save(stream, "PNG")
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -349,7 +349,7 @@ def archives(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def arguments(shop: Workshop, random: random.Random) -> Iterator[Case]:
-    """Command lines: they do what they say, or exit with 2."""
+    """Command lines: they succeed or exit with 2."""
     run = str(shop.whole)
     options = [
         ["--device", "cpu"], ["--device", "cuda:99"], ["--device", "teapot"], ["--device", "meta"], ["--beam", "3"],
@@ -415,7 +415,7 @@ def arguments(shop: Workshop, random: random.Random) -> Iterator[Case]:
 
 
 def _argument(word: str) -> str:
-    """As the system hands it over: without NUL, and bytes that are no UTF-8 as surrogates."""
+    """As the operating system passes it: without NUL, invalid UTF-8 as surrogates."""
     return word.replace("\0", "").encode(errors="surrogatepass").decode(errors="surrogateescape")
 
 
@@ -431,7 +431,7 @@ KINDS: dict[str, tuple[int, Callable[[Workshop, random.Random], Iterator[Case]]]
     "archives": (3, archives),
     "CLI arguments": (3, arguments),
 }
-"""With the share of all cases that each kind has."""
+"""{kind: (share of all cases, generator)}"""
 
 
 def shares(total: int) -> dict[str, int]:

@@ -16,7 +16,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 @pytest.fixture(autouse=True)
 def in_shop(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Commands are given in a folder of their own, at a home of their own."""
+    """Run commands in a private working directory with a private home."""
     work, home = shop.folder / "work", shop.folder / "home"
     for folder in (work, home):
         folder.mkdir(exist_ok=True)

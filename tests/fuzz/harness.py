@@ -1,4 +1,4 @@
-"""One case after the other, each within a time, in a place of its own, and counted by how it ended."""
+"""Runs cases one at a time, with a time limit and in a private folder, and counts how they ended."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from typing import Any
 
 from regard.errors import RegardError
 
-LONGEST = 20.0  # seconds of one case; the slowest take a few tenths
-MOST_MEMORY = 1 << 30  # bytes beyond what the process had before
+LONGEST = 20.0  # seconds per case; the slowest take a few tenths
+MOST_MEMORY = 1 << 30  # bytes beyond the process's memory before the case
 
 
 class Hang(BaseException):
@@ -48,19 +48,19 @@ class Count:
 
 
 class Changed(Exception):
-    """Something was answered that is not what was answered before."""
+    """The answer differs from the previous one."""
 
 
 class Accepted(Exception):
-    """The case is valid input of its own, for which there is nothing to compare."""
+    """The case is valid input of its own, with no previous answer to compare."""
 
 
 def run_case(count: Count, name: str, action: Callable[[], Any], outside: Callable[[], Any]) -> None:
     """Run one case and count how it ended.
 
-    action    raises RegardError or exits with 2 where it refuses, `Accepted` where there is nothing to compare,
-              `Changed` where the answer is another one
-    outside   what must not change: files that are none of regard's
+    action    refuses by RegardError or exit 2; raises `Accepted` if there is nothing to compare, `Changed` if
+              the answer differs
+    outside   returns the state of files that are not regard's, which must not change
     """
     before, base, began = outside(), reset_peak(), time.monotonic()
     count.cases += 1
@@ -115,7 +115,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing on the terminal, and nothing to be read from it."""
+    """Suppress all output and replace standard input."""
     stdin = sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(b"ab\n"))
     try:
@@ -135,7 +135,7 @@ def quiet() -> Iterator[None]:
 
 
 def reset_peak() -> int:
-    """The memory of this process now, from which its peak is counted again."""
+    """Reset the peak; return the memory of this process."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
     return _status("VmRSS")
@@ -156,7 +156,7 @@ def _status(key: str) -> int:
 
 
 def listing(*folders: Path) -> dict[str, tuple[int, int]]:
-    """Every file below, with its size and time."""
+    """Every file below the folders, with its size and modification time."""
     found = {}
     for folder in folders:
         for base, _, names in os.walk(folder):

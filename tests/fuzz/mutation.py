@@ -1,4 +1,4 @@
-"""Content that is almost what it was: bytes, texts, JSON and files, changed at random."""
+"""Random mutations of bytes, texts, JSON and files, which leave almost valid content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 DEEP = "nested "
-"""Stands for so many brackets, until it is written."""
+"""Placeholder for nested brackets; `written` expands it."""
 ODD_TEXTS = (
     "", " ", "\0", "\n", "\t", "a" * 300, "a" * 5000, "\u202e", "\x1b]52;c;aGk=\x07", "\x1b[2J", "\ud800", "ﬀ", "é",
     "日本", "🙂", "-1", "0", "1e309", "nan", "null", "{", "}", "[", "]", "{}", "[]", "{\"source\": null}", "../../x",
@@ -27,7 +27,7 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 def mutated_bytes(content: bytes, random: random.Random) -> bytes:
-    """Another content, or, rarely, the same."""
+    """Different content or, rarely, the same."""
     change = random.choice(
         (flip, flip, flip, many, cut, cut, behead, insert, erase, zero, double, swap, nothing, digits)
     )
@@ -35,14 +35,14 @@ def mutated_bytes(content: bytes, random: random.Random) -> bytes:
 
 
 def flip(content: bytearray, random: random.Random) -> bytes:
-    """One bit."""
+    """Flip one bit."""
     if content:
         content[random.randrange(len(content))] ^= 1 << random.randrange(8)
     return bytes(content)
 
 
 def many(content: bytearray, random: random.Random) -> bytes:
-    """Several bytes."""
+    """Replace several bytes."""
     for _ in range(random.randint(2, 16)):
         if content:
             content[random.randrange(len(content))] = random.randrange(256)
@@ -71,7 +71,7 @@ def erase(content: bytearray, random: random.Random) -> bytes:
 
 
 def zero(content: bytearray, random: random.Random) -> bytes:
-    """A block of zeros, as a file system leaves it that lost what was not flushed."""
+    """Zero a block, as a file system does that lost unflushed data."""
     place, length = random.randint(0, len(content)), random.choice((8, 64, 512, 4096))
     length = min(length, len(content) - place)
     return bytes(content[:place] + b"\0" * length + content[place + length :])
@@ -83,7 +83,7 @@ def double(content: bytearray, random: random.Random) -> bytes:
 
 
 def swap(content: bytearray, random: random.Random) -> bytes:
-    """Two blocks change places."""
+    """Swap two blocks."""
     first, second = sorted(random.randint(0, len(content)) for _ in range(2))
     length = min(second - first, len(content) - second, 16)
     content[first : first + length], content[second : second + length] = (
@@ -94,7 +94,7 @@ def swap(content: bytearray, random: random.Random) -> bytes:
 
 
 def digits(content: bytearray, random: random.Random) -> bytes:
-    """A digit becomes another: still what it seems, and wrong."""
+    """Replace a digit by another: well-formed, but wrong."""
     places = [place for place, byte in enumerate(content) if 48 <= byte <= 57]
     if places:
         content[random.choice(places)] = random.randrange(48, 58)
@@ -106,7 +106,7 @@ def nothing(content: bytearray, random: random.Random) -> bytes:
 
 
 def mutated_json(content: bytes, random: random.Random) -> bytes:
-    """One value, key or entry is another; the rest is as it was."""
+    """Change one value, key or entry."""
     try:
         value = json.loads(content)
     except ValueError:
@@ -115,7 +115,7 @@ def mutated_json(content: bytes, random: random.Random) -> bytes:
 
 
 def written(value: Any, random: random.Random) -> bytes:
-    """As JSON, with what is nested deeply nested at last."""
+    """The value as JSON, with placeholders for deep nesting expanded."""
     text = json.dumps(value, ensure_ascii=random.random() < 0.5)
     text = re.sub(f'"{DEEP}([0-9]+)"', lambda found: "[" * int(found[1]) + "]" * int(found[1]), text)
     return text.encode(errors="surrogatepass")
@@ -154,7 +154,7 @@ def _places(value: Any) -> Any:
 
 
 def replaced_file(path: Path, random: random.Random) -> None:
-    """The file is gone, or is something else."""
+    """Remove the file, or replace it by something else."""
     change: Callable[[Path], Any] = random.choice(
         (
             os.unlink,
@@ -185,12 +185,12 @@ def _pipe(path: Path) -> None:
 
 
 def _sparse(path: Path) -> None:
-    """Three gigabytes that take no room on the disk."""
+    """Extend the file to three gigabytes that take no disk space."""
     os.truncate(path, 3 << 30)
 
 
 def restore(folder: Path, whole: Path, name: str) -> None:
-    """One entry of a folder as it was."""
+    """Restore one entry of a folder."""
     path = folder / name
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)

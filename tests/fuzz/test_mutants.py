@@ -1,6 +1,6 @@
-"""Some 2,000 cases of content that is almost right: each gives the same answer as before, or is refused with a reason.
+"""Some 2,000 cases of almost valid content: each gives the same answer as before or is refused with a reason.
 
-`python bench/fuzz.py --cases 20000` runs more of them.
+`python bench/fuzz.py --cases 20000` runs more.
 """
 
 from __future__ import annotations

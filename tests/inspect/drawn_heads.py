@@ -1,4 +1,4 @@
-"""Traces of several heads whose figures are known."""
+"""Traces of several heads with known figures."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ ENCODER, ITSELF, OVER = (
 
 
 def tiny_heads() -> Trace:
-    """Two heads of an encoder over three letters: one looks at itself, with true zeros, one at all, nearly evenly."""
+    """Two encoder heads over three letters: one is the identity, with exact zeros, one attends to all."""
     even = np.array([[0.95, 0.04, 0.01], [0.3, 0.3, 0.4], [0.25, 0.5, 0.25]])
     letters = ["c", "a", "t"]
     return Trace(
@@ -27,7 +27,7 @@ def tiny_heads() -> Trace:
 
 
 def random_heads(source, output, *, heads=4, layers=2, sparse=False, seed=0) -> Trace:
-    """Encoder layers over the source, and one of the decoder over it; sparse ones have true zeros."""
+    """Encoder layers over the source and one decoder layer over it; sparse heads have exact zeros."""
     generator = np.random.default_rng(seed)
     source, output = list(source), list(output)
 

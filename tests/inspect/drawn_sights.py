@@ -1,4 +1,4 @@
-"""Traces that saw something, whose figures are known."""
+"""Traces of models with images, video or audio, with known figures."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ GROUND, RED, BLUE = (238, 236, 228), (213, 60, 40), (40, 90, 200)
 
 
 def canvas() -> np.ndarray:
-    """Twelve by twelve pixels: red in the cell (0, 1), blue in the cell (2, 2) of a grid of three by three."""
+    """Twelve by twelve pixels: in a grid of three by three, cell (0, 1) is red and cell (2, 2) blue."""
     pixels = np.full((12, 12, 3), GROUND, dtype=np.uint8)
     pixels[0:4, 4:8] = RED
     pixels[8:12, 8:12] = BLUE
@@ -18,7 +18,7 @@ def canvas() -> np.ndarray:
 
 
 def caption(*, truth: bool = True, dark: bool = False) -> Trace:
-    """ "red" looks at its square; "blue" at the corner opposite to its own; "square" everywhere."""
+    """ "red" attends to its square, "blue" to the corner opposite to its own, "square" to everything."""
     weights = np.zeros((4, 9))
     weights[0, 1], weights[0, 4] = 0.8, 0.2
     weights[1, 0], weights[1, 8] = 0.9, 0.1
@@ -37,7 +37,7 @@ def caption(*, truth: bool = True, dark: bool = False) -> Trace:
 
 
 def answered() -> Trace:
-    """A label found by looking at a picture with a question in mind."""
+    """A label from an image and a question."""
     looked = caption()
     return Trace(
         {**looked.input, "question": ["which", "color", "?"]},
@@ -51,7 +51,7 @@ def answered() -> Trace:
 
 
 def glimpsed() -> Trace:
-    """The same with two glimpses, the first at red, where it should be, the second beside blue."""
+    """The same with two glimpses: the first correctly at red, the second next to blue."""
     alone, looked = answered(), caption()
     weights = looked.attention["image"][:2]
     return replace(
@@ -63,7 +63,7 @@ def glimpsed() -> Trace:
 
 
 def film(frames: int = 6, positions: int | None = None) -> Trace:
-    """Frames that grow lighter; "jumps" looks at the last third, which is true."""
+    """Frames that grow lighter; "jumps" attends to the last third, which is correct."""
     positions = positions or frames
     weights = np.full((3, positions), 1 / positions)
     late = np.arange(positions) >= positions * 2 // 3
@@ -82,7 +82,7 @@ def film(frames: int = 6, positions: int | None = None) -> Trace:
 
 
 def spoken(letters: str = "no", vectors: int = 16, positions: int = 4) -> Trace:
-    """Each letter looks at its share of the time; low features are strong first, high ones later."""
+    """Each letter attends to its share of the time; low features are strong first, high ones later."""
     weights = np.zeros((len(letters), positions))
     for place in range(len(letters)):
         weights[place, place * positions // len(letters)] = 1.0

@@ -1,4 +1,4 @@
-"""Traces with structures whose figures are known."""
+"""Traces of structures with known figures."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ RELATIONS = ["det", "nsubj", "root", "det", "obj", "prep", "pobj"]
 
 
 def tree(*, marginals: bool = True, relations: bool = True, truth: bool = True, samples=None) -> Trace:
-    """Six of seven heads are true; "with" hangs from the cat (0.6), should from saw (0.25), and may from dog (0.15)."""
+    """Six of seven heads are true; for "with" cat (0.6) is predicted, saw (0.25) is true, dog has 0.15."""
     table = np.zeros((8, 8))
     for child, head in enumerate(HEADS, 1):
         table[head, child] = 1.0
@@ -29,7 +29,7 @@ def tree(*, marginals: bool = True, relations: bool = True, truth: bool = True, 
 
 
 def spelled() -> Trace:
-    """ "hund" and "bellt" in "hundbellt"; the second word misses its last letter and has another one."""
+    """ "hund" and "bellt" in "hundbellt"; the second word misses its last letter and has a wrong one."""
     truth = np.zeros((2, 9), dtype=int)
     truth[0, :4] = 1
     truth[1, 4:] = 1
@@ -48,7 +48,7 @@ STORY = ("Ann took the milk.", "Bob slept.", "Ann went to the garden.")
 
 
 def story() -> Trace:
-    """Two hops over three sentences; the second hop is mistaken."""
+    """Two hops over three sentences; the second hop is wrong."""
     weights = np.array([[0.9, 0.06, 0.04], [0.1, 0.5, 0.4]])
     hops = Hops(weights, [0, 1], [0, 2], [[0, 1], [0, 2], [0, 2]], STORY)
     return Trace(
@@ -61,7 +61,7 @@ def story() -> Trace:
 
 
 def any_heads(count: int):
-    """Heads for `count` words, in trees or not: any but itself, and none."""
+    """Any heads for `count` words, trees or not: another word, or none."""
     return st.tuples(
         *(
             st.sampled_from([head for head in range(-1, count + 1) if head != child])

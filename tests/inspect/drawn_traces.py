@@ -1,4 +1,4 @@
-"""Small traces whose figures are known."""
+"""Small traces with known figures."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from regard.trace import Trace
 
 
 def tiny() -> Trace:
-    """Two output pieces over three letters; the first looks at c, the second at a and t."""
+    """Two output pieces over three letters; the first attends to c, the second to a and t."""
     return Trace(
         {"word": ["c", "a", "t"]},
         ["K", "</s>"],

@@ -1,4 +1,4 @@
-"""A dialog as a conversation: bubbles, weights, truth; long ones folded; nothing unescaped."""
+"""Dialogs as conversations: bubbles, weights, truth; long ones are folded, and all text is escaped."""
 
 from __future__ import annotations
 

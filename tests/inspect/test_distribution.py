@@ -1,4 +1,4 @@
-"""Distributions drawn directly: the numbers are those of the structure, of the element asked for."""
+"""Plots of distributions show the numbers of the structure, for the requested batch element."""
 
 import io
 import subprocess

@@ -1,4 +1,4 @@
-"""Documents as figures: shaded by the product of the two levels, folded where they are long, safe whatever they say."""
+"""Documents as figures: shaded by the product of both levels, folded if long, safe for any text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = "<script>alert(1)</script>&\x1b[31m\u202e"
 
 
 def made(sentences: int = 3, *, key: int = 1, text: str = "fine", weights: bool = True) -> Trace:
-    """Each sentence is `word text ￭.`; the key one has the weight 0.9, and its text 0.8 of that."""
+    """Each sentence is `word text ￭.`; the key sentence has weight 0.9, and its text 0.8 of that."""
     words = [piece for number in range(sentences) for piece in (f"w{number}", text, "￭.")]
     own = np.tile([0.1, 0.8, 0.1], sentences)
     looks = np.full(sentences, 0.1 / max(sentences - 1, 1))

@@ -1,4 +1,4 @@
-"""The examples of the guide that print something print what it says."""
+"""The examples of the guide print what the guide shows."""
 
 import contextlib
 import io

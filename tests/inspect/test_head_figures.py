@@ -1,4 +1,4 @@
-"""What each head looked at: in figures, in the terminal, on pages and in JSON."""
+"""The attention of each head in figures, in the terminal, on pages and in JSON."""
 
 import io
 import json
@@ -82,7 +82,7 @@ def test_layers_heads_axes_and_pieces_are_named():
     assert (
         shown.count("queries") == 2 and "positions of source" in shown and "positions of the output" in shown
     )
-    assert shown.count("a") == 3  # a row of the first panel, and a column of both
+    assert shown.count("a") == 3  # a row of the first panel and a column of both
     assert shown.count("exactly 0") == 1 and scene.title == "cat → K"
     assert [type(content) for content in scene.contents()] == [HeadPanels, HeadPanels]
 
@@ -117,8 +117,8 @@ def test_heads_that_are_wide_together_wrap_and_keep_their_columns_in_line():
     shown = texts(scene)
     assert scene.width < 1100
     assert [text for text in shown if text.startswith("head")] == [f"head {i}" for i in range(1, 9)]
-    assert shown.count("queries") == 2  # two lines
-    assert shown.count("word7") == 4 + 2  # over the first line's panels, beside the first panel of each line
+    assert shown.count("queries") == 2  # on two lines
+    assert shown.count("word7") == 4 + 2  # above the panels of the first line, and left of each line
 
 
 def test_labels_of_long_inputs_are_thinned_and_never_smaller_than_seven():
@@ -178,7 +178,7 @@ def test_any_piece_and_name_gives_well_formed_xml_and_lines_that_fit(source, out
         file=io.StringIO(), width=500, force_terminal=color, color_system="truecolor" if color else None
     )
     lines = list(render(scene, console, console.options.update_width(width)))
-    for line in lines[1:]:  # a title is wrapped by the console itself
+    for line in lines[1:]:  # the console itself wraps a title
         assert cell_len(line.plain) <= width and "\n" not in line.plain
 
 
@@ -239,7 +239,7 @@ def test_a_narrow_terminal_gets_fewer_panels_to_a_line_and_at_last_bands():
 
 def test_color_in_the_terminal_leaves_true_zeros_without_a_ground():
     rows = printed(tiny_heads(), color=True, layers=ENCODER).splitlines()[6:9]
-    assert [row.count("48;2") for row in rows] == [4, 4, 4]  # one of the first head, three of the second
+    assert [row.count("48;2") for row in rows] == [4, 4, 4]  # one cell of the first head, three of the second
 
 
 def test_the_page_of_a_trace_has_a_section_of_heads_that_follows_dark_screens():

@@ -1,4 +1,4 @@
-"""Figures of long inputs and long words stay small, and say where was looked."""
+"""Figures of long inputs and long words stay small and still show the attended positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.trace import SentenceWords, Trace
 
 
 def long_trace(count: int) -> Trace:
-    """Two words, each copied from its own position, beside attention that is spread thin."""
+    """Two words, each copied from its own position, and attention spread thinly over the others."""
     weights = np.full((3, count), 0.2 / count)
     places = [count // 3, count - 2]
     for row, place in enumerate(places):

@@ -1,4 +1,4 @@
-"""Pages stand alone, and files appear whole or not at all."""
+"""Pages are self-contained, and files are written atomically."""
 
 import io
 import re
@@ -18,7 +18,7 @@ VOID = {"meta", "br", "img"}
 
 
 class Nesting(HTMLParser):
-    """Counts what is opened and closed, and collects what a browser would fetch."""
+    """Counts opened and closed tags, and collects resources that a browser would fetch."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Colors against published definitions: WCAG's contrast, and CIE lightness for the evenness of the scale."""
+"""Colors against published definitions: WCAG contrast, and CIE lightness for an even scale."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The figure of points and what is made of them."""
+"""The figure of points and the outputs over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trace and Prediction: what they refuse, and that they survive JSON."""
+"""Trace and Prediction: validation, and JSON round trips."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Pixels survive being written, and veils cover what they should."""
+"""PNG round trips of pixels, and the veils over unattended regions."""
 
 import io
 
@@ -55,7 +55,7 @@ def test_large_pictures_are_bounded_with_their_proportions():
 def test_steps_have_the_value_of_their_cell():
     cells = np.array([[1, 2], [3, 4]])
     assert stepped(cells, 4, 2).tolist() == [[1, 1, 2, 2], [3, 3, 4, 4]]
-    assert stepped(cells, 1, 1).tolist() == [[4]]  # its middle is the corner where all four meet
+    assert stepped(cells, 1, 1).tolist() == [[4]]  # its center is the corner where all four meet
 
 
 def test_spreading_keeps_the_peak_in_its_cell_and_stays_between_0_and_1():

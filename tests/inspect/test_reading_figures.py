@@ -1,4 +1,4 @@
-"""Figures that can be read: axes with names, diffuse attention, what each model wrote, scripts without a font."""
+"""Readable figures: axis names, diffuse attention, each model's output, scripts without a font."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def test_diffuse_attention_is_scaled_to_its_largest_weight_and_the_legend_says_s
     sharp = Trace({"source": ["x", "y"]}, ["a"], {"source": np.array([[0.9, 0.1]])})
     assert "1" in texts(heatmap(sharp))
     even = Trace({"source": list("abcdefghij")}, ["a"], {"source": np.full((1, 10), 0.1)})
-    assert "0.2" in texts(heatmap(even))  # a look that prefers nothing has half the shade everywhere
+    assert "0.2" in texts(heatmap(even))  # evenly spread attention has half the shade everywhere
     plain = Console(file=io.StringIO(), width=70, no_color=True)
     plain.print(figure(diffuse()))
     assert "9 from 0.216" in plain.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_text_in_the_terminal_has_its_own_foreground() -> None:
-    """A theme that is guessed wrong must not write white on white."""
+    """If the theme is guessed wrong, text must not be white on white."""
     console = Console(file=io.StringIO(), width=70, force_terminal=True, color_system="truecolor")
     trace = Trace({"source": ["x", "y"]}, ["word"], {"source": np.array([[0.9, 0.1]])})
     console.print(figure(trace))
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     (row,) = [line for line in shown.splitlines() if "word" in line and ".90" in line]
-    assert "38;2;" not in row[: row.index("word")] and "38;2;" in row  # the cells have colors of their own
+    assert "38;2;" not in row[: row.index("word")] and "38;2;" in row  # only the cells have explicit colors
 
 
 def test_a_comparison_of_attention_draws_heatmaps_and_says_what_was_written() -> None:

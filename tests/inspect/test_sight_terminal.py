@@ -1,4 +1,4 @@
-"""What was seen, in a terminal: exact signs without color, pixels with it, never a line too wide."""
+"""Images in a terminal: exact signs without color, pixels with color, never a line too wide."""
 
 import os
 import re
@@ -65,7 +65,7 @@ def test_in_color_pictures_are_half_blocks_and_the_truth_is_framed():
 
 
 def test_two_hundred_and_fifty_six_colors_do():
-    # In a process of its own: rich keeps the codes of a style it has written once.
+    # In a separate process, because rich caches the codes of a style.
     program = (
         "from drawn_sights import caption; from regard.inspect import figure; from rich.console import Console\n"
         "Console(width=80, force_terminal=True, color_system='256', _environ={}).print(figure(caption()))"

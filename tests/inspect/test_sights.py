@@ -1,4 +1,4 @@
-"""Figures of what was seen: every word once, its weights at their places, the truth around the right cells."""
+"""Figures of images, video and audio: every word once, its weights, and the truth around the right cells."""
 
 import base64
 import io
@@ -51,7 +51,7 @@ def test_the_picture_in_the_file_is_the_one_that_was_seen_and_is_there_once():
     assert len(shared) == 1
     assert np.array_equal(pixels_of(shared[0].get("href")), canvas())
     used = [use.get("href") for use in root.iter(f"{SVG}use")]
-    assert used == ["#" + shared[0].get("id")] * 4  # the picture by itself, and three words
+    assert used == ["#" + shared[0].get("id")] * 4  # the image by itself, and three words
 
 
 def test_cells_of_the_grid_are_veiled_by_what_they_lack():
@@ -110,7 +110,7 @@ def test_the_true_place_is_outlined_where_it_is_known():
 def test_the_border_of_cells_is_as_long_as_counted():
     cells = np.array([[1, 1, 0], [0, 1, 0]], dtype=bool)
     length = sum(abs(x2 - x1) + abs(y2 - y1) for (x1, y1), (x2, y2) in border(cells))
-    # Each cell has four sides; the two sides of every pair of neighbours are inside.
+    # Each cell has four sides; the two touching sides of neighbors are inside.
     assert length == 3 * 4 - 2 * 2
     assert ((0, 0), (2, 0)) in border(cells)
     assert border(np.zeros((2, 2), dtype=bool)) == []
@@ -265,7 +265,7 @@ def test_nothing_to_look_at_is_drawn_as_such():
 
 
 def boxed():
-    """The caption, with the box of what "red" names: larger than its cell, and not on the lines of the grid."""
+    """The caption, with the box of "red": larger than its cell and not aligned with the grid."""
     trace = caption()
     pixels = trace.seen["image"].pixels
     places = ((0, 0.25, 0.1, 0.75, 0.4), (1, 0.7, 0.7, 0.9, 0.95))
@@ -273,7 +273,7 @@ def boxed():
 
 
 def corners(look):
-    """The corners of the true place in a picture, as fractions of its width and height."""
+    """The corners of the true region in an image, as fractions of its width and height."""
     picture = next(mark for mark in look.marks if isinstance(mark, Image))
     (outline,) = tagged(look, "truth")
     return {
@@ -286,7 +286,7 @@ def test_a_true_place_is_drawn_where_it_is_not_where_the_grid_is():
     red, blue, _ = groups(seen(boxed()), "look")
     assert corners(red) == {(0.25, 0.1), (0.75, 0.1), (0.75, 0.4), (0.25, 0.4)}
     assert corners(blue) == {(0.7, 0.7), (0.9, 0.7), (0.9, 0.95), (0.7, 0.95)}
-    red, *_ = groups(seen(boxed(), style="grid"), "look")  # the cells that count as right
+    red, *_ = groups(seen(boxed(), style="grid"), "look")  # the cells that count as correct
     assert corners(red) == {(0.333, 0.0), (0.667, 0.0), (0.333, 0.333), (0.667, 0.333)}
 
 

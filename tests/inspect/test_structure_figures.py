@@ -61,7 +61,7 @@ def test_roles_differ_in_form_and_not_only_in_color():
         [mark for mark in group.marks if isinstance(mark, Path) and mark.stroke == "series-3"]
         for group in scene.walk() if isinstance(group, Group) and group.kind == "arc"
     ]  # fmt: skip
-    assert sum(map(len, crossed)) == 1  # the label carries the cross
+    assert sum(map(len, crossed)) == 1  # the label has the cross
     assert (
         len([m for m in scene.walk() if isinstance(m, Path) and m.stroke == "series-3" and m.width == 1.7])
         == 4
@@ -113,7 +113,7 @@ def test_a_description_says_how_much_is_true():
 
 
 def random_projective(generator, low, high, head, heads):
-    """Heads of the words low .. high under a head, by cutting the span at random."""
+    """Random projective heads of the words low .. high below a head, by splitting the span."""
     if low > high:
         return
     middle = int(generator.integers(low, high + 1))
@@ -137,7 +137,7 @@ def test_arcs_of_projective_trees_do_not_cross_as_lines(seed):
             lines.append((x1, x2, heights[i]))
     for (a1, a2, a), (b1, b2, b) in combinations(lines, 2):
         for (x1, x2, high), (y1, y2, other) in (((a1, a2, a), (b1, b2, b)), ((b1, b2, b), (a1, a2, a))):
-            # An upright at y1 or y2 that reaches `other` may not pass the level of a bow over it.
+            # A vertical line at y1 or y2 that reaches `other` must not cross the level of an arc above it.
             assert not (x1 < y1 < x2 and other >= high) and not (x1 < y2 < x2 and other >= high)
             assert (x1, high) != (y1, other) or (x1, x2) == (y1, y2)
 
@@ -246,7 +246,7 @@ def test_four_panels_with_the_truth_first():
     assert [bands.title for bands in shown] == ["truth", "simple", "sigmoid", "structured"]
     assert np.array_equal(shown[0].segments.weights, structured.structures["letters"].truth)
     assert np.array_equal(shown[1].segments.weights, simple.attention["letters"])
-    assert [len(tagged(compare([("a", simple)]), Rect, "value"))] == [18]  # no truth known, no panel of it
+    assert [len(tagged(compare([("a", simple)]), Rect, "value"))] == [18]  # no truth, no panel for it
     stacked = compare([("simple", simple), ("structured", structured)], across=1, truth="")
     assert texts(stacked).count("barks") == 2 and len(list(stacked.contents())) == 2
 

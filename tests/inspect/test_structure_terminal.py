@@ -1,4 +1,4 @@
-"""Structures in a terminal: exact lines for small figures, and never a line wider than the console."""
+"""Structures in a terminal: exact lines for small figures, never a line wider than the console."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""The structures of a trace: what they refuse, and that they survive JSON."""
+"""The structures of a trace: validation, and JSON round trips."""
 
 import dataclasses
 import json

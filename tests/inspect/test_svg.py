@@ -1,4 +1,4 @@
-"""SVG is read back with an XML parser and held against the trace."""
+"""SVG, read back with an XML parser and compared with the trace."""
 
 import xml.etree.ElementTree as ElementTree
 
@@ -74,7 +74,7 @@ def test_labels_in_right_to_left_scripts_say_so_and_keep_their_place():
         f"{NAMESPACE}text"
     )
     assert text.get("direction") == "rtl"
-    # The visual right end is where this script starts, and "start" is SVG's default anchor.
+    # Right-to-left text starts at its visual right end, and "start" is SVG's default anchor.
     assert text.get("text-anchor") is None
 
 

@@ -1,4 +1,4 @@
-"""The tape of an external memory, drawn: slots down, time across, writing beside reading."""
+"""Figures of an external memory's tape: slots down, time across, writing beside reading."""
 
 import io
 
@@ -11,7 +11,7 @@ from regard.trace import Tape, Trace
 
 
 def copied(**more) -> Trace:
-    """Two vectors, written to slots 2 and 3 of four, and read from there."""
+    """Two vectors, written to slots 2 and 3 of four and read back."""
     writes, reads = np.zeros((1, 4, 4)), np.zeros((1, 4, 4))
     for step, slot in enumerate((1, 2, 0, 0)):
         writes[0, step, slot] = 1.0

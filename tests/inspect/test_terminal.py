@@ -1,4 +1,4 @@
-"""What a terminal shows: exact lines for a small figure, and never a line wider than the console."""
+"""Figures in a terminal: exact lines for a small figure, never a line wider than the console."""
 
 import io
 
@@ -136,7 +136,7 @@ def test_no_line_is_wider_than_asked(source, output, width, truth, color):
     for scene in scenes:
         for line in render(scene, console, options):
             if scene.title and line.plain == scene.title:
-                continue  # a title is wrapped by the console itself
+                continue  # the console itself wraps a title
             assert cell_len(line.plain) <= width
             assert "\n" not in line.plain
 

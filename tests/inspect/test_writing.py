@@ -1,4 +1,4 @@
-"""Labels: what cannot be seen is shown, what cannot be written is replaced, and long ones are cut between signs."""
+"""Labels: invisible characters are shown, unprintable ones replaced, long labels cut between characters."""
 
 import itertools
 import time
@@ -110,9 +110,9 @@ def test_a_sign_between_right_to_left_texts_stays_where_it_is():
 
 
 def displayed(line):
-    """The line from left to right as it is drawn, in a paragraph that runs left to right: runs of right-to-left
-    letters, and the neutral characters between two of them, are turned around (rules N1 and L2 of UAX 9, for lines
-    of letters, blanks and signs)."""
+    """The line in display order, left to right, in a left-to-right paragraph. Runs of right-to-left letters,
+    with neutral characters between them, are reversed (rules N1 and L2 of UAX 9, for lines of letters, blanks
+    and signs)."""
     kinds = [unicodedata.bidirectional(character) for character in line]
     levels = []
     for place, kind in enumerate(kinds):

@@ -21,7 +21,7 @@ VOCABULARY = 11
 
 @dataclass
 class Taught:
-    """A decoder, the memory it reads, and the output it is to write."""
+    """A decoder, its memory, and its target output."""
 
     encoder: RecurrentEncoder
     decoder: RecurrentDecoder
@@ -31,7 +31,7 @@ class Taught:
     packing: Packing
 
     def loss(self, *, plain: bool) -> tuple[Tensor, Tensor]:
-        """The cost of the output, and the weights of the attention."""
+        """The loss of the target, and the attention weights."""
         unroll = self.decoder.unroll_plain if plain else self.decoder.unroll
         found = unroll({"source": self.memory}, self.previous, self.packing)
         output = self.decoder.output

@@ -1,6 +1,7 @@
-"""The recurrence with attention against the plain path, which it must equal in every output and gradient.
+"""The recurrence with attention must equal the plain path in every output and gradient.
 
-`test_recurrence_cuda.py` runs this file in a process of its own: on a GPU as it is, elsewhere with TRITON_INTERPRET=1.
+`test_recurrence_cuda.py` runs this file in a separate process: on a GPU as is, elsewhere with
+TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ def model(*, score="additive", select="softmax", memories=1, dtype=torch.float64
 def remember(whole):
     inputs = {"source": SOURCE, "other": OTHER}
     found = {name: whole[name](inputs[name]) for name in whole if name != "decoder"}
-    if whole["decoder"].copying is not None:  # the words themselves: here their ids
+    if whole["decoder"].copying is not None:  # words are represented by their ids here
         found["source"] = replace(found["source"], verbatim=inputs["source"].ids)
     return found
 
 
 def through(unroll, whole):
-    """Readouts, looks and all gradients of a random sum of them."""
+    """Readouts, attention weights, and all gradients of a random weighted sum of them."""
     memories = remember(whole)
     previous, _, lengths = shifted(TARGET)
     packing = Packing.of(lengths, previous.shape[1])
@@ -132,7 +133,7 @@ CASES = [
 
 
 QUICK = (3, 5, 7, 11, 13, 19, 20, 24, 26, 28)
-"""Every option once, for an interpreter that takes seconds for each."""
+"""Every option once, because the interpreter takes seconds for each case."""
 
 
 @pytest.mark.parametrize("options", CASES, ids=lambda options: named(options))
@@ -150,7 +151,7 @@ def test_equals_the_plain_path(options, dtype, tolerance):
     reference = copy.deepcopy(whole).double()
     expected, total = through(reference["decoder"].unroll_plain, reference)
     wanted = gradients(total, reference)
-    for _ in range(3 if DEVICE == "cuda" else 1):  # as it is, recorded, replayed
+    for _ in range(3 if DEVICE == "cuda" else 1):  # plain run, recording, replay
         found, total = through(lambda *given: graphed.unroll(decoder, *given), whole)
         got = gradients(total, whole)
         close([part.double() for part in found], expected, tolerance)
@@ -163,7 +164,7 @@ def test_equals_the_plain_path(options, dtype, tolerance):
 
 
 def test_dropout_between_layers_goes_both_ways(monkeypatch):
-    """Both paths with one mask for all steps: a plain dropout that draws nothing."""
+    """Both paths use one mask for all steps: a dropout that draws nothing."""
     whole = model(layers=2, dropout=0.5, cell="gru")
     decoder = whole["decoder"]
     mask = torch.tensor([0.0, 2.0], device=DEVICE, dtype=torch.float64).repeat(4)
@@ -177,7 +178,7 @@ def test_dropout_between_layers_goes_both_ways(monkeypatch):
 
 
 def test_two_forward_passes_before_a_backward_one():
-    """They share the room: the first is run again."""
+    """Both share one workspace, so the first pass is computed again."""
     whole = model()
     decoder = whole["decoder"]
     _, first = through(lambda *given: graphed.unroll(decoder, *given), whole)
@@ -262,7 +263,7 @@ def test_a_layer_over_whole_sequences(cell, bidirectional, buckets):
 
 
 def run_by(run, first, inputs, weights):
-    """What comes out, and the gradients of all that goes in."""
+    """The outputs, and the gradients of all inputs and weights."""
     given = [tensor.detach().requires_grad_() for tensor in (first, inputs)]
     outputs = run(*given)
     torch.manual_seed(1)
@@ -292,7 +293,7 @@ def test_a_layer_from_first_states_of_each_row(cell):
 @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
 @pytest.mark.parametrize("directions", [1, 2])
 def test_half_precision_in_products_and_outputs(cell, directions):
-    """Of every number the three digits of bfloat16, and sums over all steps that have not lost more."""
+    """Every number has the three digits of bfloat16, and sums over all steps lose no more."""
     torch.manual_seed(0)
     layer = RecurrentLayer(8, 16, cell=cell, bidirectional=directions == 2).to(DEVICE)
     packing = Packing.of(SOURCE.lengths, 6)
@@ -311,7 +312,7 @@ def test_half_precision_in_products_and_outputs(cell, directions):
 
     weights = list(layer.cells.parameters())
     expected = run_by(whole, layer.first, inputs, weights)
-    share = 0.01 if DEVICE == "cuda" else 0.03  # the interpreter cuts digits off and does not round
+    share = 0.01 if DEVICE == "cuda" else 0.03  # the interpreter truncates instead of rounding
     for _ in range(3):
         found = run_by(narrow, layer.first, inputs, weights)
         assert [one.dtype for one in found] == [torch.bfloat16] + [torch.float32] * (len(found) - 1)
@@ -411,7 +412,7 @@ def test_a_planted_nan_reaches_the_normalizer():
 
 @pytest.mark.parametrize("size, n_best, penalty", [(1, 1, 1.0), (3, 2, 0.6), (5, 5, 0.0)])
 def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
-    """A search over random logits, some of them −inf, with both ways of keeping its books."""
+    """A search over random logits, some of them −inf, with both implementations of the bookkeeping."""
     torch.manual_seed(5)
     rows, choices, steps, end = 4, 9, 6, 3
     beam = Beam(size, length_penalty=penalty, best=n_best)
@@ -491,7 +492,7 @@ def test_quick_beams_tell_of_a_planted_nan():
     ],
 )
 def test_quick_buckets_cost_what_their_batches_cost(options):
-    """With more rows, more positions and more steps than are real, as they are recorded."""
+    """The recorded bucket has more rows, positions and steps than the batch."""
     whole = model(**options)
     loss = whole["decoder"].loss(remember(whole), TARGET)
     expected = [loss.total, loss.count, *gradients(loss.total, whole)]
@@ -514,7 +515,7 @@ def test_quick_buckets_cost_what_their_batches_cost(options):
     "options", [{}, {"cell": "lstm", "layers": 2, "state": "current", "feed": False}], ids=str
 )
 def test_quick_a_whole_network_in_one_recording(options, monkeypatch):
-    """From the words of a batch to their cost, the same as encoder and decoder one after the other."""
+    """From the words of a batch to their loss: the same as encoder and decoder separately."""
     whole = model(**options)
     network = Network(
         {"source": whole["source"]},
@@ -538,7 +539,7 @@ def test_quick_a_whole_network_in_one_recording(options, monkeypatch):
 @pytest.mark.parametrize("decoupled", [False, True], ids=["adam", "adamw"])
 @pytest.mark.parametrize("averaged", [False, True], ids=["alone", "averaged"])
 def test_quick_steps_of_adam(decoupled, averaged):
-    """Those of torch with gradients that were scaled before, and the average after them."""
+    """The steps of torch with scaled gradients, followed by the moving average."""
     torch.manual_seed(0)
     weights = [torch.randn(shape).to(DEVICE) for shape in ((70, 60), (7,), (2, 2, 2))]
     expected = [torch.nn.Parameter(one.clone()) for one in weights]
@@ -562,7 +563,7 @@ def test_quick_steps_of_adam(decoupled, averaged):
 
 
 def wide(given, length):
-    """In a bucket of 4 rows and two steps more; the row that is not real has this length."""
+    """Pad to a bucket of 4 rows and two more steps; `length` is the length of the padding row."""
     pad = torch.nn.functional.pad
     steps = -(-(given.ids.shape[1] + 1) // 2) * 2 + 1 + (length == 0)
     ids = pad(given.ids, (0, steps - given.ids.shape[1], 0, 1))

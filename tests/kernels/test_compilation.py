@@ -1,4 +1,4 @@
-"""Compiled kernels are kept on disk, never stale, and compiled once by processes that need them at the same time."""
+"""Compiled kernels are cached on disk, never stale, and compiled once by concurrent processes."""
 
 from __future__ import annotations
 
@@ -50,9 +50,8 @@ def test_what_only_kernels_call_has_no_machine_code_of_its_own() -> None:
 
 
 def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
-    """What each of some processes prints that compile at the same moment. Python itself keeps nothing: it goes by the
-    length and the date of a file.
-    """
+    """Start processes that compile at the same moment; return what each prints. Bytecode caching is off,
+    because Python checks only the length and date of a file."""
     kept = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
     environment = {**kept, "PYTHONPATH": str(package), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -75,9 +74,8 @@ def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
 
 
 def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
-    """Of this package, `best` calls `exponential`, which is another file. Of two processes one compiles, the other
-    waits and loads.
-    """
+    """`best` calls `exponential`, which is in another file. Of two processes, one compiles while the other
+    waits and then loads from the cache."""
     home = Path(regard.kernels.__file__).parent
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(home, tmp_path / "regard" / "kernels", ignore=without)
@@ -91,7 +89,7 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     helper = tmp_path / "regard" / "kernels" / "cpu" / "exponential.py"
     text = helper.read_text()
     assert text.count("return (even + u * odd) * power") == 1
-    # of the same length and date: neither gives the change away
+    # Same length and date, so that neither reveals the change.
     stamp = helper.stat()
     helper.write_text(text.replace("return (even + u * odd) * power", "return (even + u * odd) * 2.0e0"))
     os.utime(helper, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -138,7 +136,7 @@ def test_nobody_waits_for_a_process_that_was_killed_or_hangs(tmp_path, monkeypat
 
 @pytest.mark.parametrize("locks", [False, None])
 def test_without_locks_every_process_goes_on(locks, tmp_path, monkeypatch):
-    """Where there is no folder to lock in, or a file system without locks."""
+    """Without a folder for locks, or on a file system without locks."""
     if locks is None:
         monkeypatch.setattr(turns, "take", lambda handle: None)
     with turns.turn(tmp_path / ("absent" if locks is False else ".") / "kernel.lock") as nothing:
@@ -151,7 +149,7 @@ def test_kernels_of_old_sources_are_removed(tmp_path, monkeypatch):
         (tmp_path / f"kernels-{number}").mkdir()
         (tmp_path / f"kernels-{number}" / "index.nbi").touch()
         os.utime(tmp_path / f"kernels-{number}", (old + number, old + number))
-    (tmp_path / "kernels-recent").mkdir()  # another checkout's, perhaps at work
+    (tmp_path / "kernels-recent").mkdir()  # another checkout's, which may be in use
     (tmp_path / "notes").mkdir()
     monkeypatch.setattr(compilation.numba.config, "CACHE_DIR", str(tmp_path))
     made = compilation.folder.__wrapped__()

@@ -1,4 +1,4 @@
-"""The kernels know nothing of who uses them, and load no compiler before one is used."""
+"""The kernels do not import their users, and import no compiler before a kernel is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NaN and infinity reach the loss and the gradients through every kernel, wherever they do through the plain code."""
+"""NaN and infinity reach the loss and the gradients through every kernel where they do in the plain code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def finite(tensor):
 
 
 def answers(case, name, place, value, *, plain):
-    """Loss and gradients by name, with `value` planted at one place of the parameter or input `name`."""
+    """Loss and gradients by name, with `value` inserted at one position of the parameter or input `name`."""
     leaves = dict(case.decoder.named_parameters())
     leaves |= {"memory.values": case.memory.values.clone(), "memory.summary": case.memory.summary.clone()}
     before = leaves[name].detach().clone()
@@ -37,7 +37,7 @@ def answers(case, name, place, value, *, plain):
         values=leaves["memory.values"].requires_grad_(),
         summary=leaves["memory.summary"].requires_grad_(),
     )
-    torch.manual_seed(3)  # what a hard selection draws
+    torch.manual_seed(3)  # for the draws of a hard selection
     loss, _ = replace(case, memory=memory).loss(plain=plain)
     found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
     with torch.no_grad():
@@ -66,7 +66,7 @@ def test_a_decoder_hides_nothing(taught, options, value):
     whole = taught(3, full=True, **options)
     names = [*dict(whole.decoder.named_parameters()), *INPUTS]
     if options.get("select") == "hard":
-        names.remove("memory.values")  # one position is read; the plain code multiplies the others by 0
+        names.remove("memory.values")  # one position is read; the plain code multiplies others by 0
     exactly = options.get("select") in (None, "segments")
     for name in names:
         for place in (0, -1):

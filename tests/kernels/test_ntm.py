@@ -1,4 +1,4 @@
-"""A step of a Neural Turing Machine's memory on the CPU: the kernels beside torch's operations and differences."""
+"""A memory step of a Neural Turing Machine on the CPU: kernels against torch and finite differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def given(rows: int, heads: int, slots: int, width: int, dtype: Any = torch.floa
 
 
 def answers(store: NTMStore, tensors: list[Tensor]) -> list[Tensor]:
-    """What a step leaves, and the gradients of a sum of it that weighs all numbers differently."""
+    """The results of a step, and the gradients of a weighted sum of them with distinct weights."""
     controller, *state = tensors
     done = store.step(controller, NTMState(*state))
     found = [*done.state, done.reads]
@@ -42,7 +42,7 @@ def answers(store: NTMStore, tensors: list[Tensor]) -> list[Tensor]:
 
 
 def echo(heads: int, slots: int, width: int, dtype: Any) -> NTMStore:
-    """A store to which the controller's state says everything as it is."""
+    """A store with an identity interface: the controller's state is used unchanged."""
     numbers = 4 * heads * width + 12 * heads
     store = NTMStore(numbers, slots=slots, width=width, heads=heads).to(dtype)
     with torch.no_grad():
@@ -96,7 +96,7 @@ def test_what_is_no_number_is_found_in_its_row(place: int) -> None:
 
 
 def test_gradients_that_lie_in_another_order_are_taken_as_they_are() -> None:
-    """What a loss hands back may be transposed, or one number for all."""
+    """The incoming gradient may be transposed, or one number expanded."""
     tensors = given(6, 1, 5, 5)
     store = echo(1, 5, 5, torch.float64)
 

@@ -1,4 +1,4 @@
-"""On ARM torch multiplies without oneDNN while a model is trained or asked, and as before afterwards."""
+"""On ARM, torch runs without oneDNN during training and prediction; afterwards the setting is restored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_it_is_as_it_was_when_the_last_one_has_left(before: bool, monkeypatch: p
         first.__enter__()
         second.__enter__()
         assert not torch.backends.mkldnn.enabled
-        first.__exit__(None, None, None)  # another thread may leave sooner
+        first.__exit__(None, None, None)  # another thread may exit first
         assert not torch.backends.mkldnn.enabled
         second.__exit__(None, None, None)
         assert torch.backends.mkldnn.enabled == before

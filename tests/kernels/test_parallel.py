@@ -1,4 +1,4 @@
-"""The pool of threads: what a worker raises is raised, and a fork leaves nothing to wait for."""
+"""The thread pool: exceptions of workers are raised, and a fork leaves nothing to wait for."""
 
 from __future__ import annotations
 

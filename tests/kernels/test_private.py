@@ -1,4 +1,4 @@
-"""Private entry points of torch and Triton: used in the versions they are known for, done without in others."""
+"""Private entry points of torch and Triton: used in known versions, avoided in others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products on the tensor cores against double precision; where the kernel does not serve, torch's own product does."""
+"""Products on tensor cores against double precision; torch's product where the kernel does not apply."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ def test_small_and_long_sums_are_left_to_torch() -> None:
     assert chosen(64, 512, 2560) is None  # too few rows
     assert chosen(512, 8000, 64) is None  # long sums, few tiles
     assert chosen(1920, 8000, 512) == ((128, 64, 32), 4)
-    assert chosen(256, 512, 1001) is None  # columns that do not begin at multiples of 16
+    assert chosen(256, 512, 1001) is None  # columns that do not start at multiples of 16
     assert chosen(256, 512, 2560) == ((64, 64, 64), 1)
     assert chosen(256, 2048, 512) == ((32, 64, 64), 4)

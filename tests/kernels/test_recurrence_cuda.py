@@ -1,4 +1,4 @@
-"""The recurrence with attention: in Triton's interpreter everywhere, and on a GPU, as graphs, where there is one."""
+"""The recurrence with attention: in Triton's interpreter everywhere, and as CUDA graphs if there is a GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 
 INTERPRETED = Path(__file__).with_name("interpreted_recurrence.py")
 QUICK = "quick or layer_over or layer_from or half_precision or chunks or forward_passes or planted"
-"""In the interpreter every option once, not every combination."""
+"""In the interpreter: every option once, not every combination."""
 
 
 @pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")

@@ -1,4 +1,4 @@
-"""What is recorded on CUDA does what it did when it simply ran, gradients included."""
+"""CUDA recordings give the same results as the code that was recorded, gradients included."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_comes_often_is_recorded_and_kept_while_it_is_used() -> None:
     assert [get("a") for _ in range(4)] == [None, None, 97, 97]
     for key in "bcd" * 3:
         get(key)
-    assert made == ["a", "b", "c"]  # there is no place for d, while a has been used of late
+    assert made == ["a", "b", "c"]  # no room for d, because a was used recently
     for _ in range(12):
         get("b")
         get("c")
@@ -141,7 +141,7 @@ def test_recorded_transformers_learn_the_same(norm: str, monkeypatch: pytest.Mon
 
 @needs_cuda
 def test_a_recording_in_use_is_left_alone() -> None:
-    """One layer read twice before its gradient is taken, as an encoder that two inputs share is."""
+    """One layer is applied twice before its backward pass, like an encoder that two inputs share."""
     torch.manual_seed(0)
     layer = nn.Linear(4, 4).cuda().double()
     one, two = torch.randn(2, 3, 4, device="cuda", dtype=torch.float64)
@@ -160,7 +160,7 @@ def test_a_recording_in_use_is_left_alone() -> None:
 
 @needs_cuda
 def test_recordings_of_other_shapes_are_left_alone_too() -> None:
-    """All recordings of a shelf share their memory: one of another shape must not write over what waits in it."""
+    """Recordings of a shelf share memory: one of another shape must not overwrite pending results."""
     torch.manual_seed(0)
     layers = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 4)).cuda().double()
     one = torch.randn(3, 4, device="cuda", dtype=torch.float64)
@@ -192,4 +192,4 @@ def test_what_cannot_be_recorded_runs() -> None:
         torch.testing.assert_close(replayed(layer, asking, given), asking(given))
         assert (
             torch.randn(3, device="cuda").isfinite().all()
-        )  # a recording that broke off leaves the generator usable
+        )  # an aborted recording leaves the generator usable

@@ -1,4 +1,4 @@
-"""Rows divided among threads in any way give the numbers of the plain code."""
+"""Rows divided among threads give the same numbers as the plain code, for any division."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.nn.packing import Packing
 
 @pytest.fixture
 def divided(monkeypatch):
-    """Yields three times, rows divided into 1, 2 and 3 parts however few there are; in two threads."""
+    """Yields three times: rows are divided into 1, 2 and 3 parts, however few there are, on two threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(2)
 
@@ -27,7 +27,7 @@ def divided(monkeypatch):
 
 
 def counts(options):
-    """1 to 70 rows of the plain decoder; of others those around the widths of vectors and blocks."""
+    """1 to 70 rows for the plain decoder; for others, counts around the widths of vectors and blocks."""
     return range(1, 71) if not options else (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 69, 70)
 
 
@@ -84,7 +84,7 @@ def test_a_layer_of_1_to_70_rows(divided, cell):
 @pytest.mark.parametrize("options", [{}, {"cell": "lstm", "layers": 2, "score": "location"}], ids=str)
 def test_a_step_of_a_search_of_1_to_70_rows(taught, divided, options):
     def found(case, words, *, gradient):
-        """The plain way is taken where a gradient is wanted."""
+        """With a gradient, the plain path is taken."""
         with torch.set_grad_enabled(gradient):
             state = case.decoder.start({"source": case.memory})
             assert (state.constants.prepared is None) == gradient

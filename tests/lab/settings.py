@@ -18,7 +18,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "spectrum": {"size": 6, "steps": 12},
     "timing": {"longest": 32, "repetitions": 1, "size": 8},
 }
-"""Labs that are not named here are quick as they are."""
+"""Labs that are missing here are fast with their defaults."""
 
 
 def as_arguments(name: str) -> list[str]:

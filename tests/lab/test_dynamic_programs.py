@@ -1,4 +1,4 @@
-"""The dynamic programs, against enumeration, regard.structures and known counts."""
+"""The dynamic programs against enumeration, regard.structures and known counts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_forward_backward_is_the_structure() -> None:
     )
     assert found["log_partition"] == pytest.approx(float(chain.log_partition))
     assert found["marginals"] == pytest.approx(chain.node_marginals.numpy())
-    # any cut through the table sums to Z
+    # At every position, α β sums to Z.
     for t in range(5):
         assert np.log(np.exp(found["alpha"][t] + found["beta"][t]).sum()) == pytest.approx(
             found["log_partition"]
@@ -68,7 +68,7 @@ def test_a_word_of_ones_own_has_no_potentials() -> None:
 
 
 def trees(first: int, last: int) -> list[list[tuple[int, int]]]:
-    """Every binary tree over the words from first to last, as its spans."""
+    """Every binary tree over the words from first to last, as a list of spans."""
     if first == last:
         return [[(first, last)]]
     return [

@@ -1,4 +1,4 @@
-"""Labs about surfaces, attractors, clipping, convolution, copying and small networks, against other computations."""
+"""Labs on surfaces, attractors, clipping, convolution, copying and small networks."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def test_iterated_functions_and_their_fixed_points() -> None:
     orbit = 0.5
     for _ in range(1000):
         orbit = 3.5 * orbit * (1 - orbit)
-    cycle = [
-        orbit := 3.5 * orbit * (1 - orbit) for _ in range(4)
-    ]  # at 3.5 every start ends in a cycle of four
+    cycle = [orbit := 3.5 * orbit * (1 - orbit) for _ in range(4)]  # at 3.5 every start ends in a 4-cycle
     near = np.abs(ends[:, None] - np.array(cycle)).min(1) < 0.01
     assert near.mean() > 0.5
 
@@ -95,12 +93,12 @@ def test_clipping_shortens_and_keeps_the_direction() -> None:
 
 
 def test_training_with_clipping_is_torchs() -> None:
-    """The first update of the RNN: with a tiny clip its weights move by rate · clip."""
+    """With a tiny clip the weights do not move at any rate; without clipping they do."""
     text = read_text("")
     losses, norms = train(text=text, rate=0.5, clip=1e-9, steps=2, size=6, seed=0)
     assert norms[1] == pytest.approx(norms[1]) and norms.min() > 0.01
     same, _ = train(text=text, rate=0.0001, clip=1e-9, steps=2, size=6, seed=0)
-    assert losses == pytest.approx(same, abs=1e-5)  # nothing has moved
+    assert losses == pytest.approx(same, abs=1e-5)  # the weights have not moved
     moved, _ = train(text=text, rate=0.5, clip=None, steps=2, size=6, seed=0)
     assert moved[1] != pytest.approx(losses[1], abs=1e-3)
 
@@ -143,7 +141,7 @@ def test_timing_counts_steps_that_wait() -> None:
         whole = layers.run(name, x)
         waited[name] = layers.steps
         assert whole.shape == x.shape
-        # none of them sees the future
+        # None of them is affected by future inputs.
         assert torch.allclose(layers.run(name, x[:25]), whole[:25], atol=1e-5)
     assert waited == {"recurrence": 40, "convolution": 1, "attention": 1}
     found = run("timing", longest=512, repetitions=3, size=16).numbers
@@ -153,7 +151,7 @@ def test_timing_counts_steps_that_wait() -> None:
 
 
 def naive(family: str, rung: int, network: Rungs, place: int, inputs: torch.Tensor) -> torch.Tensor:
-    """The equations of a rung as the lecture builds them, one sequence at a time."""
+    """The equations of a rung as in the lecture, one sequence at a time."""
     size = network.size
     W, U, b = network.W[place], network.U[place], network.b[place, 0]
     h, c = torch.zeros(size), torch.zeros(size)
@@ -191,7 +189,7 @@ def test_each_rung_is_its_equation(family: str, rungs: int) -> None:
 
 
 def test_the_ladder_learns_where_it_is_short() -> None:
-    """Three steps are few enough for every rung that adds; what is trained is what is measured."""
+    """Three steps are short enough for every additive rung; training and evaluation use the same task."""
     found = run("ladder", steps=3, updates=60, size=8, rates=[0.03], symbols=2).numbers
     assert found["LSTM"]["accuracy"]["5 + output gate"] > 0.9
     assert found["GRU"]["accuracy"]["4 + copy"] > 0.9
@@ -226,7 +224,7 @@ def test_cells_find_brackets_in_seconds() -> None:
 
 
 def test_cells_of_a_run(tmp_path: Path) -> None:
-    """The states of a trained model's encoder, one a character."""
+    """The states of a trained model's encoder, one per character."""
     from tests.model.small import build, spec
 
     model = build(spec(encoder={"size": 6, "cell": "lstm"}))

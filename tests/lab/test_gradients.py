@@ -1,4 +1,4 @@
-"""Labs about gradients, against closed forms, autograd, finite differences and numpy.linalg."""
+"""Labs on gradients, against closed forms, autograd, finite differences and numpy.linalg."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_jacobian_is_a_power() -> None:
         found["toy"]["1.01"] == pytest.approx(math.exp(999 * math.log(1.01))) == pytest.approx(20_752, abs=1)
     )
     rows = {row[0]: row for row in run("jacobian").table[1]}
-    assert rows["w = 1.1, T = 50"][2] == pytest.approx(117.4, abs=0.05)  # w^50, which the lecture prints
+    assert rows["w = 1.1, T = 50"][2] == pytest.approx(117.4, abs=0.05)  # w^50, as printed in the lecture
     assert rows["w = 0.9, T = 50"][2] == pytest.approx(0.00515, abs=5e-6)
     assert rows["w = 0.01, T = 1,000"][1] == "1e−1998"
 
@@ -97,7 +97,7 @@ def test_bptt_by_hand_is_autograd() -> None:
 
 @pytest.mark.parametrize("name", ["rnn", "lstm"])
 def test_bptt_by_hand_is_torchs_own_recurrence(name: str) -> None:
-    """Another forward pass than ours: torch.nn.RNN and torch.nn.LSTM with the same weights."""
+    """An independent forward pass: torch.nn.RNN and torch.nn.LSTM with the same weights."""
     size, inputs, classes = 4, 3, 5
     parameters = random_parameters(name, inputs, size, classes, seed=2)
     generator = np.random.default_rng(5)

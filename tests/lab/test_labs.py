@@ -1,4 +1,4 @@
-"""Every lab, as a person runs it: figure, page, numbers and sentence; mistakes end with exit 2 and a remedy."""
+"""Every lab as a user runs it: figure, page, numbers and sentence; errors end with exit 2 and a remedy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WANTED = {
 DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 COLUMNS = 100
-"""Of the terminal."""
+"""Width of the terminal."""
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -52,8 +52,8 @@ def test_a_lab_prints_draws_and_counts(name: str, regard: Command, tmp_path: Pat
     assert root.get("role") == "img"
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None and title.text and description is not None and description.text
-    assert told["see"] in description.text  # what a screen reader says
-    assert float(root.get("width", "999")) <= 420  # at 360 pixels the letters keep 85 % of their size
+    assert told["see"] in description.text  # the text for screen readers
+    assert float(root.get("width", "999")) <= 420  # on a screen of 360 pixels the text keeps 85 % of its size
     assert "prefers-color-scheme:dark" in drawing
     assert not re.search(r'(href|src)="(?!data:)', drawing)
     smallest = min(float(size) for size in re.findall(r'font-size="([\d.]+)"', drawing))
@@ -102,7 +102,7 @@ def test_an_unknown_setting_is_refused(name: str, regard: Command) -> None:
 
 
 def numeric(name: str) -> list[str]:
-    """The options that are a number with a smallest value."""
+    """The numeric options that have a minimum."""
     fields = part("lab", name).Options.model_fields
     return [key for key, field in fields.items() if field.annotation in (int, float) and field.metadata]
 
@@ -165,7 +165,7 @@ def test_a_text_that_is_too_short_or_no_text(regard: Command, tmp_path: Path) ->
 
 
 def test_docs_say_what_is_registered() -> None:
-    """All but the numbers, which `python -m regard.lab.reference` writes beside the figures."""
+    """All but the numbers, which `python -m regard.lab.reference` writes next to the figures."""
     written = (DOCS / "lab.md").read_text(encoding="utf-8")
     for line in page().splitlines():
         assert line in written
@@ -202,9 +202,9 @@ CHECKED_ELSEWHERE = {
     "targets",
 }
 NEED = {("bptt", "size"): {"network": "rnn"}, ("bptt", "seed"): {"network": "rnn"}}
-"""What else must be set for an option to matter."""
+"""Other settings without which an option has no effect."""
 EXACT = {("carousel", "seed"), ("timing", "repetitions"), ("timing", "size")}
-"""The lab shows that the seed changes nothing; times are never the same twice."""
+"""Exceptions: `carousel` shows that the seed changes nothing, and times always vary."""
 
 
 @pytest.mark.parametrize("name", LABS)

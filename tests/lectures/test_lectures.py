@@ -1,6 +1,6 @@
 """The lecture companion: entries are checked data, their computations pass, wrong ones fail, commands exist.
 
-`regard lecture --check` runs everything; here a sample, and all errata.
+`regard lecture --check` runs everything; these tests run a sample and all errata.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COUNTS = {"000": 68, "001": 10, "002": 53, "003": 74, "004": 49}
 ALL = [f"{deck.deck}.{entry.number}" for deck in lectures.decks() for entry in deck.entries]
 ERRATA = [name for name in ALL if lectures.entry(name).errata]
 COLUMNS = 120
-"""Of the terminal."""
+"""Width of the terminal."""
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -124,7 +124,7 @@ def test_figures_on_record_are_in_the_book() -> None:
 
 
 def test_pages_are_up_to_date() -> None:
-    """`python -m regard.lectures.reference docs` writes them."""
+    """Run `python -m regard.lectures.reference docs` to update them."""
     for name, text in pages().items():
         assert (DOCS / "lectures" / name).read_text(encoding="utf-8") == text, name
 
@@ -134,7 +134,7 @@ def test_links_of_the_pages_lead_somewhere() -> None:
     for name, text in found.items():
         for target, place in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text):
             assert (DOCS / "lectures" / (target or name)).exists(), (name, target)
-            if place:  # GitHub keeps letters, digits, spaces as dashes, and nothing else
+            if place:  # GitHub's anchors keep letters and digits, and turn spaces into dashes
                 heads = re.findall(r"(?m)^### (.*)$", found[target or name])
                 assert place in {re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads}, (
                     place
@@ -142,7 +142,7 @@ def test_links_of_the_pages_lead_somewhere() -> None:
 
 
 def test_errata_of_another_deck_are_counted_where_they_stand_again() -> None:
-    """001.6 and 001.7 repeat slides of 000, mistakes included."""
+    """001.6 and 001.7 repeat slides of 000, with their mistakes."""
     assert [len(lectures.errata(deck)) for deck in lectures.decks()] == [6, 2, 2, 6, 3]
     assert (
         "| [001](001.md) | Attention | COMS 4995, lecture 9 (Richard Zemel) | 10 | 2 |" in pages()["index.md"]
@@ -151,8 +151,8 @@ def test_errata_of_another_deck_are_counted_where_they_stand_again() -> None:
 
 
 def test_commands_can_be_typed() -> None:
-    """Every line of an entry is one of regard's, its options exist, and so do the systems, labs and recipes; the runs
-    it reads are made by a line before it."""
+    """Every line of an entry is a regard command whose options, systems, labs and recipes exist. An earlier
+    line creates the runs that it reads."""
     group: Any = typer.main.get_command(app)
     for name in ALL:
         made: set[str] = set()
@@ -196,9 +196,9 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
     assert "regard train caption    # once, about 6 minutes\n" in pages()["004.md"]
     assert (
         "on record 98 (docs/results.md: scenes: captions)" in out
-    )  # nothing is said to be found that was looked up
+    )  # recorded numbers are not presented as computed
     code, out, _ = regard("lecture", "003.31")
-    assert f"    $ {session('003.31')[0].text}\n" in out  # longer than a line, and can be copied
+    assert f"    $ {session('003.31')[0].text}\n" in out  # longer than a line, but can be copied
 
 
 def test_times_are_those_of_the_book() -> None:

@@ -1,4 +1,4 @@
-"""The mechanism matrix: same budget, same table; rows that are kept, refused, resumed; looks against the truth."""
+"""The mechanism matrix: same budget, same table; rows kept, refused, resumed; attention against the truth."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def tiny(
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MatrixTable]:
-    """Four rows, trained without an interruption."""
+    """Four rows, trained without interruption."""
     folder = tmp_path_factory.mktemp("matrix") / "runs"
     return folder, tiny(folder).run()
 
@@ -60,7 +60,7 @@ def timeless(table: MatrixTable) -> MatrixTable:
 
 
 class Interrupting(Console):
-    """Presses Ctrl-C when it is to show a line with this in it."""
+    """Raises KeyboardInterrupt when it prints a line with this text."""
 
     def __init__(self, line: str) -> None:
         super().__init__(file=io.StringIO())
@@ -117,7 +117,7 @@ def test_the_figures_are_those_of_the_trained_models(whole: tuple[Path, MatrixTa
             assert row.looks.value == found.scores["aer"].value
     additive, uniform = table.row("additive"), table.row("uniform")
     assert additive is not None and uniform is not None
-    # W, U and v of the additive score: memory and state of 16, 16 units
+    # W, U and v of the additive score: memory, state and hidden size 16
     assert additive.parameters - uniform.parameters == 16 * 16 + 16 * 16 + 16
 
 
@@ -188,7 +188,7 @@ def test_all_rows_together_take_the_minutes_there_are() -> None:
     updates = shared_updates(paces, 600.0, shares=2.0)
     taken = [sum(pace.cost(count, shares=2.0) for pace in paces.values()) for count in (updates, updates + 1)]
     assert taken[0] <= 600.0 < taken[1]
-    # each row: its updates, so many looks at dev, and one at test, which is twice as long
+    # Each row: its updates, its evaluations on dev, and one on test, which is twice as long.
     assert taken[0] >= updates * 0.5 + (EVALUATIONS + 2) * 3.0
     with pytest.raises(RegardError, match="too short"):
         shared_updates(
@@ -223,7 +223,7 @@ def test_the_sentence_follows_the_numbers() -> None:
     assert "their intervals overlap" in near and "additive rises from 20.0 to 30.0" in near
     assert "start falls from 80.0 to 9.0" in near and "no more than the intervals allow" in near
     assert see(table_of(start)) == "BLEU: the only row so far, 40.0 [39.0–41.0] (start)."
-    # of word errors the fewest are the best
+    # For word errors, the lowest value is the best.
     errors = see(
         table_of(made("start", 0.2, 1, 1), made("both", 0.1, 1, 1), made("dot", 3, 1, 1), task="speech")
     )
@@ -238,7 +238,7 @@ def test_the_same_numbers_in_every_form(tmp_path: Path) -> None:
         assert "79.0–81.0" in form and "not finished." in form and see(table) in form
         assert "Every row has 10 updates" in form and "encoder.size=64" in form
     assert "&lt;why &amp; not&gt;." in html and "<why" not in html
-    assert 'style="--w:1.00"' in html and 'style="--w:0.00"' in html  # 95 and 9, the best and the worst
+    assert 'style="--w:1.00"' in html and 'style="--w:0.00"' in html  # 95 is the best, 9 the worst
     assert "http" not in html and "prefers-color-scheme:dark" in html
     content = json.loads(to_json(table))
     assert content["rows"][1]["lengths"]["17–20"]["value"] == 70.0 and content["waiting"] == ["gate"]

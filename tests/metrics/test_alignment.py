@@ -37,7 +37,7 @@ def test_soft_weights_become_one_link_for_each_target_word() -> None:
 
 
 def test_attention_is_judged_on_words_whose_truth_is_known() -> None:
-    weights = [np.array([[0.1, 0.9], [0.8, 0.2], [0.5, 0.5]])]  # the third is the end of the sequence
+    weights = [np.array([[0.1, 0.9], [0.8, 0.2], [0.5, 0.5]])]  # the third is END
     sure = [{(1, 0), (1, 1)}]
     assert metrics.attention_error_rate(weights, sure).value == pytest.approx(1 - 2 / 4)
     assert metrics.attention_error_rate(weights, sure, all_words=True).value == pytest.approx(1 - 2 / 5)

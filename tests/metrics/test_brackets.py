@@ -1,4 +1,4 @@
-"""Brackets by the rules of EVALB, counted by hand; labels of nodes."""
+"""Bracket F1 by the rules of EVALB, counted by hand; labels of nodes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LINEAR = "(S (NP XX XX )NP (VP XX (NP XX )NP )VP )S"
     [
         (GOLD, GOLD, 1.0),
         (LINEAR, LINEAR, 1.0),
-        # 4 true brackets, 3 written, 3 of them right: 2 · 3 / 7; (NNP Ann) alone is a tag
+        # 4 true brackets, 3 predicted, all 3 right: 2 · 3 / 7; (NNP Ann) alone is a tag
         ("(S (NP (DT the) (NN dog)) (VP (VBD saw) (NNP Ann)))", GOLD, 6 / 7),
-        # the label counts: S, VP and one NP of 4 and 4
+        # the label counts: S, VP and one NP match, of 4 and 4
         ("(S (NP (DT the) (NN dog)) (VP (VBD saw) (PP (NNP Ann))))", GOLD, 6 / 8),
         # other tags and other words change nothing
         ("(S (NP (X a) (Y b)) (VP (Z c) (NP (W d))))", GOLD, 1.0),
@@ -28,7 +28,7 @@ LINEAR = "(S (NP XX XX )NP (VP XX (NP XX )NP )VP )S"
         ("(NP (DT the) (NN dog))", "(NP (NP (DT the) (NN dog)))", 2 / 3),
         # crossing brackets: only S matches, of 3 and 3
         ("(S (A XX XX )A (B XX )B )S", "(S (A XX )A (B XX XX )B )S", 2 / 6),
-        # no tree: a bracket that is not closed, or closed by another label; too few words; words outside
+        # invalid trees: a bracket not closed, or closed by another label; too few words; words outside
         ("(S (NP XX XX )NP (VP XX (NP XX )NP )VP", LINEAR, 0.0),
         ("(S (NP XX XX )VP (VP XX (NP XX )NP )NP )S", LINEAR, 0.0),
         ("(S (NP XX )NP (VP XX (NP XX )NP )VP )S", LINEAR, 0.0),

@@ -1,4 +1,4 @@
-"""Metrics of captions: by hand, against sacrebleu, and against CIDEr-D written with plain vectors."""
+"""Caption metrics: by hand, against sacrebleu, and against CIDEr-D written with plain vectors."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def test_words_of_a_caption_are_lower_cased_and_free_of_punctuation() -> None:
 
 
 def test_bleu_of_captions_by_hand() -> None:
-    # 10 predicted words: 4 + 3 (the second "runs" is clipped) + 2 = 9 are in a reference; bigrams 3 + 2 + 1 of 7.
-    # Nearest lengths 4 + 4 + 5 = 13 (of 3 and 4 words for the second, 4), so BP = exp(1 − 13/10).
+    # 10 predicted words: 4 + 3 (the second "runs" is clipped) + 2 = 9 are in a reference; bigrams 3 + 2 + 1
+    # of 7. Closest reference lengths: 4 + 4 + 5 = 13 (the second row has references of 3 and 4), so BP =
+    # exp(1 − 13/10).
     penalty = math.exp(1 - 13 / 10)
     first, second = 9 / 10, 6 / 7
     assert output_metric("bleu1")(PREDICTIONS, REFERENCES).value == pytest.approx(100 * penalty * first)
@@ -65,7 +66,7 @@ def test_token_bleu_keeps_case_and_commands() -> None:
 
 
 def test_cider_by_hand() -> None:
-    # Two rows, one reference each; every n-gram below is in one row alone: its idf is log 2, which cancels.
+    # Two rows, one reference each; every n-gram occurs in one row alone, so its idf is log 2, which cancels.
     # Row one: unigrams "red cat" against "red hat": 1/2; bigram 0; no trigrams. Mean over four n: 1/8.
     # Row two: three words of three: 1, 1, 1, and no 4-gram: 3/4.
     score = output_metric("cider")(["red cat", "one blue dog"], ["red hat", "one blue dog"])
@@ -78,7 +79,7 @@ def test_cider_by_hand() -> None:
 def test_cider_of_the_references_themselves_is_10() -> None:
     texts = ["a red cat sits here", "some dogs run far away", "two boats on the sea"]
     assert output_metric("cider")(texts, texts).value == pytest.approx(10.0)
-    # beside a reference that shares no word, half of it
+    # With a second reference that shares no word, the score is halved.
     several = [[text, "zig zag zug zog zeg"] for text in texts]
     assert output_metric("cider")(texts, several).value == pytest.approx(5.0, abs=1e-9)
 
@@ -91,13 +92,13 @@ def test_cider_gives_nothing_for_what_is_said_of_every_picture() -> None:
 def test_cider_gives_nothing_for_repetition_and_less_for_length() -> None:
     references = ["red cat", "blue dog"]
     plain, repeated = (output_metric("cider").rows([text, "x"], references)[0] for text in ("red", "red red"))
-    # one word short: e^(−1/72) · (1/√2); repeated: e^0 · min(2, 1)·1 / (2·√2), unigrams alone
+    # One word too few: e^(−1/72) · (1/√2). Repeated word: e^0 · min(2, 1)·1 / (2·√2), unigrams only.
     assert plain == pytest.approx(10 / 4 * math.exp(-1 / 72) / math.sqrt(2))
     assert repeated == pytest.approx(10 / 4 / (2 * math.sqrt(2)))
 
 
 def plain_cider(predictions: list[str], references: list[list[str]]) -> float:
-    """The same from vectors over all n-grams that there are."""
+    """The same from vectors over all n-grams."""
     vocabulary = sorted(
         {word for text in [*predictions, *itertools.chain(*references)] for word in text.split()}
     )

@@ -1,4 +1,4 @@
-"""valid_conclusions: what follows from the premise and is not the premise, counted by hand."""
+"""valid_conclusions: entailed by the premise and not equal to it, counted by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONCLUSIONS = {
     "the dog chased the cat": True,
     "the cat was chased": True,
     "the person slept": True,
-    PREMISE: False,  # follows, and says nothing else
+    PREMISE: False,  # entailed, but only repeats the premise
     "the farmer chased the cat": False,
     "farmer the slept": False,
 }

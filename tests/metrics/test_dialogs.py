@@ -1,4 +1,4 @@
-"""Whole dialogs, counted by hand."""
+"""Per-dialog metrics, counted by hand."""
 
 from __future__ import annotations
 

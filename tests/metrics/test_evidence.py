@@ -1,4 +1,4 @@
-"""Where a document was read, against the words that decide."""
+"""Attention over a document, against the words that decide the class."""
 
 from __future__ import annotations
 

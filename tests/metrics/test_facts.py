@@ -1,4 +1,4 @@
-"""Were the right facts found?"""
+"""Fact accuracy, counted by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric by what the rows hold, and by the place in the answer."""
+"""A metric by fields of the rows, and by position in the answer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_by_two_columns_there_are_rows_and_columns() -> None:
 
 
 def test_places_are_counted_from_the_end() -> None:
-    """Wrong: the last digit of 13. for 12., the middle one of 108. for 118.; 19. for 9. is right where 9. is."""
+    """Wrong: the last digit in 13. for 12., the middle one in 108. for 118.; in 19. for 9. the 9 is right."""
     found = evaluation().by(["place"])
     assert {cell.group[0]: (cell.n, cell.value) for cell in found.cells} == {
         "−4": (1, 1.0),

@@ -1,4 +1,4 @@
-"""Scores of labels by hand (the example of nine animals worked on paper)."""
+"""Label scores, computed by hand (the example of nine animals)."""
 
 from __future__ import annotations
 

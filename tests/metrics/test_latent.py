@@ -1,4 +1,4 @@
-"""Heads no one taught, and the share before the first mistake, counted by hand."""
+"""Unsupervised heads, and the share before the first error, counted by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_uas_counts_words_not_rows() -> None:
 
 def test_baselines_by_hand() -> None:
     reached = {name: score.value for name, score in branching_baselines(TREES).items()}
-    # left-branching 2 3 4 0 and 2 0; right-branching 0 1 2 3 and 0 1; one word in n heads each
+    # left-branching 2 3 4 0 and 2 0; right-branching 0 1 2 3 and 0 1; of n heads one is right by chance
     assert reached["left-branching"] == pytest.approx(2 / 6)
     assert reached["right-branching"] == pytest.approx(3 / 6)
     assert reached["random heads"] == pytest.approx((4 / 4 + 2 / 2) / 6)

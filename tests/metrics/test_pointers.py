@@ -1,4 +1,4 @@
-"""Metrics of pointers, against figures that a person can check."""
+"""Pointer metrics, against figures that can be checked by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SQUARE = "0 0; 2 0; 2 2; 0 2; 1 1"
 
 
 class Rows:
-    """Answers and references of one set of points, as an inference has them."""
+    """Answers and references for one set of points, as in an inference."""
 
     def __init__(self, form: str, answers: list[str], truth: list[str]) -> None:
         column: Any = PointersColumn("path", of="points", form=form)  # type: ignore[arg-type]

@@ -30,8 +30,8 @@ def test_the_middle_of_a_grid():
 
 
 def test_what_a_guess_at_the_middle_gets():
-    grid = np.zeros((2, 12))  # 3 × 4: the middle is between 5 and 6
-    grid[0, 5] = 1  # half of the guesses
+    grid = np.zeros((2, 12))  # 3 × 4: the center is between 5 and 6
+    grid[0, 5] = 1  # half a hit
     grid[1, 0] = 1
     line = np.array([[0.0, 1.0, 0.0]])
     score = centre_pointing([grid, line], [(3, 4), (3,)])

@@ -24,7 +24,7 @@ ANSWERS = [
 
 
 def test_the_true_label_is_looked_for_among_the_first() -> None:
-    truth = [["dog"], ["hen"], ["cat", "hen"], ["cow"]]  # second, third, first of its two, never seen
+    truth = [["dog"], ["hen"], ["cat", "hen"], ["cow"]]  # ranks: second, third, first of its two, never seen
     shares = [TopKAccuracy(k).of(ANSWERS, truth).value for k in (1, 2, 3, 9)]
     assert shares == pytest.approx([1 / 4, 2 / 4, 3 / 4, 3 / 4])
 

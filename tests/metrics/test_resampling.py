@@ -1,4 +1,4 @@
-"""By length, and how sure one can be."""
+"""Scores by length, confidence intervals and significance."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_clear_difference_is_significant_and_none_is_not() -> None:
 
 
 def test_the_test_is_honest_about_equal_systems() -> None:
-    """Of pairs of systems that are equally good about one in twenty differs with p ≤ 0.05."""
+    """Among pairs of equally good systems, about one in twenty differs with p ≤ 0.05."""
     truth = ["right"] * 120
     pairs = [(coin(120, 0.7, 2 * trial + 100), coin(120, 0.7, 2 * trial + 101)) for trial in range(150)]
     found = sum(

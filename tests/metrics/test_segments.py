@@ -1,4 +1,4 @@
-"""Segment F1 by hand."""
+"""Segment F1, computed by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from regard.errors import RegardError
 from regard.metrics import Threshold, best_threshold, segment_f1
 
-# Two target words over four places: the first came from places 0 and 1, the second from place 3; a third is unaligned.
+# Two target words over four positions: the first is from positions 0 and 1, the second from 3; a third is
+# unaligned.
 WEIGHTS = np.array([[0.6, 0.3, 0.1, 0.0], [0.2, 0.0, 0.3, 0.5], [1.0, 1.0, 1.0, 1.0]])
 LINKS = {(0, 0), (1, 0), (3, 1)}
 
@@ -16,7 +17,7 @@ LINKS = {(0, 0), (1, 0), (3, 1)}
 @pytest.mark.parametrize(
     ("threshold", "expected"),
     [
-        (0.5, 2 * 2 / (2 + 3)),  # places 0 and 3 are found, place 1 is missed
+        (0.5, 2 * 2 / (2 + 3)),  # positions 0 and 3 are found, position 1 is missed
         (0.3, 2 * 3 / (4 + 3)),  # all three, and one too many
         (0.0, 2 * 3 / (8 + 3)),
         (0.9, 0.0),
@@ -49,7 +50,7 @@ def test_the_best_threshold_is_the_best_of_all():
 def test_weights_that_add_nothing_are_not_looked_at():
     ranked = np.array(
         [[1.0, 1e-9, 1e-12]]
-    )  # the order of the scores is right, but the weights look at one place
+    )  # the scores rank correctly, but the weights attend to one position
     links = [{(0, 0), (1, 0)}]
     assert segment_f1([ranked], links, best_threshold([ranked], links)).value == pytest.approx(2 / 3)
 

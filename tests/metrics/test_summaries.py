@@ -1,4 +1,4 @@
-"""Metrics of summaries: ROUGE as the package rouge-score has it, distinct n-grams, words that no vocabulary holds."""
+"""Summary metrics: ROUGE as in the package rouge-score, distinct n-grams, words outside the vocabulary."""
 
 from __future__ import annotations
 

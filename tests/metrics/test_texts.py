@@ -1,4 +1,4 @@
-"""Metrics of texts against sacrebleu itself, plain dynamic programming, and sums by hand."""
+"""Text metrics against sacrebleu, plain dynamic programming, and sums by hand."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def test_exact_match_with_any_reference() -> None:
 
 
 def test_phoneme_error_rate_by_hand() -> None:
-    # "hello": one substitution against the second of its pronunciations (4 phonemes); "read": right; "a": one extra
+    # "hello": one substitution against the second of its pronunciations (4 phonemes); "read": right; "a": one
+    # insertion
     predictions = ["HH AH L UW", "R EH D", "AH AH"]
     references = [["HH EH L OW Z", "HH AH L OW"], ["R IY D", "R EH D"], ["AH"]]
     score = output_metric("per")(predictions, references)

@@ -21,7 +21,7 @@ def words(count: int, seed: int = 0) -> list[str]:
 
 
 def rows(count: int = 40) -> list[Row]:
-    """A word, its letters backwards in capitals, the alignment, whether it holds an a, and the case of each letter."""
+    """A word, its letters reversed in capitals, the alignment, whether it has an a, case of each letter."""
     made = []
     for word in words(count):
         n = len(word)

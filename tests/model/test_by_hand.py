@@ -1,4 +1,4 @@
-"""Networks whose weights are set by hand compute what they were set to, for every short sequence."""
+"""Networks with weights set by hand compute the intended function for every short sequence."""
 
 from __future__ import annotations
 

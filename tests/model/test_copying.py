@@ -1,4 +1,4 @@
-"""A whole model that copies: words it never saw in its answers, where they came from, and what a folder keeps."""
+"""A whole model that copies: unseen words in its answers, their origin, and what its folder keeps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def built(**decoder: Any) -> Model:
 
 
 def learned() -> Model:
-    """After some steps: it copies the word behind the x."""
+    """A model trained for some steps: it copies the word after the x."""
     model = built()
     rows = [
         {"source": f"x w{one} saw v{one}", "target": f"saw w{one}", "links": "2-0 1-1"} for one in range(24)
@@ -78,8 +78,8 @@ def test_the_trace_says_where_each_word_was_copied_from(model: Model) -> None:
     copied = trace.copied["source"]
     assert copied.shape == (3, 4) and (copied.sum(1) <= 1 + 1e-6).all()
     assert copied[1].argmax() == 1 and copied[1].sum() == pytest.approx(1.0, abs=1e-5)
-    assert copied[1, [0, 2, 3]].tolist() == [0, 0, 0]  # another word stands there
-    assert copied[2].sum() == 0  # the end is in no source
+    assert copied[1, [0, 2, 3]].tolist() == [0, 0, 0]  # another word is at these positions
+    assert copied[2].sum() == 0  # END is in no source
     again = Trace.from_dict(trace.to_dict())
     np.testing.assert_allclose(again.copied["source"], copied)
 
@@ -134,7 +134,7 @@ def test_without_copying_an_unseen_word_cannot_be_written() -> None:
 
 
 def test_words_that_always_stand_in_the_input_are_left_out_of_the_vocabulary() -> None:
-    """saw is in the third target without being in its source: that one has to be written."""
+    """The third target contains saw, but its source does not: this word must stay in the vocabulary."""
     rows = [
         {"source": "x zork saw blib", "target": "saw zork", "links": ""},
         {"source": "x blib saw zork", "target": "saw blib", "links": ""},
@@ -144,7 +144,7 @@ def test_words_that_always_stand_in_the_input_are_left_out_of_the_vocabulary() -
     model = Model.build(asked, rows=rows)
     assert model.columns["target"].vocabulary.pieces == ["saw"]  # type: ignore[attr-defined]
     batch = next(iter(model.batches(rows, shuffle=False)))
-    assert model.network(batch)["target"].total.isfinite()  # all that was left out can be copied
+    assert model.network(batch)["target"].total.isfinite()  # every omitted word can be copied
 
 
 @pytest.mark.parametrize(

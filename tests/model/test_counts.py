@@ -1,4 +1,4 @@
-"""What losses are divided by is known from a batch alone, so that accumulation needs no forward pass for it."""
+"""The denominators of losses are known from a batch alone, so accumulation needs no forward pass for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing wrong is answered: damaged, changed or poisoned folders are refused, before memory is taken."""
+"""Damaged, changed or poisoned folders are refused before they take memory; no wrong answer is given."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_every_flipped_bit_of_the_weights_is_noticed(saved: Path) -> None:
     generator = random.Random(0)
     for place in [*range(8), *generator.sample(range(8, len(whole)), 150)]:
         if whole[place : place + 1] == b" " and place < 8 + header:
-            continue  # padding behind the header
+            continue  # padding after the header
         damaged = bytearray(whole)
         damaged[place] ^= 1 << generator.randrange(8)
         (saved / WEIGHTS).write_bytes(damaged)
@@ -139,7 +139,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_a_much_larger_spec_takes_no_memory(saved: Path, size: str) -> None:
     save_file(
         load_file(saved / WEIGHTS), saved / WEIGHTS, metadata={"format": "pt"}
-    )  # no digest to notice it
+    )  # no digest to reveal the change
     path = saved / "spec.yaml"
     path.write_text(path.read_text().replace("size: 10", f"size: {size}"))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

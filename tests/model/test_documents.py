@@ -1,4 +1,4 @@
-"""Documents through a whole model: what it answers, where it looked, and what it does with bad input."""
+"""Documents through a whole model: answers, attention, and bad input."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_odd_documents_are_answered_and_drawn(model: Model, document: str) -> No
 
 
 def test_one_long_document_among_short_ones(model: Model) -> None:
-    """Answers do not depend on what else is asked."""
+    """Answers do not depend on the other inputs of the batch."""
     texts = ["It rained. " * 900, "We found the farce awful.", "word " * 5_000]
     together = model.predict(texts)
     for text, answer in zip(texts, together, strict=True):

@@ -1,4 +1,4 @@
-"""Models that see films and series: from a spec to answers that know where they looked, saved and loaded."""
+"""Models of videos and series: from a spec to answers with their attention, saved and loaded."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_true_frames_are_laid_on_the_memory(films: list[Row]) -> None:
     row = next(row for row in films if " then " in row["caption"])
     dataset = Dataset.build([row], model.columns.values())
     (answer,) = model.score_batch(dataset.batch([0]), "caption")
-    truth = answer.trace.truth["film"]  # (T, S), </s> with it
+    truth = answer.trace.truth["film"]  # (T, S), </s> included
     frames = len(array_from_uri(row["film"]))
     first, last = (float(number) for number in row["places"].split()[2].partition(":")[2].split(","))
     expected = np.zeros(frames)

@@ -1,4 +1,4 @@
-"""Several workers answer at once as one does: forked from a process that has answered already, and in threads."""
+"""Several workers answer as one does: in threads, and forked from a process that has already predicted."""
 
 from __future__ import annotations
 

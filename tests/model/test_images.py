@@ -1,4 +1,4 @@
-"""Models that look at pictures: captions, answers, and where they looked."""
+"""Models of images: captions, answers, and attention."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_pointing_is_measured_unasked_with_the_middle_beside_it(document, task):
     if task == "caption":
         known = sum(len({place.partition(":")[0] for place in row["places"].split()}) for row in data)
     else:
-        known = sum(bool(row["places"]) for row in data)  # a label looks once, with all its glimpses
+        known = sum(bool(row["places"]) for row in data)  # a label has one look, with all its glimpses
     assert evaluation.scores["pointing"].n == known
     assert 0 <= evaluation.chance["pointing"].value <= 0.5
 
@@ -171,14 +171,14 @@ def test_each_glimpse_knows_where_it_should_have_looked():
     for row, answer in zip(batch.rows, model.answer(batch, output="answer"), strict=True):
         first, second = answer.trace.glimpses["image"].truth > 0
         named = {place.partition(":")[0] for place in data[row]["places"].split()}
-        if "1" in named:  # one thing after the other
+        if "1" in named:  # one object after the other
             assert first.any() and second.any() and not (first & second).any()
         else:
             assert np.array_equal(first, second) and first.any() == bool(named)
 
 
 def test_each_glimpse_is_guided_to_its_own_thing():
-    """Two things of which one is left of the other: the first glimpse learns the first, the second the second."""
+    """Two objects, one left of the other: each glimpse learns the object of its number."""
     data = [row for row in rows("question") if row["question"].count(" the ") == 2]  # is the … left of the …
     assert data and all(row["places"].split()[1].startswith("1:") for row in data)
     model = built(QUESTION, data, "decoder.attention.guide=1.0")
@@ -224,7 +224,7 @@ def test_a_classifier_is_saved_and_loaded(tmp_path, network):
 
 
 def test_a_small_model_learns_its_scenes():
-    """Twelve captions of one thing by heart, in a few dozen updates."""
+    """Twelve captions of one object each are learned by heart in a few dozen updates."""
     data = rows("caption", 12, most=1)
     model = built(CAPTION, data, "decoder.size=48", "encoder.network.channels=[16, 16, 24]")
     batch = next(iter(Batches(model.dataset(data, ["caption"]), cost=10_000, shuffle=False)))

@@ -1,4 +1,4 @@
-"""Two texts, one encoder, and trees that are given or found: from the spec to the trace and back from the folder."""
+"""Two texts, one encoder, and given or latent trees: from the spec to the trace and back from the folder."""
 
 from __future__ import annotations
 

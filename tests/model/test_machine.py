@@ -1,4 +1,4 @@
-"""Bits, external memories and machines by their public names: rows, metrics, training, resuming, traces, refusals."""
+"""Bits, external memories and machines: rows, metrics, training, resuming, traces, refusals."""
 
 from __future__ import annotations
 

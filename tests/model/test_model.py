@@ -1,4 +1,4 @@
-"""Models from spec to prediction: what is trained, saved and loaded gives the same answers, whatever the batch."""
+"""Models from spec to prediction: saved and loaded models give the same answers, in any batch."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_model_folder_holds_what_it_promises_and_no_pickle(tmp_path: Path) -> 
     }
     for path in tmp_path.iterdir():
         assert not path.read_bytes().startswith(b"\x80")  # the first byte of a pickle
-        assert b"PK\x03\x04" not in path.read_bytes()[:4]  # of a torch archive
+        assert b"PK\x03\x04" not in path.read_bytes()[:4]  # the signature of a torch archive
 
 
 def test_scores_of_given_outputs_are_those_of_the_search() -> None:
@@ -243,7 +243,7 @@ def test_unknown_words_are_replaced_by_the_most_attended_source_word() -> None:
     ]
     model = build(spec(**words_to_words), data)
     output: Any = model.network.decoders["target"]
-    with torch.no_grad():  # a model that writes nothing but the unknown word
+    with torch.no_grad():  # a model that writes only the unknown word
         output.output.bias.zero_()
         output.output.bias[1] = 50.0
     found = model.predict("the dog Xerxes")
@@ -310,7 +310,7 @@ def test_broken_folders_are_told(tmp_path: Path) -> None:
         regard.load(tmp_path / "model")
     columns = tmp_path / "model" / "columns.json"
     columns.write_text(json.dumps({"format": 99, "columns": {}}), encoding="utf-8")
-    save_file(load_file(weights), weights)  # as before there were digests
+    save_file(load_file(weights), weights)  # as saved before there were digests
     with pytest.raises(RegardError, match="written in format 99"):
         regard.load(tmp_path / "model")
 

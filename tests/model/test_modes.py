@@ -1,4 +1,4 @@
-"""What a model is asked changes nothing of the caller's: mode of the network, generators, precision, environment."""
+"""Predicting does not change the caller's state: mode of the network, generators, precision, environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling a model where to look: what it was told is what it reads, and nothing before that changes."""
+"""Overriding the attention: the model reads the imposed positions, and earlier steps do not change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .test_images import CAPTION, QUESTION, built
 from .test_images import rows as scenes
 
 WORD, WRITTEN = "bead", "D A E B"
-FIVE = range(5)  # the four letters of WRITTEN and the end
+FIVE = range(5)  # the four letters of WRITTEN, and END
 WAYS: dict[str, dict[str, Any]] = {
     "from the previous state": {},
     "from the current state, fed back": {"attention": {"score": "general", "state": "current"}},
@@ -25,7 +25,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def opinionated(**parts: Any) -> Model:
-    """A model that is far from looking everywhere alike."""
+    """A model whose attention is far from uniform."""
     model = build(spec(**parts))
     with torch.no_grad():
         for weight in model.network.parameters():
@@ -34,14 +34,14 @@ def opinionated(**parts: Any) -> Model:
 
 
 def twin(model: Model, **parts: Any) -> Model:
-    """A model of another description with the same weights, wherever it has any."""
+    """A model of another spec with the same weights, where it has them."""
     other = build(spec(**parts))
     other.network.load_state_dict(model.network.state_dict(), strict=False)
     return other
 
 
 def selecting(way: str, select: str) -> dict[str, Any]:
-    """The attention of a way with a selection that does not look at scores."""
+    """The attention of a way, with a selection that ignores scores."""
     asked = {key: value for key, value in WAYS[way].get("attention", {}).items() if key != "score"}
     return {**asked, "select": select}
 
@@ -64,7 +64,7 @@ def test_overridden_to_look_everywhere_it_is_the_model_that_always_does(way: str
 
 @pytest.mark.parametrize("way", WAYS)
 def test_overridden_with_the_truth_it_is_the_model_that_knows_it(way: str) -> None:
-    """A model whose selection is the oracle looks nowhere at the end; all other steps are overridden."""
+    """An oracle model attends to nothing at END; all other steps are overridden."""
     model = opinionated(**WAYS[way])
     attention, truth = selecting(way, "oracle"), {"alignment": {"type": "alignment"}}
     oracle = twin(model, **{**WAYS[way], "attention": attention, "truth": truth})
@@ -108,7 +108,7 @@ def test_boxes_of_an_image_override_captions_and_glimpses() -> None:
         model.predict(given, look=look).trace for look in (None, "0:0,0,0.2,0.2", "1:0,0,0.2,0.2")
     )
     assert free is not None and both is not None and second is not None
-    # what is said of glimpse 0 holds for the other too, of which nothing is said
+    # An override of glimpse 0 also applies to the other glimpse, if that has none of its own.
     np.testing.assert_allclose(both.glimpses["image"].weights[:, 0], [1.0, 1.0], atol=1e-6)
     np.testing.assert_allclose(second.glimpses["image"].weights[1, 0], 1.0, atol=1e-6)
     np.testing.assert_allclose(

@@ -1,4 +1,4 @@
-"""What a sample depends on: the input and the seed, not the place in a call or a batch."""
+"""A sample depends on the input and the seed, not on the position in a call or a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A saved model: the same bytes for the same weights, written whole, and never over a file of the user's."""
+"""A saved model: the same bytes for the same weights, written atomically, and never over a user's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model pushed to a folder answers as before; a card tells what there is to know; runs are listed with scores."""
+"""A model pushed to a folder answers as before; its card is complete; runs are listed with scores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_is_no_repository_is_refused(run: Path, target: str) -> None:
 
 
 def test_the_hub_is_asked_by_name(monkeypatch: pytest.MonkeyPatch, run: Path, tmp_path: Path) -> None:
-    """The two functions that speak with the Hub, here with a folder in its place."""
+    """The two functions that access the Hub, replaced by a folder."""
     hub = tmp_path / "hub"
 
     def upload(folder: Path, repository: str, *, private: bool) -> None:

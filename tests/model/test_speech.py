@@ -1,4 +1,4 @@
-"""A model that listens: what it may be given, and what its traces say of time."""
+"""A model of audio: valid inputs, and times in its traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace of segmental attention: the best segmentation and samples of each step, from the scores it looked by."""
+"""A trace of segmental attention: best segmentation and samples of each step, from its scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def segmental(**parts) -> Model:
 
 
 def chain_of(model: Model, source: str, prefix: list[str]) -> np.ndarray:
-    """p(z) of every labelling when the word after `prefix` is written, from the modules one by one."""
+    """p(z) of every labeling for the word after `prefix`, from the modules one by one."""
     decoder, column = model.network.decoders["target"], model.columns["target"]
     attention = decoder.reading.attention("source")
     batch = model.dataset([model.row(source)]).batch([0])

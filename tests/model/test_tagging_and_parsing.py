@@ -1,4 +1,4 @@
-"""Taggers and parsers from their specs: trained a few steps, measured, saved, used on treebanks."""
+"""Taggers and parsers from their specs: trained for a few steps, evaluated, saved, applied to treebanks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRAINING = {"steps": 3, "batch_rows": 16, "epochs": 1}
 
 @pytest.fixture(scope="module")
 def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The grammar world as CoNLL-U, some of its trees crossing; a range and an empty node in every sentence."""
+    """The grammar world as CoNLL-U: some trees cross; each sentence has a range and an empty node."""
     lines = []
     for row in world("grammar", train=60, dev=1, test=1, crossing=0.5).splits()["train"]:
         lines.append(f"# text = {row['words']}")

@@ -1,4 +1,4 @@
-"""Trees that were found, with the true ones beside them and samples of their distribution."""
+"""Predicted trees, with the true ones beside them and samples of their distribution."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_a_tree_in_the_terminal_and_as_a_figure() -> None:
     words = [f"word{number}" for number in range(60)]
     parents = [60 if number < 60 else -1 for number in range(61)]
     wide = figure(Trace({"tree": [*words, "all"]}, ["1"], kind="label", structures={"tree": Nodes(parents)}))
-    assert wide.width < 400 and wide.height > 60 * 20  # it lies on its side
+    assert wide.width < 400 and wide.height > 60 * 20  # drawn on its side
 
 
 def test_two_trees_side_by_side() -> None:

@@ -23,7 +23,7 @@ def test_pretrained_vectors_are_used_and_kept(tmp_path: Path) -> None:
     known = encoder.embedding.weight[column.vocabulary.id("a")]
     assert known.tolist() == [1, 2, 3, 4, 5, 6]
     assert not encoder.embedding.weight.requires_grad
-    file.unlink()  # a saved model does not need the file any more
+    file.unlink()  # a saved model no longer needs the file
     model.save(tmp_path / "model")
     loaded: Any = regard.load(tmp_path / "model", device="cpu").network.encoders["source"]
     assert torch.equal(loaded.embedding.weight, encoder.embedding.weight)

@@ -1,4 +1,4 @@
-"""Small models and batches that the tests of this room share."""
+"""Small models and batches shared by the tests of this folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model(
     encoder_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> tuple[RecurrentEncoder, RecurrentDecoder]:
-    """An encoder of a memory "source" and a decoder that reads it, both small, weights far from zero."""
+    """A small encoder "source" and a decoder that attends to it, with weights far from zero."""
     torch.manual_seed(seed)
     size = options.pop("size", 6)
     encoder = RecurrentEncoder(Embedding(vocabulary, 5), size=4, **(encoder_options or {}))

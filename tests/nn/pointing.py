@@ -1,4 +1,4 @@
-"""A decoder whose choices are the positions of each input, each at most once, and END."""
+"""A decoder that chooses among the positions of its input, each at most once, and END."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LENGTHS = (3, 1, 4, 2)
 
 @dataclass(frozen=True)
 class Pointed:
-    """affinities (B, S+1, S+1) of going from one choice to another; open (B, K, S+1) what may still be chosen."""
+    """affinities (B, S+1, S+1): logits by the last choice; open (B, K, S+1): choices still possible."""
 
     affinities: Tensor
     open: Tensor
@@ -33,9 +33,9 @@ class Pointed:
 
 
 class PointerDecoder:
-    """Choice 0 is END, choice s position s − 1; nothing of a vocabulary.
+    """Choice 0 is END, choice s is position s − 1; there is no vocabulary.
 
-    all_first   END exists only once every position has been chosen
+    all_first   END is possible only after every position has been chosen
     """
 
     begin, end, forbidden = -1, 0, ()

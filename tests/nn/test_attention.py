@@ -1,4 +1,4 @@
-"""Attention's numbers on a worked example, and what each selection promises."""
+"""Attention on a worked example, and the properties of each selection."""
 
 from __future__ import annotations
 

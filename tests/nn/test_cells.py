@@ -65,14 +65,14 @@ def test_several_hypotheses_at_once(name):
 
 
 def naive(weight, bias, vector):
-    """W x + b, number by number."""
+    """W x + b, element by element."""
     return torch.stack(
         [sum(weight[i, k] * vector[k] for k in range(len(vector))) + bias[i] for i in range(len(bias))]
     )
 
 
 def step_by_hand(cell, inputs, state, equation):
-    """One step of each row alone, in double precision."""
+    """One step of each row by itself, in double precision."""
     return torch.stack([equation(cell, x, h) for x, h in zip(inputs, state, strict=True)])
 
 

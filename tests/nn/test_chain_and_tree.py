@@ -134,7 +134,7 @@ def _reaches(heads: tuple[int, ...], word: int) -> bool:
 
 
 def biaffine(module: torch.nn.Module, vectors: Tensor, head: int, word: int) -> Tensor:
-    """Dozat and Manning's formula, written out: U, the two linear parts and the bias are blocks of one weight."""
+    """Dozat and Manning's formula: U, the two linear terms and the bias are blocks of one weight."""
     f = torch.nn.functional.leaky_relu
     x, y = f(module.heads(vectors[head]), 0.1), f(module.dependents(vectors[word]), 0.1)  # type: ignore[operator]
     weight = module.weight
@@ -204,7 +204,7 @@ def test_the_tree_decoder_is_the_distribution_over_all_trees(
 
 
 def test_the_likelihood_is_that_of_the_structure() -> None:
-    """Gathering the scores of the heads is `log_prob`, where the heads are a tree."""
+    """The gathered scores of the heads equal `log_prob` if the heads form a tree."""
     decoder = randomised(TreeDecoder(0, SOURCES, size=4))
     seen = memory([4, 3], 2)
     heads = torch.tensor([[2, 0, 2, 3], [0, 1, 1, 0]])

@@ -1,4 +1,4 @@
-"""Copying: words of the vocabulary and words of the source, mixed; held against sums over words as they are spelled."""
+"""Copying mixes words of the vocabulary and of the source; compared with sums over words by spelling."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def memory_of(encoder: Any, texts: list[str]) -> dict[str, Memory]:
 
 
 def by_hand(decoder: Any, memories: Any, text: str, row: int, words: list[str]) -> list[dict[str, float]]:
-    """p of every word that can be written at each step, by its spelling, while `words` are written."""
+    """p of every word that can be written at each step, by spelling, while `words` are written."""
     one = {"source": memories["source"].select(torch.tensor([row]))}
     state, previous, found = decoder.start(one), BEGIN, []
     source = text.split()
@@ -116,7 +116,7 @@ def test_the_mixture_is_that_of_the_words(options: dict[str, Any]) -> None:
         ]
         likelihoods.append(sum(map(math.log, chances)))
         total += sum(map(math.log, chances))
-        # every choice of every step, by its spelling
+        # every choice of every step, by spelling
         state, previous = decoder.start(memories), torch.full((3, 1), BEGIN)
         choices = decoder.targets(memories, target).ids
         for t, one in enumerate(steps):
@@ -168,7 +168,7 @@ def test_every_path_has_the_same_loss_and_gradient(options: dict[str, Any]) -> N
 def all_outputs(
     decoder: Any, memories: Any, source: str, row: int, longest: int
 ) -> dict[tuple[str, ...], float]:
-    """log p of every output of at most so many words, whose end is written then."""
+    """log p of every output of at most so many words; END follows the last."""
     words = sorted({*PIECES, *source.split(), "<unk>"})
     found = {}
     for length in range(longest + 1):
@@ -244,7 +244,7 @@ def test_scheduled_sampling_draws_copied_words_too() -> None:
 
 
 def test_what_can_neither_be_written_nor_copied_has_a_finite_gradient() -> None:
-    """A sparse selection leaves the copied word without weight: the loss is large, not infinite."""
+    """A sparse selection gives the copied word no weight: the loss is large, but not infinite."""
     encoder, decoder = make(select="sparsemax", seed=3)
     loss = decoder.loss(memory_of(encoder, SOURCES), read(TARGETS))
     loss.total.backward()
@@ -268,7 +268,7 @@ def test_the_history_score_adds_up_all_looks_before() -> None:
         for row, s in itertools.product(range(3), range(keys.shape[1])):
             hidden = torch.tanh(part.query(queries[row, 0]) + keys[row, s] + part.before * before[row, s])
             assert float(found[row, 0, s]) == pytest.approx(float(hidden @ part.vector), abs=1e-9)
-    # what the decoder remembers is that sum
+    # The decoder's state keeps that sum.
     state = decoder.start(memories)
     for t in range(looks.shape[1]):
         state = decoder.step(previous[:, t : t + 1], state, memories).state
@@ -336,7 +336,7 @@ def test_the_first_input_with_words_is_copied_from() -> None:
 
 @pytest.mark.parametrize("options", [PATHS[0], PATHS[1]], ids=str)
 def test_a_search_in_strides_copies_the_same(options: dict[str, Any]) -> None:
-    """As on CUDA: rows and positions are rounded up to a bucket, several steps are one call."""
+    """As on CUDA: rows and positions are padded to a bucket, and one call makes several steps."""
     encoder, decoder = make(seed=2, **options)
     with torch.no_grad():
         memories = memory_of(encoder, SOURCES)
@@ -350,6 +350,6 @@ def test_a_search_in_strides_copies_the_same(options: dict[str, Any]) -> None:
         assert found is not None
         torch.testing.assert_close(found.scores, plain.scores)
         for row in range(3):
-            # a bucket has more positions than the source: a copied word is its position all the same
+            # The bucket has more positions than the source; a copied word is still encoded by its position.
             assert found.content(row) == plain.content(row)
         assert found.attention["source"].shape[-1] == 6

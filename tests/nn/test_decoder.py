@@ -1,4 +1,4 @@
-"""The recurrent decoder: one step is the same step everywhere."""
+"""The recurrent decoder: loss, scoring and search all take the same step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONDITIONS = [
 
 
 def stepped_log_probabilities(encoder, decoder, source, target, truth=None):
-    """log p of each row's target, one word at a time through `step`, by the chain rule."""
+    """log p of each row's target by the chain rule, one word at a time through `step`."""
     memories = {"source": encoder(source)}
     state = decoder.start(memories, truth=truth)
     rows = len(target.ids)
@@ -106,7 +106,7 @@ def test_stepping_equals_teacher_forcing_with(options):
 
 @pytest.mark.parametrize("condition", ["first-input", "output", "gate"])
 def test_ways_of_conditioning_against_torch(condition):
-    """p(y_t) of the last row by torch.nn.GRU: read before the words, merged at the output, or as a gate."""
+    """p(y_t) of the first row by torch.nn.GRU: read before the words, merged at the output, or as a gate."""
     encoder, decoder = model(condition=(condition,), dtype=torch.float64)
     memory, cell = encoder(SOURCE), decoder.stack.cells[0]
     run = torch.nn.GRU(5, 6, batch_first=True).double()
@@ -129,7 +129,7 @@ def test_ways_of_conditioning_against_torch(condition):
 
 
 def torch_states(encoder):
-    """The last states of torch.nn.LSTM with the encoder's weights: (layers, B, …), and what it carries."""
+    """The last hidden and cell states of torch.nn.LSTM with the encoder's weights, (layers, B, …) each."""
     both, layers = len(encoder.layers[0].cells) == 2, len(encoder.layers)
     run = torch.nn.LSTM(5, 4, layers, batch_first=True, bidirectional=both).double()
     for index, layer in enumerate(encoder.layers):
@@ -245,7 +245,7 @@ def test_tied_embeddings_are_one_tensor():
     decoder.loss({"source": encoder(SOURCE)}, TARGET).total.backward()
     assert (
         decoder.embedding.weight.grad[3].abs().max() > 0
-    )  # END is never an input: this is the output's gradient
+    )  # END is never an input, so this gradient is from the output
 
 
 def test_embedding_shared_with_the_source():
@@ -258,7 +258,7 @@ def test_embedding_shared_with_the_source():
 def test_no_sampling_is_teacher_forcing_and_full_sampling_is_not():
     encoder, decoder = model(deep=True, sampling=ScheduledSamplingOptions(share=1.0, steps=2))
     memories = {"source": encoder(SOURCE)}
-    forced = decoder.loss(memories, TARGET).total  # the first of the steps over which the share rises: 0
+    forced = decoder.loss(memories, TARGET).total  # the share rises from 0 at this step
     assert int(decoder.seen) == 1
     decoder.seen.fill_(2)
     assert not torch.allclose(decoder.loss(memories, TARGET).total, forced)

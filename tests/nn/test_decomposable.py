@@ -1,4 +1,4 @@
-"""Attend, compare, aggregate against sums made by hand."""
+"""Attend, compare, aggregate against sums by hand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def decoder_of(width: int = 2, *, size: int = 1, **options: str) -> Decomposable
 
 
 def by_hand(compare: str) -> DecomposableDecoder:
-    """F the first feature and the second together, over √1; G the sum of its inputs."""
+    """F is the identity with scale 1; G is the sum of its inputs."""
     decoder = decoder_of(size=2, compare=compare)
     decoder.attend = nn.Identity()
     decoder.attention.score.scale = 1.0
@@ -56,7 +56,7 @@ def test_attend_compare_aggregate_by_hand() -> None:
 
 
 def test_a_network_attends_by_hand() -> None:
-    """Parikh's e = F(a)·F(b), not divided by anything: F(x) = relu(2 relu(x − 1)) here."""
+    """Parikh's e = F(a)·F(b), without scaling; here F(x) = relu(2 relu(x − 1))."""
     decoder = decoder_of(size=2, attend="network", compare="concatenation")
     with torch.no_grad():
         for layer, weight, bias in ((decoder.attend[1], 1.0, -1.0), (decoder.attend[4], 2.0, 0.0)):
@@ -101,7 +101,7 @@ def test_decoder_is_charged_the_cross_entropy_and_looks_at_both() -> None:
     assert looks["left"].shape == (3, 1, 5) and looks["right"].shape == (3, 1, 4)
     for weights in looks.values():
         torch.testing.assert_close(weights.sum(-1), torch.ones(3, 1))
-    # The same two texts the other way round are another question.
+    # The same two texts in the other order are another question.
     turned = DecomposableDecoder(3, {"right": encoder, "left": encoder}, size=6)
     turned.load_state_dict(decoder.state_dict())
     assert not torch.allclose(turned(memories)[0], logits)

@@ -1,4 +1,4 @@
-"""Vectors of ids."""
+"""Embeddings of ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.nn.embedding import OfFew
 
 @pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 0)])
 def test_a_small_vocabulary_learns_what_a_large_one_learns(shape: tuple[int, ...]) -> None:
-    """The gradients as one product: those of torch, whose row of padding has none."""
+    """The gradient computed as one product equals torch's, which is zero for padding."""
     torch.manual_seed(0)
     vectors = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
     ids = torch.randint(0, 6, shape)

@@ -1,4 +1,4 @@
-"""Encoders: what they leave, whatever the padding."""
+"""Encoders: their memories do not depend on padding."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_embeddings_as_values_with_the_states_as_keys():
 
 
 def test_backward_is_the_reversed_row_read_forward():
-    """As torch.nn.GRU reads the words of each row from the last to the first."""
+    """torch.nn.GRU applied to the words of each row in reverse order."""
     encoder = RecurrentEncoder(
         Embedding(VOCABULARY, 5), size=4, bidirectional=False, direction="backward", first="zero"
     )

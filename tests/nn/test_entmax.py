@@ -1,4 +1,4 @@
-"""Entmax against the maximum it is defined as, against its two known ends, and against finite differences."""
+"""Entmax against the maximization that defines it, its two known limits, and finite differences."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_its_ends_are_sparsemax_and_softmax() -> None:
 
 
 def test_one_and_a_half_in_closed_form() -> None:
-    # with 1.5, α = max(e/2 − τ, 0)²; of two positions that share: (e₁ − e₂)/2 = √α₁ − √α₂
+    # With 1.5, α = max(e/2 − τ, 0)². For two positions with positive weight: (e₁ − e₂)/2 = √α₁ − √α₂.
     weights = entmax(torch.tensor([[[0.6, 0.0]]]), torch.ones(1, 1, 2, dtype=torch.bool), 1.5)[0, 0]
     assert abs(float(weights.sqrt() @ torch.tensor([1.0, -1.0])) - 0.3) < 1e-6
     far = entmax(torch.tensor([[[4.0, 0.0]]]), torch.ones(1, 1, 2, dtype=torch.bool), 1.5)[0, 0]

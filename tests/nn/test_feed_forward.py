@@ -1,4 +1,4 @@
-"""ABS: a window of previous words, and the words around what it looks at; a step is the same step everywhere."""
+"""ABS: a window of previous words and smoothed attention; loss, scoring and search take the same step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms: whatever is chosen among what they allow is a whole tour, convex polygon or triangulation, and all are there.
+"""Forms: the allowed outputs are exactly the complete tours, convex polygons or triangulations.
 
 Counts come from mathematics: n! tours, the convex polygons among points in convex position, Catalan's triangulations.
 """
@@ -70,7 +70,7 @@ def test_of_points_on_a_circle_all_triangulations_are_allowed(count: int, catala
 
 
 def sampled(points: np.ndarray, times: int) -> list[tuple[int, ...]]:
-    """So many hypotheses about one source, each choosing at random."""
+    """`times` hypotheses for one source, each with random choices."""
     torch.manual_seed(0)
     state = begin_form("triangles", memory_of(points))
     assert state is not None
@@ -103,7 +103,7 @@ def is_convex(points: np.ndarray, corners: list[int]) -> bool:
 
 
 def is_triangulation(points: np.ndarray, pointers: list[int]) -> bool:
-    """The triangles fill the hull's area, hold no other point, and no two of their sides cross."""
+    """The triangles fill the hull's area, contain no other point, and no two of their sides cross."""
     scipy = pytest.importorskip("scipy.spatial")
     found = triangles(pointers)
     corners = [[points[place - 1] for place in one] for one in found]
@@ -118,7 +118,7 @@ def is_triangulation(points: np.ndarray, pointers: list[int]) -> bool:
         for (a, b), (c, d) in combinations(sides, 2)
     )
     used = {place for one in found for place in one}
-    whole = scipy.ConvexHull(points).volume  # in the plane, its area
+    whole = scipy.ConvexHull(points).volume  # `volume` is the area in two dimensions
     return abs(area - whole) < 1e-9 and not crossing and used == set(range(1, len(points) + 1))
 
 
@@ -130,7 +130,7 @@ CHECKS = {"polygon": is_convex, "triangles": is_triangulation, "tour": is_tour}
 
 
 def point_sets() -> list[np.ndarray]:
-    """At random; with many on one line; on a grid, whose squares have two triangulations."""
+    """Random points; points with many on one line; a grid, whose squares have two triangulations."""
     generator = np.random.default_rng(3)
     grid = np.array([[x, y] for x in range(3) for y in range(3)], dtype=float)
     line = np.array([[0, 0], [1, 0], [2, 0], [3, 0], [1, 1]], dtype=float)
@@ -173,7 +173,7 @@ def test_every_output_of_an_untrained_model_is_whole(form: str) -> None:
 
 @torch.no_grad()
 def test_what_is_left_out_changes_no_probability() -> None:
-    """Scores are the model's own, as those of given outputs are."""
+    """Excluding choices does not renormalize: search scores equal those of `score` for the same output."""
     decoder, encoder = model("tour", 1)
     memories = {"points": encoder(Series(torch.rand(2, 5, 2).double(), torch.tensor([5, 4])))}
     found = Greedy()(Stepper(decoder, memories))

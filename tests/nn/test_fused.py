@@ -1,4 +1,4 @@
-"""The fast paths on the processor against the plain ones they stand for."""
+"""The fast paths on the CPU against the plain ones that they replace."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_every_cell_score_and_selection_equals_the_plain_one(cell, score, dtype,
 
 
 def assert_equals_the_plain_one(encoder, decoder, drawing, tolerance):
-    """In what it reads and where it looks, and in every gradient."""
+    """In readouts, attention and every gradient."""
     assert fused.knows(decoder, {"source": encoder(SOURCE)})
     previous, _, lengths = shifted(TARGET)
     packing = Packing.of(lengths, previous.shape[1])
@@ -126,7 +126,7 @@ def test_two_runs_are_bit_equal():
 
 
 class Given(torch.nn.Module):
-    """Dropout between two layers whose masks (T, B, 1, H) are known: one for each call."""
+    """Dropout between two layers with known masks (T, B, 1, H), one for each call."""
 
     def __init__(self, masks):
         super().__init__()

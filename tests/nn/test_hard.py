@@ -25,7 +25,7 @@ S, T = 3, 2
 
 
 class Forced(Hard):
-    """Reads the positions it is told, one query after the other."""
+    """Attends to the given positions, one query after the other."""
 
     def __init__(self, positions: tuple[int, ...]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ def gradients(decoder: RecurrentDecoder, loss: Tensor) -> dict[str, Tensor]:
 
 
 def expected_gradient(decoder: RecurrentDecoder, target: list[int]) -> tuple[float, dict[str, Tensor]]:
-    """∇ Σ_z p(z) · (−log p(y | z)), by all S^T ways to look."""
+    """∇ Σ_z p(z) · (−log p(y | z)), over all S^T draws."""
     assert decoder.reading is not None
     attention, plain = decoder.reading.attention("source"), decoder.reading.attention("source").select
     drawn, total = torch.ones(1, dtype=torch.bool), torch.zeros((), dtype=torch.float64)
@@ -105,7 +105,7 @@ def test_the_mean_of_many_draws_is_the_gradient_by_enumeration(options: dict[str
     )
 
     def distance(found: dict[str, Tensor]) -> float:
-        """Of the whole gradient, relative to its length."""
+        """Distance of the whole gradient, relative to its length."""
         difference = sum(float((found[name] - exact[name]).square().sum()) for name in exact)
         return (difference / sum(float(gradient.square().sum()) for gradient in exact.values())) ** 0.5
 
@@ -159,12 +159,12 @@ def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after(lasti
     weights = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.8, 0.2]])
     drawn = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     total, parts = term(costs, {"a": weights}, {"a": drawn}, torch.tensor([True, False]), packing)
-    # row 0 alone drew: (4 + 3 − 2·1) log 0.5 + (3 − 1) log 0.2; where nothing lasts, (4 − 1) log 0.5 + …
+    # Only row 0 drew: (4 + 3 − 2·1) log 0.5 + (3 − 1) log 0.2; without lasting effects, (4 − 1) log 0.5 + …
     credit = (5.0 if lasting else 3.0) * torch.tensor(0.5).log() + 2.0 * torch.tensor(0.2).log()
     entropy = -(weights * weights.log()).sum()
     torch.testing.assert_close(parts["draws"], credit)
     torch.testing.assert_close(total, 0.5 * credit - 0.25 * entropy)
-    assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.5)  # of row 0, which drew
+    assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.5)  # the baseline of row 0, which drew
     term(costs, {"a": weights}, {"a": drawn}, torch.tensor([False, False]), packing)
     assert term.baseline.item() == pytest.approx(0.75 * 1.0 + 0.25 * 3.5)
 
@@ -179,7 +179,8 @@ def test_no_row_draws_before_the_warm_up_is_over() -> None:
 
 
 def test_coverage_by_hand() -> None:
-    # Row one has two words and three places, row two one word and two places: its third does not count.
+    # Row one has two words and three positions; row two has one word and two positions, so its third does not
+    # count.
     packing = Packing.of(torch.tensor([2, 1]), 2)
     weights = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.1, 0.2, 0.7]])
     mask = torch.tensor([[True, True, True], [True, True, False]])

@@ -1,4 +1,4 @@
-"""The hierarchical encoder: the same numbers as its equations, whatever else is in the batch; and its two levels."""
+"""The hierarchical encoder: the numbers of its equations, independent of the batch; and its two levels."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_words_are_the_parts_of_the_sentences() -> None:
 @pytest.mark.parametrize("values", ["states", "inputs"])
 def test_the_short_way_of_a_softmax_is_the_way_of_every_selection(values: str) -> None:
     class Another(Softmax):
-        """A softmax that is not known for one."""
+        """A softmax that the encoder does not recognize as one."""
 
     encoder, column = made(
         attention={"score": "additive"},
@@ -154,7 +154,7 @@ def test_gradients_reach_every_weight() -> None:
 
 
 def test_memory_stays_bounded_beside_a_long_sentence() -> None:
-    """One long sentence among many short ones is not what all are padded to."""
+    """One long sentence does not make all short ones as long."""
     column = DocumentColumn("document", max_length=5000, max_sentences=3000)
     texts = ["Aa b. " * 2000, "a " * 4000 + "."]
     column.learn(texts)

@@ -1,4 +1,4 @@
-"""Image encoders: the published shapes and sizes, and what a memory of a picture holds."""
+"""Image encoders: published shapes and sizes, and the memory of an image."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_places_lie_row_by_row():
     encoder = ImageEncoder(ResidualNetwork((3, 16, 24), channels=(8, 8, 8), stride=8), position="none").eval()
     ground = torch.full((1, 3, 16, 24), 100, dtype=torch.uint8)
     spotted = ground.clone()
-    spotted[:, :, 12, 20] = 255  # within the cell of row 1, column 2
+    spotted[:, :, 12, 20] = 255  # in the cell of row 1, column 2
     change = (encoder(Pictures(spotted)).values - encoder(Pictures(ground)).values).abs().sum(-1)[0]
     assert int(change.argmax()) == 1 * 3 + 2
 
@@ -112,7 +112,7 @@ def test_coordinates_say_where_a_place_is():
     where = encoder(pictures(1, (16, 32))).values[0, :, -2:]
     assert where.tolist() == [
         [x, y] for y in (-0.5, 0.5) for x in (-0.75, -0.25, 0.25, 0.75)
-    ]  # the middles of 2 × 4 cells
+    ]  # the centers of 2 × 4 cells
 
 
 def test_without_position_a_thing_looks_the_same_wherever_it_is_and_with_it_does_not():
@@ -158,7 +158,7 @@ def test_a_normed_summary_is_not_moved_by_what_moves_all_of_its_units():
         net = ResidualNetwork((3, 32, 32), channels=(4, 4, 4), stride=8, connected=16, connected_norm=norm)
         encoder = ImageEncoder(net).double().eval()
         before = encoder(seen).summary
-        with torch.no_grad():  # as a step of Adam does where all units have the same gradient
+        with torch.no_grad():  # like a step of Adam in which all units have the same gradient
             net.summary.layer.weight += torch.rand(1, net.summary.layer.in_features)
         after = encoder(seen).summary
         assert bool((after - before).abs().max() > 1e-6) == moves

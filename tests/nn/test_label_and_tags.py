@@ -1,4 +1,4 @@
-"""The two small decoders, against torch's own losses and hand-made sums."""
+"""The label and tags decoders, against torch's losses and sums by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_label_of_the_summaries():
 def test_what_is_seen_and_asked_is_combined(combine):
     sources, given = memories()
     decoder = LabelDecoder(4, sources, hidden=9, combine=combine)
-    left, right = given["left"].summary, given["right"].summary  # the last one asks
+    left, right = given["left"].summary, given["right"].summary  # the last one is the query
     if combine == "beside":
         layer = decoder.hidden.layer
         state = torch.relu(torch.cat([left, right], 1) @ layer.weight.T + layer.bias)

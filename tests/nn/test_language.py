@@ -1,4 +1,4 @@
-"""Language models compute what torch's own recurrences, masks and counts say."""
+"""Language models against torch's recurrences, masks and counts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def spans(column: StreamColumn, rows: int = 2, width: int = 7, count: int = 3) -
 
 
 def torch_model(decoder: LanguageDecoder, kind: type[nn.RNNBase]) -> nn.RNNBase:
-    """torch's own recurrence with the weights of a decoder."""
+    """torch's recurrence with the weights of a decoder."""
     cells = [decoder.cell(layer) for layer in range(len(decoder.cells))]
     model = kind(cells[0].input_size, cells[0].size, len(cells), batch_first=True).double()
     with torch.no_grad():
@@ -63,7 +63,7 @@ def by_torch(decoder: Any, model: nn.RNNBase, span: Span, state: Any) -> tuple[t
 @pytest.mark.parametrize(("cell", "kind"), [("lstm", nn.LSTM), ("gru", nn.GRU), ("rnn", nn.RNN)])
 @pytest.mark.parametrize("layers", [1, 2])
 def test_spans_with_carried_state_are_those_of_torch(cell: str, kind: Any, layers: int) -> None:
-    """Losses and gradients of truncated BPTT: the state goes on, its gradient does not."""
+    """Losses and gradients of truncated BPTT: the state is carried over, its gradient is not."""
     decoder, column = made(LanguageDecoder, cell=cell, layers=layers)
     model, state = torch_model(decoder, kind), None
     decoder.train()
@@ -124,7 +124,7 @@ def test_measuring_leaves_the_state_of_training_alone() -> None:
 
 
 def test_our_kernels_and_torchs_agree() -> None:
-    """On the CPU, gradients come from kernels written by hand; without a gradient, a few rows go through torch."""
+    """On the CPU, gradients come from our kernels; without a gradient, small batches use torch."""
     decoder, column = made(LanguageDecoder, layers=2)
     state, other = None, None
     for one in spans(column):
@@ -159,7 +159,7 @@ def test_a_cell_that_torch_does_not_know_is_run_step_by_step(cell: dict[str, Any
 
 
 def test_recurrent_dropout_drops_weights_from_state_to_state() -> None:
-    """One mask for the whole span, on U alone: the loss is that of torch's LSTM with the masked U."""
+    """One mask for the whole span, on U alone: the loss equals that of torch's LSTM with the masked U."""
     decoder, column = made(LanguageDecoder, recurrent_dropout=0.5)
     plain, (one, *_) = torch_model(decoder, nn.LSTM), spans(column)
     decoder.train()
@@ -226,8 +226,8 @@ def test_a_window_is_blind_to_what_lies_further_back(order: int) -> None:
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_trained_window_reaches_the_entropy_of_counted_n_grams(order: int) -> None:
-    """Counted by hand: H = −Σ log(count of the n-gram ÷ count of its beginning) ÷ tokens, which no window of the same
-    order falls below on this text, and a trained one comes near."""
+    """H = −Σ log(count of the n-gram ÷ count of its prefix) ÷ tokens, counted by hand. No window of this
+    order can have a lower loss on this text, and a trained one comes close."""
     draw = random.Random(3)
     text = "aa"
     for _ in range(1500):

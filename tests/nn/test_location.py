@@ -1,4 +1,4 @@
-"""The location-aware score: content, and where the step before looked."""
+"""The location-aware score: content, and the attention of the previous step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .conftest import SOURCE, TARGET, model, tokens
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_location_score_by_its_formula(bias):
-    """F is torch's own convolution of the previous weights, padded with zeros."""
+    """F is torch's convolution of the previous weights, with zero padding."""
     torch.manual_seed(0)
     score = Location(3, 4, 6, filters=2, reach=2, bias=bias)
     query, values = torch.randn(2, 3, 3), torch.randn(2, 7, 4)

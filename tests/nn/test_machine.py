@@ -1,4 +1,4 @@
-"""A controller with an external memory: rows of several lengths, gradients, recordings, a machine set by hand."""
+"""A controller with external memory: rows of several lengths, gradients, recordings, hand-set weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def machine(store: Any, width: int = 3, size: int = 5, seed: int = 1) -> Machine
 
 
 def source(lengths: list[int], blanks: int, width: int = 3, seed: int = 1) -> dict[str, Memory]:
-    """Random bits, the last steps of each row blank."""
+    """Random bits; the last steps of each row are blank."""
     generator = torch.Generator().manual_seed(seed)
     values = torch.randint(0, 2, (len(lengths), max(lengths), width + 1), generator=generator).double()
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
@@ -72,7 +72,7 @@ def test_gradients_are_exact(name: str) -> None:
     memories = source([5, 4], blanks=2)
     parameters = [one for one in decoder.parameters() if one.requires_grad]
     with torch.no_grad():
-        for one in parameters:  # away from places where the order of usage or a clamp could change
+        for one in parameters:  # away from kinks, where the order of usage or a clamp could change
             one += 0.3 * made(*one.shape, seed=one.numel())
     weights = made(2, 5, 3, seed=7)
 
@@ -119,11 +119,11 @@ def test_recorded_on_cuda_it_learns_the_same(name: str) -> None:
 
 
 def copier(width: int = 3, slots: int = 8) -> MachineDecoder:
-    """A Neural Turing Machine whose weights are set by hand, so that it copies.
+    """A Neural Turing Machine whose weights are set by hand to copy its input.
 
-    The controller only passes on what it sees, as ±1: the bits, blank, not blank. The write head goes on by one slot at
-    every step, erases it where the input has bits, and adds the bits. The read head stays at the first slot, where
-    nothing is, until the first blank step, and then goes on by one slot a step.
+    The controller passes on its input as ±1: the bits, blank, not blank. The write head moves on by one slot
+    at every step; while the input has bits, it erases the slot and adds the bits. The read head stays at the
+    first slot, which is empty, until the first blank step, and then moves on by one slot per step.
     """
     store = NTMStore(width + 2, slots=slots, width=width)
     cell = make_cell("rnn", 2 * width + 1, width + 2)
@@ -145,12 +145,12 @@ def copier(width: int = 3, slots: int = 8) -> MachineDecoder:
         starts = dict(zip(names, np.cumsum([0, *store.pieces.values()]).tolist(), strict=False))
         weight, bias = store.interface.weight, store.interface.bias
         for gate in ("ga", "gr"):
-            bias[starts[gate]] = -big  # never by content
+            bias[starts[gate]] = -big  # never address by content
         for power in ("γa", "γr"):
             bias[starts[power]] = 50.0
-        bias[starts["ςa"] + 2] = big  # always on
-        weight[starts["ςr"] + 2, blank] = big  # on at a blank step …
-        weight[starts["ςr"] + 1, blank + 1] = big  # … and else not at all
+        bias[starts["ςa"] + 2] = big  # always move on
+        weight[starts["ςr"] + 2, blank] = big  # move on at a blank step …
+        weight[starts["ςr"] + 1, blank + 1] = big  # … and stay otherwise
         for bit in range(width):
             bias[starts["ea"] + bit] = -big
             weight[starts["ea"] + bit, blank + 1] = 2 * big  # erase, unless blank
@@ -160,7 +160,7 @@ def copier(width: int = 3, slots: int = 8) -> MachineDecoder:
 
 
 def test_a_machine_set_by_hand_copies_exactly() -> None:
-    """The read head follows the write head, so every length that fits is copied; the bits are the truth."""
+    """The read head follows the write head, so every length that fits is copied."""
     decoder = copier()
     for count in (1, 2, 4, 7):
         bits = torch.randint(0, 2, (3, count, 3), generator=torch.Generator().manual_seed(count)).double()
@@ -169,7 +169,7 @@ def test_a_machine_set_by_hand_copies_exactly() -> None:
         values[:, count:, 3] = 1.0
         mask = torch.ones(3, 2 * count, dtype=torch.bool)
         found = decoder.predict({"source": Memory(values, mask, values.mean(1))})
-        if 2 * count <= 8:  # at blank steps the write head goes on, over empty slots as long as there are any
+        if 2 * count <= 8:  # at blank steps the write head moves on, over empty slots while there are any
             assert torch.equal(found.value[found.mask].view(3, count, 3), bits.long())
         reads = torch.stack(found.looks["read"], 1)[0, count:, 0]  # (count, slots)
         assert torch.equal(reads.argmax(-1), (torch.arange(count) + 1) % 8)

@@ -76,11 +76,11 @@ def test_keys_and_values_have_their_own_words_and_ages() -> None:
     weights = position_encoding(torch.tensor([2]), 2, SIZE)[0]
     for table, found in ((0, memory.keys), (1, memory.values)):
         words = story.tables[table].embedding.weight
-        second = weights[0] * words[5] + weights[1] * words[7] + story.ages[table, 1]  # one sentence followed
+        second = weights[0] * words[5] + weights[1] * words[7] + story.ages[table, 1]  # one sentence follows
         assert found is not None
         torch.testing.assert_close(found[0, 1], second)
         oldest = story.tables[table](Tokens(IDS[0, :1], torch.tensor([3]))).summary[0] + story.ages[table, 1]
-        torch.testing.assert_close(found[0, 0], oldest)  # two followed: as old as the oldest known age
+        torch.testing.assert_close(found[0, 0], oldest)  # two follow: the oldest known age is used
     assert memory.layout == "sentences"
     assert memory.mask.tolist() == [[True] * 3, [True, False, False]]
     assert not memory.values[1, 1:].any()
@@ -100,7 +100,7 @@ def test_hops_by_hand() -> None:
 
 
 def chain_scores(decoder: MemoryNetworkDecoder, query: Tensor, keys: Tensor) -> dict[tuple[int, ...], Tensor]:
-    """score(z) of every choice of facts, written out."""
+    """score(z) of every choice of facts, by the formula."""
     asked = (decoder.queries.weight @ query).view(decoder.hops, -1)
     moves, scores = decoder.transitions, {}
     for choice in product(range(len(keys)), repeat=decoder.hops):
@@ -164,7 +164,7 @@ def test_hops_that_add_have_no_matrix_to_learn() -> None:
 
 @pytest.mark.parametrize("select", ["softmax", "facts"])
 def test_only_the_last_sentences_are_looked_at_and_keep_their_places(select: str) -> None:
-    """As if the story began later; the shorter story of the batch is remembered whole."""
+    """As if the story began later; the shorter story of the batch is kept whole."""
     story, question, decoder = made(select, read="sum")
     short = Sentences.padded(
         torch.cat([IDS[:1, 1:], torch.tensor([[[7, 4, 0], [0, 0, 0]]])]), torch.tensor([2, 1])
@@ -239,7 +239,8 @@ def test_the_question_says_how_many_facts_it_needs() -> None:
     with torch.no_grad():
         decoder.costs.weight.zero_()
         for expensive, (logits, looks) in ((0, of_three), (1, of_two)):
-            # a fact more costs hop_cost, 0.2: two facts are taken unless three are more than that better
+            # An additional fact costs hop_cost, 0.2: two facts are chosen unless three are better by more
+            # than that.
             decoder.costs.bias.copy_(torch.tensor([0.3, 0.0]) if expensive == 0 else torch.tensor([0.1, 0.0]))
             found, mine = decoder(seen, best=True)
             assert mine.facts[0].tolist() == [-1] * expensive + looks.facts[0].tolist()
@@ -275,7 +276,7 @@ def test_consecutive_facts_are_different_where_staying_is_not_allowed() -> None:
     story, question, decoder = made("facts", hops=2, stay=False)
     looks = decoder(memories(story, question), best=True)[1]
     assert looks.facts[0, 0] != looks.facts[0, 1]
-    assert looks.facts[1].tolist() == [0, 0]  # of one sentence, nothing else can be
+    assert looks.facts[1].tolist() == [0, 0]  # with one sentence there is no alternative
 
 
 def test_linear_start_is_scores_without_softmax_for_so_many_updates() -> None:
@@ -288,7 +289,7 @@ def test_linear_start_is_scores_without_softmax_for_so_many_updates() -> None:
 
 
 def test_answers_that_are_words_are_found_by_what_is_read_of_them() -> None:
-    """Rooms are words of the stories; "nowhere" is none and has a vector of its own."""
+    """Rooms are words of the stories; "nowhere" is not, and has its own vector."""
     spec = Spec.parse(
         {
             "inputs": {"story": {"type": "story"}, "question": {"type": "text", "shared": "story"}},
@@ -342,7 +343,7 @@ def test_what_cannot_be_chosen_is_refused() -> None:
 def beginning(
     *, words: bool, times: str, size: int = 64
 ) -> tuple[StoryEncoder, BagEncoder, MemoryNetworkDecoder]:
-    """Three softmax hops that have learned nothing yet; words are numbers from 4 on."""
+    """Three untrained softmax hops; words are ids from 4."""
     torch.manual_seed(3)
     tables = [Embedding(40, size) for _ in range(2)]
     if words:
@@ -358,7 +359,7 @@ def beginning(
 def looked_at(
     made: tuple[StoryEncoder, BagEncoder, MemoryNetworkDecoder], lines: list[list[int]], asked: int
 ) -> Tensor:
-    """(K, S) where the hops look."""
+    """(K, S) attention weights of the hops."""
     story, question, decoder = made
     seen = {
         "story": story(Sentences.padded(torch.tensor([lines]), torch.tensor([len(lines)]))),
@@ -369,7 +370,7 @@ def looked_at(
 
 
 def test_hops_begin_by_following_words_in_common() -> None:
-    """Greg is a swan; Lily is a swan; Lily is gray: asked about Greg, the third hop is at Lily, her color too."""
+    """Greg is a swan; Lily is a swan; Lily is gray. Asked about Greg, the third hop reaches gray."""
     greg, lily, anna, swan, lion, gray, white, bert = range(4, 12)
     lines = [[anna, lion], [lily, swan], [bert, lion], [greg, swan], [anna, white], [lily, gray]]
     weights = looked_at(beginning(words=True, times="random"), lines, greg)

@@ -1,4 +1,4 @@
-"""The number decoder against torch's own Gaussian, and its parts by hand."""
+"""The number decoder against torch's Gaussian, and its parts by hand."""
 
 from __future__ import annotations
 

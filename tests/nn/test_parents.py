@@ -1,4 +1,4 @@
-"""Soft parents against lists of all trees, and given ones against the heads themselves."""
+"""Soft parents against enumeration of all trees, and given parents against the heads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def values(rows: int = 3, words: int = 4) -> torch.Tensor:
 
 
 def all_trees(words: int, *, projective: bool) -> list[tuple[int, ...]]:
-    """Every way to give each word a head such that all reach the root symbol, and one word hangs from it."""
+    """Every assignment of heads in which all words reach the root symbol and exactly one is its child."""
     found = []
     for heads in itertools.product(range(words + 1), repeat=words):
         if heads.count(0) != 1:
@@ -116,7 +116,7 @@ def test_padding_changes_nothing_and_gradients_flow(select: str) -> None:
     wider, _ = parents(torch.nn.functional.pad(x, (0, 0, 0, 2), value=9.0), LENGTHS)
     for row, words in enumerate(LENGTHS.tolist()):
         torch.testing.assert_close(soft[row, :words], wider[row, :words])
-    # The parser learns from what is done with the parents: every one of its weights, by more than rounding.
+    # The parser learns from the use of the parents: every weight gets a gradient above rounding error.
     (soft * values(3).flip(0)).sum().backward()
     for name, parameter in parents.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().max() > 1e-6, name
@@ -149,7 +149,7 @@ def test_cuda_gives_the_numbers_of_the_processor(select: str) -> None:
     found = []
     for device in ("cpu", "cuda"):
         parents.to(device).zero_grad()
-        with torch.backends.cudnn.flags(allow_tf32=False):  # else cuDNN multiplies with 10-bit mantissas
+        with torch.backends.cudnn.flags(allow_tf32=False):  # otherwise cuDNN multiplies with 10-bit mantissas
             soft, arcs = parents(x.to(device), LENGTHS.to(device))
             (soft * x.flip(0).to(device)).sum().backward()
         seen = [soft, arcs.marginals, arcs.heads(), *(one.grad for one in parents.parameters())]

@@ -1,4 +1,4 @@
-"""The table of docs/performance.md that says which path serves which decoder is that of the code."""
+"""The table of paths and decoders in docs/performance.md matches the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pyramid encoder: fewer positions above, whatever the padding."""
+"""The pyramidal encoder: fewer positions in higher layers, independent of padding."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ LENGTHS = [11, 8, 5, 1]
 
 def series(extra: int = 0) -> Series:
     torch.manual_seed(1)
-    values = torch.randn(
-        len(LENGTHS), max(LENGTHS) + extra, 3
-    )  # what is padding is not zero, and not to be read
+    values = torch.randn(len(LENGTHS), max(LENGTHS) + extra, 3)  # padding is not zero, and must not be read
     return Series(values, torch.tensor(LENGTHS))
 
 
@@ -46,7 +44,7 @@ def test_padding_and_neighbours_change_nothing(cell, layers, reductions):
 
 
 def test_layers_are_torch_s_over_pairs():
-    """Three LSTMs of torch, by hand over a series of 8 frames: 8 → 4 → 2 positions."""
+    """Three LSTMs of torch over a series of 8 frames: 8 → 4 → 2 positions."""
     encoder = pyramid(cell="lstm", layers=3, reductions=2)
     values = torch.randn(1, 8, 3)
     below = values
@@ -70,7 +68,7 @@ def test_layers_are_torch_s_over_pairs():
 
 def test_without_reductions_it_reads_as_the_recurrent_encoder_does():
     class Frames(torch.nn.Module):
-        """Frames in place of embeddings."""
+        """Returns frames in place of embeddings."""
 
         size = 3
 

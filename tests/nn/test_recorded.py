@@ -1,4 +1,4 @@
-"""What has no kernels of its own on CUDA is recorded as it stands: the same numbers as step by step."""
+"""Attention without CUDA kernels of its own is recorded as is, with the same numbers as step by step."""
 
 from __future__ import annotations
 

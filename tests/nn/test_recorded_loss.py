@@ -1,4 +1,4 @@
-"""Small batches on CUDA are read and paid for in one launch: the same numbers as kernel by kernel."""
+"""Encoding and loss of small batches on CUDA in one launch: the same numbers as kernel by kernel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pair(**options: object) -> torch.nn.ModuleList:
 
 
 def learned(models: torch.nn.ModuleList, *batches: tuple[Tokens, Tokens]) -> list[Tensor]:
-    """The loss of several batches together, and its gradients: each waits for its way back."""
+    """The summed loss of several batches and its gradients; all forward passes come first."""
     encoder, decoder = models
     models.zero_grad()
     losses = [decoder.loss({"source": encoder(source)}, target) for source, target in batches]  # type: ignore[operator]
@@ -81,7 +81,7 @@ def test_what_ran_before_it_was_recorded_gives_its_memory_back() -> None:
     source, target = (batch(one, seed) for seed, one in enumerate(SHAPES[0]))
     forget()
     once = learned(models, (source, target))
-    assert grounds()  # one batch that came once ran on what all share
+    assert grounds()  # a batch seen once runs in the shared workspace
     for _ in range(4):
         again = learned(models, (source, target))
         torch.testing.assert_close(again, once, atol=1e-10, rtol=1e-8)
@@ -92,7 +92,7 @@ def test_what_ran_before_it_was_recorded_gives_its_memory_back() -> None:
 def test_gradients_add_up_over_recordings(
     options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A whole network in one recording: those of the batches before stay what they were, wherever they lie."""
+    """A whole network in one recording: gradients of earlier batches are kept, wherever they are stored."""
     models = pair(**options)
     encoder, decoder = models
     network = Network(
@@ -116,7 +116,7 @@ def test_gradients_add_up_over_recordings(
     for _ in range(5):
         network(batches[0])["target"].mean.backward()
         models.zero_grad()
-    assert len(replays_of(network).shelves) == 1  # gradients that are gone do not bar the way
+    assert len(replays_of(network).shelves) == 1  # gradients that were freed do not prevent a replay
     found = [summed() for _ in range(4)]
     assert replays_of(network).recordings and not replays_of(network).refused
     monkeypatch.setattr(recorded_network, "knows", lambda *given: False)
@@ -128,7 +128,7 @@ def test_gradients_add_up_over_recordings(
 
 
 def test_recordings_survive_batches_that_outgrow_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was recorded writes to its own memory and to nobody else's, when a larger batch has been given more."""
+    """After a larger batch has reallocated memory, an older recording writes only to its own."""
     models = pair()
     small, large = (batch([5, 2, 4], 0), batch([3, 6, 1], 1)), (batch([40] * 20, 2), batch([30] * 20, 3))
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Responses chosen among candidates: of a file, of the training data, or of each row."""
+"""Responses chosen from candidates: of a file, of the training data, or of each row."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fitted(spec: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> Any:
 
 def test_a_response_is_chosen_and_one_that_is_no_candidate_counts_as_wrong(tmp_path: Path) -> None:
     file = tmp_path / "candidates.txt"
-    # one more than the data have, and numbers as dialog bAbI writes them
+    # one more candidate than in the data, with line numbers as in dialog bAbI
     file.write_text("".join(f"1 it is {color}\n" for color in (*COLORS, "gray")), encoding="utf-8")
     spec = {**LIST, "outputs": {"response": {"type": "candidate", "candidates": str(file)}}}
     model = fitted(spec, ROWS, tmp_path / "run")
@@ -91,7 +91,7 @@ def test_each_row_may_have_candidates_of_its_own(tmp_path: Path) -> None:
     assert model.evaluate(data=rows).scores["accuracy"].value == 1.0
     answer = model.predict({"utterance": "why blue", "offered": "it is pink | it is blue | it was not so"})
     assert answer.text == "it is blue"
-    # a candidate is given back as it was written, words that are not known included
+    # A candidate is returned as written, unknown words included.
     alone = model.predict({"utterance": "why blue", "offered": ["nobody can know"]})
     assert (alone.text, alone.score) == ("nobody can know", pytest.approx(0))
     with pytest.raises(RegardError, match="response is not among the candidates of offered"):
@@ -121,7 +121,7 @@ def test_what_cannot_be_is_refused(change: dict[str, Any], problem: str) -> None
 
 
 def test_a_tied_memory_network_finds_a_word_it_never_learned_in_a_candidate(tmp_path: Path) -> None:
-    """Without any training: what was read and what is offered have the same vectors."""
+    """Without training: the story and the candidates have the same embeddings."""
     names = [f"name{number}" for number in range(40)]
     file = tmp_path / "candidates.txt"
     file.write_text("\n".join(names), encoding="utf-8")

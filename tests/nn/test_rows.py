@@ -1,4 +1,4 @@
-"""Rows of a grid against torch's own GRU, row by row."""
+"""Rows of a grid against torch's GRU, row by row."""
 
 from __future__ import annotations
 

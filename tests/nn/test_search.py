@@ -1,4 +1,4 @@
-"""Searches, against brute force, against each other and against their own definitions."""
+"""Searches, against brute force, each other and their definitions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def contents(found, rank=0):
 
 
 def exhaustive(source, limits, penalty, **options):
-    """Every output of at most `maximum` words with its log-probability, best first, by teacher forcing."""
+    """Every output of at most `maximum` words with its log-probability by teacher forcing, best first."""
     encoder, decoder = model(**options)
     words = [word for word in range(decoder.embedding.vocabulary) if word > END or word == UNKNOWN]
     outputs = [
@@ -128,7 +128,7 @@ def test_beam_ranks_by_penalised_score_and_differs_by_hypothesis():
 
 @dataclass(frozen=True)
 class Written:
-    """The words so far, (B, K, T), of each hypothesis."""
+    """The words of each hypothesis so far, (B, K, T)."""
 
     words: torch.Tensor
 
@@ -140,7 +140,7 @@ class Written:
 
 
 class Dictionary:
-    """p = 0.9 for the long word 4 5 6 7 8, 0.02 for each of the words 9 to 13; spelled by its own chain rule."""
+    """p = 0.9 for the long word 4 5 6 7 8, 0.02 for each of the words 9 to 13, factored by the chain rule."""
 
     def start(self, memories, *, truth=None):
         return Written(torch.zeros(1, 1, 0, dtype=torch.int64))
@@ -213,7 +213,7 @@ def test_ensemble_averages_probabilities():
 
 
 def first_words(search, count=3000):
-    """How often each word comes first among many samples for one source."""
+    """Counts of the first word over many samples for one source."""
     with torch.no_grad():
         stepper = stepper_of(tokens([4, 5]))
         found = search(stepper)
@@ -252,7 +252,7 @@ def test_top_k_and_top_p_leave_out_the_unlikely():
     frequencies, probabilities = first_words(Sample(samples=3000, seed=0, top_k=2, limits=Limits(maximum=2)))
     order = allowed_only(probabilities).sort(descending=True)
     assert set(frequencies) == set(order.indices[:2].tolist())
-    enough = float(order.values[0] + order.values[1]) - 1e-4  # reached by the second word
+    enough = float(order.values[0] + order.values[1]) - 1e-4  # reached with the second word
     frequencies, _ = first_words(Sample(samples=3000, seed=0, top_p=enough, limits=Limits(maximum=2)))
     assert set(frequencies) == set(order.indices[:2].tolist())
 

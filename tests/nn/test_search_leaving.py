@@ -1,4 +1,4 @@
-"""Sources leave a search when they are finished, and nobody can tell from the answers."""
+"""Finished sources leave a search, and the answers do not change."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stepper_of(rows=ROWS, *, ending=0.0, **options):
 
 @pytest.fixture
 def searched(monkeypatch):
-    """Searches where sources leave once they are a given share; counts how often they did."""
+    """Search with sources that leave at a given share of finished ones; count how often they did."""
 
     def run(search, found, share):
         times, selected = [], Stepper.select
@@ -62,8 +62,8 @@ def searched(monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_answers_stay_the_same(name, kind, searched):
-    exact = kind in ("fused", "current", "every step")  # torch's products round differently for fewer rows
-    ending = 20.0 if "prefix" in name else 1.0  # with a prefix, outputs end where it does
+    exact = kind in ("fused", "current", "every step")  # for fewer rows, torch's products round differently
+    ending = 20.0 if "prefix" in name else 1.0  # with a prefix, outputs end where the prefix does
     stayed, never = searched(SEARCHES[name], stepper_of(ending=ending, **KINDS[kind]), NEVER)
     assert not never
     for share in (ALWAYS, active.SHARE):

@@ -1,4 +1,4 @@
-"""A search knows a decoder by its protocol alone: a pointer decoder, against enumeration."""
+"""A search needs only a decoder's protocol: a pointer decoder, against enumeration."""
 
 from __future__ import annotations
 

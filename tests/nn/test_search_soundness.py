@@ -1,4 +1,4 @@
-"""Every search ends, and scores with which it cannot go on are an error that says what to do."""
+"""Every search terminates; scores that make it impossible to continue are an error with a remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOT_FINITE = (
 
 
 def damaged(value, token, **options):
-    """A model whose output bias holds a value; its sources have 5, 2 and 4 positions."""
+    """A model whose output bias holds a value for one token; its sources have 5, 2 and 4 positions."""
     encoder, decoder = model(**options)
     with torch.no_grad():
         decoder.output.bias[token] = value
@@ -86,7 +86,7 @@ class Nothing:
 
 
 class Table:
-    """Logits by the last token; NaN after END, which nobody should look at."""
+    """Logits by the last token; NaN after END, which must not be used."""
 
     def __init__(self, table):
         self.table = {END: dict.fromkeys(range(8), math.nan), **table}
@@ -109,7 +109,7 @@ def table(rows, **entries):
 
 
 def test_a_beam_goes_round_a_dead_end_and_greedy_says_that_it_is_one():
-    """4 is likelier, but nothing follows it; 5 can end."""
+    """4 is more likely, but nothing follows it; 5 can be followed by END."""
     found = table(2, table={BEGIN: {4: math.log(0.6), 5: math.log(0.4)}, 5: {END: 0.0}})
     for size in (2, 3):
         best = Beam(size=size)(found)
@@ -132,7 +132,7 @@ def test_what_a_finished_hypothesis_would_score_is_not_looked_at():
 
 @every_search
 def test_a_search_takes_no_more_steps_than_the_maximum(search):
-    """END is possible but never chosen freely."""
+    """END is allowed but never the best choice."""
     found = table(2, table={BEGIN: {4: 9.0, 5: 0.0}, **{t: {4: 9.0, 5: 9.0, END: -40.0} for t in (4, 5)}})
     times = []
     step = found.decoder.step

@@ -1,4 +1,4 @@
-"""Several steps at a time find what one step at a time finds: on the CPU by calling them so, on CUDA as graphs."""
+"""Several steps per call give the results of single steps: on the CPU by direct calls, on CUDA as graphs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_graphs_find_what_single_steps_find(kind: str, name: str, monkeypatch) -
     batches = [ROWS, ROWS[::-1], ROWS[:5], [[4, 4, 5, 6, 6, 7, 8, 9, 10, 4, 5, 6]] * 7]
     steppers = [Stepper(first.decoder, stepper_of(kind, rows, device="cuda").memories) for rows in batches]
     search = SEARCHES[name]
-    found = [search(stepper) for stepper in steppers * 3]  # the third time everything is a replay
+    found = [search(stepper) for stepper in steppers * 3]  # the third time, everything is a replay
     assert recorder_of(first.decoder).replays.recordings.known
     monkeypatch.setattr("regard.nn.search.strides.serves", lambda *_: False)
     monkeypatch.setattr("regard.nn.search.beam.serves", lambda *_: False)
@@ -126,4 +126,4 @@ def test_a_part_that_asks_the_device_is_served_step_by_step() -> None:
     stepper.decoder.step = asking
     for _ in range(4):
         same(Greedy()(stepper), expected)
-    assert torch.ones(3, device="cuda").sum() == 3  # the device is still well
+    assert torch.ones(3, device="cuda").sum() == 3  # the device still works

@@ -1,4 +1,4 @@
-"""Segmental attention against enumeration and numbers worked by hand."""
+"""Segmental attention against enumeration and numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRANSITIONS = torch.tensor([[0.5, -1.0], [-0.3, 1.2]])
 
 
 def enumerated(scores, transitions, lengths):
-    """p(z_s = 1) of one chain by counting all 2^n labellings."""
+    """p(z_s = 1) of one chain, by enumerating all 2^n labelings."""
     total, inside = 0.0, [0.0] * len(scores)
     for labels in itertools.product((0, 1), repeat=lengths):
         log = sum(float(e) for e, z in zip(scores, labels, strict=False) if z)
@@ -73,7 +73,7 @@ def test_gradients_reach_the_scores_and_the_pairwise_parameters():
 
 
 def test_the_context_is_divided_by_gamma():
-    # p = (0.5, 0.5, 0.75): γ = 1.75 / 2, so the weights of the reading are p · 2 / 1.75
+    # p = (0.5, 0.5, 0.75): γ = 1.75 / 2, so the context is weighted by p · 2 / 1.75
     values = torch.tensor([[[1.0, 0], [0, 2], [4, 4]]])
     memory = Memory(values, torch.ones(1, 3, dtype=torch.bool), values.mean(1))
     attention = Attention(1, 2, score="linear", select=Sigmoid())

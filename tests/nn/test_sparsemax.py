@@ -1,4 +1,4 @@
-"""Sparsemax against the projection it is defined as, and its gradient against finite differences."""
+"""Sparsemax against the projection that defines it, and its gradient against finite differences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERYWHERE = torch.ones(1, 1, 5, dtype=torch.bool)
 
 
 def projection(scores: Tensor) -> Tensor:
-    """The nearest point of the simplex, by trying every support: the best feasible solution of the KKT conditions."""
+    """The closest point of the simplex, by trying every support: the best feasible KKT solution."""
     best, nearest = None, None
     places = range(len(scores))
     for size in range(1, len(scores) + 1):
@@ -42,7 +42,7 @@ def test_it_is_the_nearest_distribution(seed: int) -> None:
 
 
 def test_two_positions_as_published() -> None:
-    # Martins and Astudillo 2016: of (t, 0) the first gets (t + 1) / 2 between −1 and 1, else 0 or 1
+    # Martins and Astudillo 2016: for (t, 0) the first weight is (t + 1) / 2 if |t| ≤ 1, else 0 or 1
     for t, first in ((-2.0, 0.0), (-1.0, 0.0), (-0.5, 0.25), (0.0, 0.5), (0.5, 0.75), (1.0, 1.0), (3.0, 1.0)):
         weights = sparsemax(torch.tensor([[[t, 0.0]]]), torch.ones(1, 1, 2, dtype=torch.bool))
         torch.testing.assert_close(weights[0, 0], torch.tensor([first, 1 - first]))

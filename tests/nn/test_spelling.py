@@ -1,4 +1,4 @@
-"""Words from their characters."""
+"""Word embeddings from characters."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""External memories: every step of addressing against its equation in loops, a machine set by hand, rows of several
-lengths."""
+"""External memories: every step of addressing against its equation in loops, and rows of several lengths."""
 
 from __future__ import annotations
 
@@ -121,7 +120,7 @@ def test_allocation_goes_to_the_least_used() -> None:
     for b in range(2):
         known = [1e-6 + (1 - 1e-6) * float(u) for u in usage[b]]
         product = 1.0
-        for slot in sorted(range(4), key=lambda n: known[n]):  # sorted keeps the order of equals
+        for slot in sorted(range(4), key=lambda n: known[n]):  # stable: equal keys keep their order
             truth[b, slot] = (1 - known[slot]) * product
             product *= known[slot]
     same(dnc.allocated(usage), truth)
@@ -142,7 +141,7 @@ def test_usage_grows_by_writing_and_falls_by_freeing() -> None:
 
 @pytest.mark.parametrize("free", [True, False])
 def test_a_memory_that_frees_nothing_keeps_what_it_has(free: bool) -> None:
-    """The gates are wide open where there are any; usage falls only there."""
+    """With free gates, which are wide open here, usage decreases; without them it never does."""
     torch.manual_seed(1)
     store = DNCStore(5, slots=6, width=4, free=free).double()
     assert ("fr" in store.pieces) == free
@@ -176,7 +175,7 @@ def test_links_and_the_three_ways_to_read() -> None:
 
 
 def test_links_follow_the_order_of_writing() -> None:
-    """One slot after the other is written whole: each is linked to the one before, and to no other."""
+    """Slots are fully written one after the other: each is linked to the previous one and to no other."""
     link, precedence = torch.zeros(1, 4, 4), torch.zeros(1, 4)
     for slot in (2, 0, 3):
         write = torch.eye(4)[None, slot]
@@ -196,7 +195,7 @@ def test_lie_moves_and_weights() -> None:
             moved = complex(*points[b, k].tolist()) * turn
             turned[b, k] = moved.real, moved.imag
     same(lie.rotated(points, angles), turned)
-    same(lie.rotated(lie.rotated(points, angles), -angles), points)  # a group has inverses
+    same(lie.rotated(lie.rotated(points, angles), -angles), points)  # the inverse of the group
     strengths, temperatures = made(B, N, seed=4).sigmoid(), made(B, K, seed=5).exp()
     near, soft = np.zeros((B, K, N)), np.zeros((B, K, N))
     for b in range(B):
@@ -212,7 +211,7 @@ def test_lie_moves_and_weights() -> None:
 
 @pytest.mark.parametrize("move", ["shift", "rotate"])
 def test_steps_within_reach_are_alike(move: Any) -> None:
-    """What the controller says differs from row to row; where it is large, every step is as far as the reach."""
+    """The controller's output differs by row; where it is large, every step has the length of the reach."""
     store = LieStore(5, width=4, heads=2, move=move, reach=0.3).double()
     with torch.no_grad():
         begin = 0

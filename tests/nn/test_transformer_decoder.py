@@ -1,4 +1,4 @@
-"""The Transformer decoder against torch's own layers, its steps against teacher forcing, heads against looks."""
+"""The Transformer decoder against torch's layers; its steps against teacher forcing; its heads."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_trace_shows_every_head_of_every_layer() -> None:
         torch.tensor(last.weights.mean(0)), torch.tensor(trace.attention["source"]), atol=1e-5, rtol=1e-4
     )
     before = trace.heads["decoder layer 1 over the output so far"].weights
-    assert (before[:, 0, 1:] == 0).all()  # nothing that is yet to be written
+    assert (before[:, 0, 1:] == 0).all()  # no attention to future words
 
 
 def test_attention_can_be_overridden() -> None:

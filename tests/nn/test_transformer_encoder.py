@@ -1,4 +1,4 @@
-"""The Transformer encoder against torch's own layers, with the same weights."""
+"""The Transformer encoder against torch's layers, with the same weights."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_every_head_of_every_layer_is_seen() -> None:
         assert weights.shape == (3, 2, 5, 5)
         torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2, 5, dtype=torch.float64))
         assert (weights[1, :, :, 2:] == 0).all()  # the second row has two words
-    # what the first layer reads is what its heads look at
+    # The first layer's output uses the weights of its heads.
     layer = encoder.layers[0]
     x, mask = encoder._start(SOURCE)
     seen = layer.attended.enter(x)

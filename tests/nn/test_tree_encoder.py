@@ -39,7 +39,7 @@ def forest(name: str, trees: list[str] = TREES, side: str = "left") -> Forest:
 
 
 def recursion(made: TreeEncoder, given: Forest, row: int, node: int) -> Tensor:
-    """The state of a node, by the equations of the papers: one node after another."""
+    """The state of a node by the equations of the papers, one node at a time."""
     below = [child for child in range(node) if int(given.parents[row, child]) == node]
     weights: Any = made.composer
     if not below:
@@ -125,7 +125,7 @@ def test_shapes_that_need_no_parse(structure: str, tree: str, name: str) -> None
     torch.testing.assert_close(found.values[0], wanted.values[0])
     torch.testing.assert_close(
         encoder(name, structure)(given).summary, wanted.summary
-    )  # the words of other trees
+    )  # only the words of the given trees are used
 
 
 def all_trees(first: int, last: int) -> Iterator[Any]:
@@ -146,7 +146,7 @@ def spans_of(tree: Any) -> list[tuple[int, int]]:
 
 
 def expected(made: TreeEncoder, leaves: Tensor, scores: Tensor, first: int, last: int) -> Tensor:
-    """h of a span by listing trees: q(cut) is their share of the probability of all trees of the span."""
+    """h of a span by enumerating trees: q(cut) is its share of the probability of all trees over the span."""
     if first == last:
         return leaves[first]
     total, shares, vectors = 0.0, [], []
@@ -207,7 +207,7 @@ def test_a_tree_three_thousand_nodes_high() -> None:
     memory = encoder("rnn")(made.collate([made.encode(text), made.encode("(S a)")]))
     torch.testing.assert_close(
         memory.summary[0], memory.summary[1]
-    )  # a node of one child is what its child is
+    )  # a node with one child has the state of its child
     assert memory.values.shape[1] == 3000
 
 

@@ -1,4 +1,4 @@
-"""Attention on two levels, asked by a decoder: two softmaxes multiplied, over words of sentences, which are copied."""
+"""Two-level attention of a decoder: the product of two softmaxes over words and sentences, with copying."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_words_of_a_document_are_copied_and_traced() -> None:
     model, _ = built()
     decoder: Any = model.network.decoders["summary"]
     with torch.no_grad():
-        decoder.copying.gate.bias.fill_(-50.0)  # it copies every word
+        decoder.copying.gate.bias.fill_(-50.0)  # copy every word
     found = model.score(ROWS[0]["report"], "zork Kerd")
     assert found.trace is not None and found.trace.output == ["zork", "Kerd", "</s>"]
     words = ROWS[0]["report"].split()

@@ -1,4 +1,4 @@
-"""The video encoder: frames are seen one by one, motion between neighbours, and padding never counts."""
+"""The video encoder: frames one by one, motion between neighboring frames, and no effect of padding."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_changes_are_to_the_frame_before_and_the_frame_after() -> None:
 
 
 def test_motion_alone_tells_the_direction_of_time() -> None:
-    """The mean of what the frames look like is the same in both directions; that of their changes is not."""
+    """The mean of the frames is the same in both directions; the mean of their differences is not."""
     forwards = films([5])
     backwards = Films(forwards.frames.flip(1), forwards.lengths)
     still, moving = encoder(cell=None), encoder(cell=None, motion=True)
@@ -92,7 +92,7 @@ def test_every_part_learns() -> None:
 
 
 def test_normalised_over_the_batch_or_at_each_place() -> None:
-    """In training a place normalised over the batch depends on the other pictures; normalised by itself it does not."""
+    """Batch normalization depends on the other images; normalization at each position does not."""
     pictures = torch.randn(3, 3, 16, 16)
     for normalise, alone in (("place", True), ("batch", False)):
         torch.manual_seed(1)

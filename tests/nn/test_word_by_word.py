@@ -1,4 +1,4 @@
-"""Word-by-word attention against its equations, written out for one pair at a time."""
+"""Word-by-word attention against its equations, for one pair at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def memory(lengths: list[int], seed: int) -> Memory:
 
 
 def by_hand(decoder: WordByWordDecoder, premise: Tensor, hypothesis: Tensor, summary: Tensor) -> Tensor:
-    """premise (S, 5), hypothesis (T, 5) → logits, one word after the other."""
+    """premise (S, 5), hypothesis (T, 5) → logits, one word at a time."""
     score: Any = decoder.reading.attention("premise").score
     found = torch.zeros(5).double()
     for word in hypothesis:
@@ -58,7 +58,7 @@ def test_it_computes_its_equations_whatever_the_padding(decoder: WordByWordDecod
         torch.testing.assert_close(logits[row], expected)
         own = looks[row, : len(hypothesis), : len(premise)]
         torch.testing.assert_close(own.sum(-1), torch.ones(len(hypothesis)).double())
-        assert looks[row].sum().item() == pytest.approx(len(hypothesis))  # nothing beyond
+        assert looks[row].sum().item() == pytest.approx(len(hypothesis))  # no weight on padding
 
 
 def test_what_the_words_before_found_matters(decoder: WordByWordDecoder) -> None:
@@ -129,7 +129,7 @@ def test_every_word_of_the_hypothesis_has_a_look_in_the_trace(tmp_path: Path) ->
     assert trace.attention["premise"][0] == pytest.approx(looks.weights.mean(0))
     assert type(trace).from_dict(trace.to_dict()).glimpses["premise"].names == looks.names
     drawn = trace.html()
-    told = figure(trace).description  # a heatmap: a row for each word that asked
+    told = figure(trace).description  # a heatmap with a row for each word of the hypothesis
     assert all(f"{word} looks at" in told for word in ("the", "dog", "runs"))
     assert all(word in drawn for word in ("dog", "sleeps"))
     imposed = model.predict(

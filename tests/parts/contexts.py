@@ -1,4 +1,4 @@
-"""Small specs that every part can be tried in: found by what a part reads, writes or needs, wherever possible."""
+"""Small specs in which every part can be tried, found by what a part reads, writes or needs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "noise": {"type": "bits"},
     "bits": {"type": "bits", "of": "signals"},
 }
-"""The fields of the rows as columns."""
+"""Columns for the fields of the rows."""
 
 SPECS: dict[str, Document] = {
     "text": {"inputs": ["source"], "outputs": ["target"], "truth": ["alignment", "links"], "look": "source"},
@@ -117,8 +117,8 @@ SPECS: dict[str, Document] = {
     "rated": {"inputs": ["source", "other"], "outputs": ["value"]},
     "stream": {"inputs": [], "outputs": ["running"]},
 }
-"""Columns by role; `look`: the input the decoder attends to, where it can; `copy`: the decoder copies; only columns
-are tried in it."""
+"""Columns by role. `look`: the input that the decoder attends to, if it can; `copy`: the decoder copies, and
+only columns are tried in this spec."""
 
 READ: dict[str, str] = {
     "asking": "bag",
@@ -128,7 +128,7 @@ READ: dict[str, str] = {
     "spoken": "bag",
     "third": "shared",
 }
-"""Encoders of inputs that have another one than is usual for their type."""
+"""Encoders of inputs that do not use the default encoder of their type."""
 
 SMALL: dict[str, Any] = {
     "embedding": 6,
@@ -153,7 +153,7 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("decoder", "window"): {"size": 16},
     ("network", "timm"): {"name": "resnet18"},
 }
-"""What a part needs to be made, or to be made small."""
+"""Options that a part requires, or that make it small."""
 
 TOGETHER: dict[str, list[dict[str, Any]]] = {
     "recurrent": [{"layers": 2}],
@@ -187,7 +187,7 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "resnet": [{"connected": 5}],
     "vgg": [{"connected": 5}],
 }
-"""Further options with which a part is tried: what means something only beside another one is seen there."""
+"""Additional options to try a part with, so that options that depend on them have an effect."""
 
 BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {
     ("story", "tie", "adjacent"): {"hops": 3},
@@ -195,24 +195,24 @@ BESIDE: dict[tuple[str, str, Any], dict[str, Any]] = {
     ("language", "output", "adaptive"): {"cutoffs": [4, 9]},
     ("window", "output", "adaptive"): {"cutoffs": [4, 9]},
 }
-"""What must be set with a value of an option."""
+"""Options that must be set together with a value."""
 
 INSIDE: dict[str, dict[str, Any]] = {"recurrent.scheduled_sampling": {"steps": 1}}
-"""What settings inside a part begin with; nothing for most."""
+"""Initial values of nested settings; empty for most."""
 
 ABOVE: dict[str, dict[str, Any]] = {
     "series.augment": {"points": 3, "origin": 0},
     "recurrent.copy_": {"attention": [{"over": "source"}, {"over": "question"}]},
 }
-"""Options of a part without which some of the settings inside it are refused."""
+"""Options of a part without which some of its nested settings are refused."""
 
 MOST = {"column": 5, "encoder": 3, "decoder": 5, "selection": 2, "score": 2, "network": 2}
-"""Specs that a part is tried in; a column once for each of its names."""
+"""Maximum number of specs in which a part is tried; a column is tried once under each of its names."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """A spec and the place of the options that are tried in it."""
+    """A spec, and the path of the tried options in it."""
 
     name: str
     document: Document
@@ -225,7 +225,7 @@ class Context:
         return found
 
     def changed(self, values: dict[str, Any], name: str = "") -> Context:
-        """With other values of some options; the name says which, where it is to be told."""
+        """A copy with other values of some options; `name` is added to the name of the context."""
         document = copy.deepcopy(self.document)
         here = document
         for step in self.path:
@@ -245,14 +245,14 @@ def options_of(kind: str, name: str) -> type[Options]:
 
 
 def small(kind: str, name: str) -> dict[str, Any]:
-    """The options a part is tried with."""
+    """The options with which a part is tried."""
     fields = options_of(kind, name).model_fields
     chosen = {} if kind == "column" else {key: value for key, value in SMALL.items() if key in fields}
     return {"type": name, **chosen, **NEEDED.get((kind, name), {})}
 
 
 def document(name: str, *, encoder: str | None = None, decoder: str | None = None) -> Document:
-    """A spec of the table in full; the encoder of the first input, or the decoder of the first output, as named."""
+    """A complete spec of the table; `encoder` is for the first input, `decoder` for the first output."""
     wanted = SPECS[name]
     made: Document = {
         role: {column: dict(COLUMNS[column]) for column in wanted.get(role, [])}
@@ -270,7 +270,7 @@ def document(name: str, *, encoder: str | None = None, decoder: str | None = Non
     for column, options in made["outputs"].items():
         chosen = decoder if decoder and not made["decoder"] else part("column", options["type"]).decoder
         made["decoder"][column] = small("decoder", chosen)
-        if options.get("of") and chosen == "retrieval":  # the candidates' encoder says it
+        if options.get("of") and chosen == "retrieval":  # the embedding belongs to the candidates' encoder
             del made["decoder"][column]["embedding"]
         if "look" in wanted and "attention" in options_of("decoder", chosen).model_fields:
             made["decoder"][column]["attention"] = {"over": wanted["look"]}
@@ -288,7 +288,7 @@ def accepted(found: Document) -> bool:
 
 
 def contexts(kind: str, name: str) -> list[Context]:
-    """The specs a part is tried in."""
+    """The specs in which a part is tried."""
     kept: list[Context] = []
     for one in _candidates(kind, name):
         new = (kind, name) != ("column", "text") or one.path not in [other.path for other in kept]
@@ -298,7 +298,7 @@ def contexts(kind: str, name: str) -> list[Context]:
 
 
 def _candidates(kind: str, name: str) -> Iterator[Context]:
-    # first where the part is named
+    # specs that name the part come first
     for spec, wanted in sorted(SPECS.items(), key=lambda one: READ.get(["", *one[1]["inputs"]][-1]) != name):
         if not wanted["inputs"] and kind not in ("column", "decoder"):
             continue
@@ -349,7 +349,7 @@ def _candidates(kind: str, name: str) -> Iterator[Context]:
 
 
 def nested(settings: type[Settings]) -> Iterator[tuple[str, type[Settings]]]:
-    """The fields that hold settings themselves, and their classes."""
+    """The fields that hold nested settings, and their classes."""
     for name, field in settings.model_fields.items():
         for model in _settings_in(field.annotation):
             yield name, model

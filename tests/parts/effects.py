@@ -1,4 +1,4 @@
-"""What a spec does, step by step: what its columns make of the rows, what its network learns and answers."""
+"""The effects of a spec, step by step: its encodings, losses, gradients, answers and initial weights."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tests.parts.contexts import Document
 from tests.parts.rows import rows
 
 STEPS = 3
-"""Batches in training mode: what begins after the first one, or ends, is seen too."""
+"""Batches in training mode, enough to see options that start or stop after the first one."""
 
 SEEDS = 6
-"""Weights with which answers are compared: two ways to decode often agree."""
+"""Number of random weights with which answers are compared, because two ways to decode often agree."""
 
 
 class Refused(Exception):
@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 def effects(document: Document) -> Iterator[tuple[str, Any]]:
-    """(what, how it is), the cheap ones first."""
+    """(name, value) of each effect, cheap ones first."""
     try:
         spec = Spec.parse(copy.deepcopy(document))
         columns = make_columns(spec)
@@ -45,7 +45,7 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     yield "spec", None
     try:
         dataset = Dataset.build(rows(), columns.values(), on_bad="skip")
-    except RegardError as error:  # no row is left
+    except RegardError as error:  # no rows left
         yield "rows", str(error)
         return
     yield "encodings", _encodings(dataset)
@@ -55,7 +55,7 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     except MissingExtra:
         yield "board", answers(spec)
         return
-    except RegardError as error:  # a file that does not fit
+    except RegardError as error:  # an unsuitable file
         assert error.where, f"refused without a place: {error}"
         raise Refused(str(error)) from error
     begun = {name: tensor.clone() for name, tensor in model.network.state_dict().items()}
@@ -67,7 +67,7 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
 
 
 def _set_weights(network: torch.nn.Module, seed: int = 0) -> None:
-    """Each weight by its own name, so that a weight that nothing uses moves no other one."""
+    """Seed each weight by its own name, so that an unused weight does not change the others."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             generator = torch.Generator().manual_seed(zlib.crc32(name.encode()) + seed)
@@ -75,7 +75,7 @@ def _set_weights(network: torch.nn.Module, seed: int = 0) -> None:
 
 
 def _figure(number: torch.Tensor) -> str:
-    """To some digits: kernels that compute the same differ in the last ones."""
+    """Rounded, because equivalent kernels differ in the last digits."""
     return f"{number.item():.4g}"
 
 
@@ -100,12 +100,12 @@ def _encodings(dataset: Dataset) -> Any:
 
 
 def _learned(model: Model, dataset: Dataset) -> Iterator[tuple[str, Any]]:
-    """The losses of the first batch; only where they are the same, those of the others and the gradients."""
+    """The loss of the first batch; then, for specs that agree so far, later losses and gradients."""
     network = model.network.train()
     batch = dataset.batch(range(len(dataset)))
 
     def losses(step: int) -> tuple[torch.Tensor, list[str]]:
-        torch.manual_seed(2 + step)  # other specs are tried in between
+        torch.manual_seed(2 + step)  # because other specs run in between
         found = network(batch)
         total = sum(loss.weight * loss.total / loss.count for loss in found.values())
         penalty = network.penalty()

@@ -1,4 +1,4 @@
-"""Other values of an option: derived from its type, or given where no rule can know one."""
+"""Other values of an option: derived from its type, or listed if no rule can find one."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ GIVEN: dict[str, list[Any]] = {
 
 @dataclass(frozen=True)
 class Others:
-    """Other values of an option: each of `choices` must do something or be refused, and one of `samples`."""
+    """Each of `choices`, and one of `samples`, must have an effect or be refused."""
 
     choices: list[Any]
     samples: list[Any]
 
 
 def other_values(part: str, dotted: str, field: FieldInfo, context: Context, vectors: str) -> Others:
-    """Some other values of an option; `dotted`: its name below the part, `vectors`: a file of them."""
+    """Other values of an option; `dotted`: its path below the part, `vectors`: a file of vectors."""
     last = dotted.rpartition(".")[2]
     if last == "vectors":
         return Others([vectors], [])
@@ -101,7 +101,7 @@ def of_type(field: FieldInfo, current: Any) -> Others:
 
 
 def held(field: FieldInfo, name: str, context: Context) -> Any:
-    """What an option is now."""
+    """The current value of an option."""
     given = context.get()
     if isinstance(given, dict) and name in given:
         return given[name]
@@ -109,7 +109,7 @@ def held(field: FieldInfo, name: str, context: Context) -> Any:
 
 
 def _of_type(annotation: Any, metadata: Sequence[Any], current: Any) -> tuple[list[Any], list[Any]]:
-    """Values each of which is a choice by itself, and numbers of which one is as good as another."""
+    """Values that are distinct choices, and interchangeable numbers."""
     for mark in metadata:
         if isinstance(mark, OneOf):
             chosen = current.get("type") if isinstance(current, dict) else getattr(current, "type", current)

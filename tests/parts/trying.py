@@ -1,4 +1,4 @@
-"""Every option of a part is set to other values, and what changes is compared."""
+"""Sets every option of a part to other values, and compares the effects."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.parts.effects import Refused, effects
 from tests.parts.others import held, other_values
 
 VARIED = 2
-"""Specs in which a part is also tried with each other choice of each of its options."""
+"""Number of specs in which a part is also tried with each other choice of each option."""
 
 
 @dataclass
 class Tried:
-    """What became of the options of a part, by name.
+    """The results for the options of a part, by name.
 
-    changed   what another value changed
-    refused   why another value was refused
-    idle      where another value was accepted and changed nothing
+    changed   the effect that another value changed
+    refused   the reason why another value was refused
+    idle      contexts in which another value was accepted without an effect
     """
 
     changed: dict[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Tried:
 
 
 class Bench:
-    """Tries options; what a spec does is found out once."""
+    """Tries options; caches the effects of each spec."""
 
     def __init__(self, vectors: str) -> None:
         self.vectors = vectors
@@ -41,14 +41,14 @@ class Bench:
         self._running: dict[str, Iterator[tuple[str, Any]]] = {}
 
     def try_part(self, kind: str, name: str) -> Tried:
-        """The part's own options."""
+        """Try the part's own options."""
         tried = Tried()
         for place, context in enumerate(contexts(kind, name)):
             self._try(name, options_of(kind, name), context, "", tried, variants=place < VARIED)
         return tried
 
     def try_nested(self, kind: str, name: str, option: str, settings: type[Settings]) -> Tried:
-        """The settings that an option of a part holds."""
+        """Try the nested settings of an option."""
         tried = Tried()
         for context in contexts(kind, name):
             above = ABOVE.get(f"{name}.{option}")
@@ -82,7 +82,7 @@ class Bench:
                 others = other_values(part, f"{prefix}{option}", info, here, self.vectors)
                 current = held(info, option, here)
                 for value in others.choices:
-                    # other parts are tried once
+                    # other parts only once
                     if value != current and (here is context or not isinstance(value, dict)):
                         tried.idle += self._idle(part, f"{prefix}{option}", value, here, tried)
                 idle = []
@@ -97,7 +97,7 @@ class Bench:
     def _variants(
         self, part: str, settings: type[Settings], context: Context, prefix: str
     ) -> Iterator[Context]:
-        """With each other choice of each option: what one of them makes idle is found there."""
+        """Contexts with each other choice, which may make other options ineffective."""
         for option, info in settings.model_fields.items():
             others = other_values(part, f"{prefix}{option}", info, context, self.vectors)
             values = [
@@ -109,7 +109,7 @@ class Bench:
                 yield context.changed({option: value}, f"{option}: {value}")
 
     def _idle(self, part: str, dotted: str, value: Any, context: Context, tried: Tried) -> list[str]:
-        """Where a value does nothing, though it is accepted."""
+        """The context, if a value is accepted there without an effect."""
         beside = BESIDE.get((part, dotted, value), {}) if isinstance(value, str) else {}
         changed = context.changed({dotted.rpartition(".")[2]: value, **beside})
         tried.last_changed = False
@@ -132,18 +132,18 @@ class Bench:
         return None
 
     def _is_without_rows(self, context: Context) -> bool:
-        """Whether none of the rows can be used, so that nothing could change: texts that must be trees are none."""
+        """Whether no row can be used, so that nothing could change, as with texts that must be trees."""
         found = self._effect(context, 1)
         return found is not None and found[0] == "rows"
 
     def _difference(self, before: Context, after: Context) -> str:
-        """What differs first, or nothing; weights that no loss depends on are no difference."""
+        """The name of the first difference, or ""; unused weights are no difference."""
         for place in itertools.count():
             one, other = self._effect(before, place), self._effect(after, place)
             if one is None or other is None:
                 return "" if one == other else "what follows"
             if one[0] == other[0] == "first weights" and set(other[1]) - set(one[1]):
-                return ""  # weights that no loss and no answer depends on have moved the others' first values
+                return ""  # new unused weights have only shifted the initial values of others
             if one != other:
                 return one[0]
         return ""

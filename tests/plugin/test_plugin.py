@@ -1,4 +1,4 @@
-"""Parts of somebody else's: a separate distribution adds one of each kind, and regard knows none of them."""
+"""Third-party parts: a separate distribution adds one of each kind, and regard knows none of them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Ran(NamedTuple):
 
 
 def python(code: str, path: list[Path], folder: Path, given: str = "") -> str:
-    """What some code prints in a process of its own, with these folders to import from."""
+    """The output of Python code in a separate process, with these folders on its import path."""
     cache = {"REGARD_CACHE": str(folder / "cache"), "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
     found = subprocess.run(
         [sys.executable, "-c", code],
@@ -71,14 +71,14 @@ def python(code: str, path: list[Path], folder: Path, given: str = "") -> str:
 
 
 def regard(*commands: list[str], path: list[Path], folder: Path) -> list[Ran]:
-    """Commands, or with -c code, one after the other in a process of its own."""
+    """Run commands, or code with -c, one after the other in a separate process."""
     printed = python(COMMANDS, path, folder, json.dumps(commands))
     return [Ran(*result) for result in json.loads(printed.splitlines()[-1])]
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder the distribution is installed into, without a network."""
+    """The folder into which the distribution is installed, without a network."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
     shutil.copy(HERE / "pyproject.toml", source)
     shutil.copytree(HERE / "regard_minimal", source / "regard_minimal")
@@ -90,7 +90,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of all its parts, trained from a YAML file; beside it `both`, which writes a text too."""
+    """A model of all its parts, trained from a YAML file; next to it `both`, which also writes a text."""
     folder = tmp_path_factory.mktemp("gauge")
     for trained in regard(
         ["train", str(HERE / "gauge.yaml"), "-o", "run"],
@@ -114,7 +114,7 @@ assert again.value == answer.value and abs(again.trace.attention["sentence"].sum
 
 
 def check_drawing(run: Path) -> None:
-    """Its network is drawn with its names, its options and as many parameters as the file has."""
+    """Its network is drawn with its names, its options and the number of parameters of the file."""
     from safetensors import safe_open
 
     with safe_open(run / "model.safetensors", "pt") as file:
@@ -201,7 +201,7 @@ def test_a_saved_model_names_the_distribution_of_each_part(run: Path) -> None:
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """A command in this process, where the distribution is not installed."""
+    """Run a command in this process, where the distribution is not installed."""
 
     def run(*arguments: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["regard", *arguments])

@@ -1,4 +1,4 @@
-"""Specs with pictures: what cannot be, and what to choose instead."""
+"""Specs of images: invalid combinations, and the suggested alternatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs written in Python, with the parts' own options, and models trained by a loop of one's own."""
+"""Specs written in Python with the parts' own options, and models trained by a custom loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of keys is the one the code would make now."""
+"""The reference page of keys is up to date."""
 
 from __future__ import annotations
 

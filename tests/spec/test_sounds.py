@@ -1,4 +1,4 @@
-"""Specs of what listens: defaults, and what cannot be."""
+"""Specs of audio: defaults, and invalid combinations."""
 
 from __future__ import annotations
 

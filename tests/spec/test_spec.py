@@ -1,4 +1,4 @@
-"""Specs: what a person may write, what it means, and what they are told when it cannot be."""
+"""Specs: valid forms, their meaning, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ data: {train: pairs.tsv}
 
 
 def spec_with(*lines: str) -> str:
-    """PAIRS, with the parts of the same name replaced."""
+    """PAIRS, with the given sections replaced."""
     parts = {line.split(":")[0]: line for line in PAIRS.strip().splitlines()}
     parts |= {line.split(":")[0]: line for each in lines for line in each.splitlines()}
     return "\n".join(parts.values())
@@ -272,7 +272,7 @@ def test_any_unknown_key_is_refused_by_name_and_place(part: str, key: str) -> No
 
 @pytest.mark.parametrize("system", zoo.names())
 def test_a_mistake_anywhere_in_a_system_is_placed_where_it_was_written(system: str) -> None:
-    """A key that no part knows, put into every mapping of every system, by hand and by `--set`."""
+    """An unknown key is inserted into every mapping of every system, in the file and by `--set`."""
     data = zoo.find(system).written()
     dump = functools.partial(yaml.dump, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False)
     written = dump(data)
@@ -292,7 +292,7 @@ def _mappings(data: dict[str, Any], place: tuple[str, ...] = ()) -> Iterator[tup
         if isinstance(value, dict) and (*place, key) != (
             "training",
             "weights",
-        ):  # named by the model, when it is built
+        ):  # reported when the model is built
             yield from _mappings(value, (*place, key))
 
 
@@ -337,7 +337,7 @@ def test_any_bad_value_is_refused_at_its_place(key: str, value: object) -> None:
     except RegardError as error:
         assert error.where == f"encoder.{key}"
     else:
-        # what passed is one of the few texts that say a number or a truth value
+        # An accepted value must be one of the few strings that denote a number or a truth value.
         assert isinstance(value, str)
 
 

@@ -1,4 +1,4 @@
-"""Memory networks as specs: what fits together, and what is said where it does not."""
+"""Specs of memory networks: valid combinations, and errors for others."""
 
 from __future__ import annotations
 

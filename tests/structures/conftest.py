@@ -1,4 +1,4 @@
-"""Each test of the shared suite runs once for every case, and backend, of the class that joined it."""
+"""Each test of the shared suite runs for every case and backend of the subclass."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Trees as every assignment of heads that is one."""
+"""Trees, as those assignments of heads that form a tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Heads = tuple[int, ...]
 
 
 class HeadTrees:
-    """The trees among all assignments: those of which `is_tree` says so."""
+    """The trees among all assignments of heads, selected by `is_tree`."""
 
     def __init__(self, is_tree: Callable[[Heads], bool]) -> None:
         self.is_tree = is_tree

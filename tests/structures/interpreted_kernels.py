@@ -1,6 +1,6 @@
-"""The Triton kernels, run by Triton's interpreter, against the numba kernels: their arithmetic, not their races.
+"""The Triton kernels in Triton's interpreter, against the numba kernels: tests arithmetic, not races.
 
-`test_kernels_cuda.py` runs this file in a process of its own with TRITON_INTERPRET=1, which must be set before
+`test_kernels_cuda.py` runs this file in a separate process with TRITON_INTERPRET=1, which must be set before
 Triton is imported.
 """
 
@@ -128,7 +128,7 @@ def test_tiles_smaller_than_a_sentence(monkeypatch):
 @pytest.mark.parametrize("C", [2, 3])
 @pytest.mark.parametrize("lengths", [None, torch.tensor(3).expand(3)])
 def test_chain_with_what_may_be_left_out(C, lengths):
-    """No initial scores, no gradient of the first state, no lengths or one length expanded: a view with stride 0."""
+    """No initial scores, no gradient of the first state, no lengths, or one length expanded."""
     init, edges = torch.zeros(3, C), random_tensor(3, 3, C, C, seed=C, dtype=torch.float32)
     known = torch.tensor([3, 3, 3] if lengths is not None else [4, 4, 4])
     close(
@@ -188,7 +188,7 @@ def test_spanning(single_root, lengths):
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_an_inverse_that_cannot_be_trusted_is_told(single_root):
-    """A cycle that holds both words, and a sentence without any tree."""
+    """A cycle of both words, and a sentence without any tree."""
     arcs = torch.zeros(2, 3, 3, dtype=torch.float64)
     arcs[0, 0] = -40.0
     arcs[1, :, 2] = -INF

@@ -1,4 +1,4 @@
-"""The suite every structure joins: a class with `cases`, each an instance, its support listed by hand and its count.
+"""The suite of all structures. A subclass lists `cases`, each an instance with its support and its count.
 
 class TestCategorical(StructureSuite):
     cases = {"ragged": Case(...), "masked": Case(...)}
@@ -34,7 +34,7 @@ def rows(values: Tensor) -> list[tuple[int, ...]]:
 
 class StructureSuite:
     cases: ClassVar[dict[str, Case]]
-    backends: ClassVar[list[str]] = ["reference"]  # and "auto", for a structure that has fast paths
+    backends: ClassVar[list[str]] = ["reference"]  # and "auto" for a structure with fast paths
 
     def test_log_partition(self, case: Case, backend: str) -> None:
         close(case.make(backend=backend).log_partition, [truth.log_partition for truth in case.truth()])
@@ -224,7 +224,7 @@ class StructureSuite:
         leaves = [potential.clone().requires_grad_() for potential in case.potentials]
         structure = case.build(*(leaf - torch.inf for leaf in leaves), lengths=case.lengths, backend=backend)
         some = structure.log_partition > -torch.inf
-        # An empty structure, of length 0 or without any part, needs no potential.
+        # An empty structure, of length 0 or without parts, needs no potential.
         assert (structure.log_partition[some] == 0).all()
         assert (structure.marginals == 0).all()
         (torch.where(some, structure.log_partition, 0.0).sum() + structure.marginals.sum()).backward()
@@ -310,7 +310,7 @@ def same_answers(actual: Structure, expected: Structure) -> None:
 
 
 def g_test(observed: list[int], probabilities: list[float]) -> float:
-    """The p-value of the log-likelihood-ratio test, with cells expected fewer than five times pooled."""
+    """The p-value of the log-likelihood-ratio test; cells with an expected count below five are pooled."""
     draws = sum(observed)
     cells = sorted(zip(probabilities, observed, strict=True), reverse=True)
     large = [(p * draws, seen) for p, seen in cells if p * draws >= 5]

@@ -1,4 +1,4 @@
-"""Questions that torch-struct 0.5 answers wrongly, each with the right answer by enumeration."""
+"""Queries that torch-struct 0.5 answers wrongly, each with the right answer by enumeration."""
 
 from __future__ import annotations
 

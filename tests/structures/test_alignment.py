@@ -59,11 +59,13 @@ class TestMonotoneAlignment(StructureSuite):
             [35, 3, 1, 1],
             LENGTHS,
         ),
-        # Source 1 cannot match: (2+4 choose 2). Nothing can: one. Only the first target can: nothing or one of three.
+        # Source 1 cannot match: (2+4 choose 2). Nothing can: 1. Only the first target can: no match, or one
+        # of three.
         "masked": Case(
             MonotoneAlignment, POTENTIALS, lambda b: listed(S, T), score, [15, 1, 4, 35], mask=~NO_MATCH
         ),
-        # No source may be skipped: (4 choose 3). The first may not: all less those of the other two sources.
+        # No source may be skipped: (4 choose 3). The first may not: all minus those that use only the other
+        # two.
         "infinite": Case(
             MonotoneAlignment,
             POTENTIALS,

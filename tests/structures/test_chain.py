@@ -1,4 +1,4 @@
-"""LinearChain and Segmentation against the list of all state sequences."""
+"""LinearChain and Segmentation against all state sequences."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class TestSegmentation(StructureSuite):
             [16, 2, 32, 4],
             mask=INSIDE,
         ),
-        # No two neighbours inside: Fibonacci numbers.
+        # No two adjacent positions inside: Fibonacci numbers.
         "apart": Case(
             Segmentation,
             (SCORES, TRANSITIONS),

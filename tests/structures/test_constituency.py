@@ -68,8 +68,8 @@ class TestBinaryTree(StructureSuite):
         "ragged": Case(
             BinaryTree, (SPANS,), lambda b: listed(int(LENGTHS[b])), score, [14, 2, 1, 1], LENGTHS
         ),
-        # Without prefixes the first position stands alone; without the whole there is nothing; 5 trees of 4 join 2
-        # and 3.
+        # Without prefix spans, the first position combines last. Without the full span there is no tree. 5 of
+        # the 14 trees join positions 2 and 3.
         "masked": Case(BinaryTree, (SPANS,), lambda b: listed(N), score, [5, 0, 9, 14], mask=~NO_SPAN),
         "infinite": Case(BinaryTree, (SPANS,), lambda b: listed(N), score, [5, 0, 9, 14], excluded=[NO_SPAN]),
         "labelled": Case(

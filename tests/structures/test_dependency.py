@@ -25,9 +25,8 @@ NO_ARC[0, 1:, 2] = NO_ARC[1, :, 3] = NO_ARC[2, 0, 1:4] = (
 
 
 def is_projective_tree(heads: tuple[int, ...]) -> bool:
-    """heads[m − 1] is the head of word m: it is a tree if all lead to 0, projective if an arc's head rules what it
-    spans.
-    """
+    """heads[m − 1] is the head of word m. The assignment is a tree if all words lead to 0, and projective if
+    the head of each arc dominates all words below the arc."""
 
     def ancestors(word: int) -> list[int]:
         chain = [word]
@@ -50,9 +49,9 @@ def several_roots(arcs: torch.Tensor, **options: object) -> ProjectiveTree:
     return ProjectiveTree(arcs, single_root=False, **options)
 
 
-# Half-trees and forests over n words both number t(n) = 1, 1, 3, 12, 55, trees with a single root 30 over four words.
-# Word 2 the only root: t(1) t(2) = 3. Word 2 among the roots: (t(1) + t(1)) (t(2) + t(1) t(1) + t(2)) = 14. Word 4:
-# t(3).
+# Half-trees and forests over n words both number t(n) = 1, 1, 3, 12, 55; there are 30 trees with a single
+# root over four words. Word 2 is the only root: t(1) t(2) = 3. Word 2 is among the roots: (t(1) + t(1)) (t(2)
+# + t(1) t(1) + t(2)) = 14. Word 4: t(3).
 class TestProjectiveTree(StructureSuite):
     backends: ClassVar = ["reference", "auto"]
     cases: ClassVar = {

@@ -1,4 +1,4 @@
-"""On an accelerator every structure answers as it does on the processor."""
+"""Every structure gives the same answers on an accelerator as on the CPU."""
 
 from __future__ import annotations
 

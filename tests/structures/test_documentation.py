@@ -1,4 +1,4 @@
-"""The examples of the page on structures print what the page says."""
+"""The examples of the page on structures print what the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structures from arrays and lists, indexed, expanded and converted: the answers stay those of enumeration."""
+"""Structures from arrays and lists, indexed, expanded and converted: answers still agree with enumeration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ del (
     Choices,
     Arcs,
     SUITES,
-)  # so that their tests are not collected here, too
+)  # so that pytest does not collect their tests here
 
 
 @pytest.mark.parametrize("name", CASES)

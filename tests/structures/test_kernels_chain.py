@@ -1,4 +1,4 @@
-"""The chain kernels against enumeration of every path, and against plain recursions where paths are too many."""
+"""The chain kernels against enumeration of every path, and against plain recursions for longer chains."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_gradients(C):
 
 @pytest.mark.parametrize("C", [2, 3])
 def test_backward_of_marginals_with_impossible_parts(C):
-    """Parts at −inf get exactly zero gradient; the others that of a chain whose impossible parts are very unlikely."""
+    """Parts at −inf get zero gradient; the others the gradient of a chain where −inf is very low."""
     init, edges = random_chain(8, 5, C, holes=0.3, seed=11)
     edges[0] = -INF
     lengths = torch.tensor([5, 5, 4, 3, 2, 1, 5, 5])
@@ -157,11 +157,11 @@ def test_wide_scores_and_shifts(C, N, scale, shift, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("low", [-30.0, -200.0, -1e4])
 def test_a_state_all_but_lost_decides(C, dtype, low):
-    """State 1 is far below the others at position 1, and from there the only one that leads on."""
+    """At position 1, state 1 scores far below the others, but only state 1 can continue."""
     init, edges = random_chain(3, 5, C, seed=5)
     edges[0, 0, :, 1] += low
     edges[0, 1, torch.arange(C) != 1] = -INF
-    edges[1, 2, :, 0] = -INF  # a state that nothing reaches, beside chains that need no care
+    edges[1, 2, :, 0] = -INF  # an unreachable state, next to ordinary chains
     init, edges = init.to(dtype), edges.to(dtype)
     lengths = torch.tensor([5, 5, 4])
     log_z, states, joints = truth(init.double(), edges.double(), lengths)

@@ -1,4 +1,4 @@
-"""The Triton kernels are compiled for a GPU, which needs none: the interpreter lets pass what the compiler refuses."""
+"""The Triton kernels compile for a GPU, even without one. The interpreter accepts more code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS = {"N": "i32", "C": "i32", "size": "i32"}
 WHOLE = {"lengths": "*i64"}
 DOUBLE = {"charts", "inverses", "products", "change", "largest"}
 
-CASES = [  # kernel, constants, what is left out
+CASES = [  # kernel, constants, omitted arguments
     (two_states.log_partition_kernel, {"BLOCK": 64}, ["init", "lengths"]),
     (two_states.marginals_kernel, {"BLOCK": 64}, ["transitions"]),
     (two_states.marginals_kernel, {"BLOCK": 64}, ["init"]),

@@ -1,6 +1,6 @@
-"""The Triton kernels: their arithmetic in the interpreter everywhere, and on a GPU where there is one.
+"""The Triton kernels: arithmetic in the interpreter everywhere, and on a GPU if there is one.
 
-Races show on a GPU alone: there `python bench/structures.py --check` compares at full size.
+Races show only on a GPU: there, `python bench/structures.py --check` compares at full size.
 """
 
 from __future__ import annotations

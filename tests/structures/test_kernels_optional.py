@@ -1,4 +1,4 @@
-"""What every kernel's entry lets a caller leave out or expand: lengths, initial scores, the gradient of one output."""
+"""Optional and expanded arguments of every kernel: lengths, initial scores, the gradient of one output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENTRIES = {
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_one_length_expanded_and_no_lengths(name):
-    """An expanded length is a view of stride 0: a kernel that took its storage for B numbers would read beyond it."""
+    """An expanded length is a view of stride 0: its storage does not hold B numbers."""
     entry = ENTRIES[name]
     torch.testing.assert_close(entry(torch.tensor(3).expand(B)), entry(torch.tensor([3, 3, 3])))
     torch.testing.assert_close(entry(None), entry(torch.tensor([N, N, N])))

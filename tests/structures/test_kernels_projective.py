@@ -130,7 +130,7 @@ def test_backward_of_marginals_with_impossible_arcs():
 
 
 def plain_log_partition(arcs):
-    """Eisner's recursions for one sentence with one root, with logsumexp over stacked numbers."""
+    """Eisner's algorithm for one sentence with one root, by logsumexp over stacked scores."""
     n = arcs.shape[0] - 1
     complete = {(h, h): arcs.new_zeros(()) for h in range(1, n + 1)}
     arc = {}

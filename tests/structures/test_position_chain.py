@@ -52,7 +52,7 @@ class TestPositionChain(StructureSuite):
         ),
         "ragged": Case(PositionChain, BOTH, lambda b: choices(int(LENGTHS[b])), score, [64, 4, 1], LENGTHS),
         "masked": Case(PositionChain, BOTH, lambda b: choices(K), score, [27, 1, 0], mask=MASK),
-        # Always forwards: (4 choose 3). Never anywhere: nothing.
+        # Always forward: (4 choose 3). No transition allowed: none.
         "infinite": Case(
             PositionChain, BOTH, lambda b: choices(K), score, [4, 0, 64], excluded=[None, NO_STEP]
         ),
@@ -92,7 +92,7 @@ def test_what_overflows_when_scaled_is_done_in_the_log_domain(dtype: torch.dtype
 
 
 class LargestTensor(TorchDispatchMode):
-    """The most elements any result had that is not a view."""
+    """The largest number of elements of any result that is not a view."""
 
     def __init__(self) -> None:
         super().__init__()

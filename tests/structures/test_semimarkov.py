@@ -1,4 +1,4 @@
-"""SemiMarkov against every way to cut and label a sequence."""
+"""SemiMarkov against every segmentation and labeling of a sequence."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class TestSemiMarkov(StructureSuite):
         "alone": Case(
             SemiMarkov, (SEGMENTS,), lambda b: listed(int(LENGTHS[b])), score, [44, 16, 2, 1], LENGTHS
         ),
-        # Only single positions: C^N. None at the start: none. Single positions have one label: f(n) = f(n−1) + 2
-        # f(n−2).
+        # Only single positions: C^N. None at the start: none. Single positions have only one label:
+        # f(n) = f(n−1) + 2 f(n−2).
         "masked": Case(
             SemiMarkov, (SEGMENTS, TRANSITIONS), lambda b: listed(N), score, [16, 0, 11, 44], mask=~NO_SEGMENT
         ),
-        # Labels alternate, so that a cut into any number of segments has two labellings: 2 · 5 cuts.
+        # Labels alternate, so each of the 5 segmentations has two labelings.
         "infinite": Case(
             SemiMarkov,
             (SEGMENTS, TRANSITIONS),

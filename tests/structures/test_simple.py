@@ -1,4 +1,4 @@
-"""Categorical and Bernoulli against the list of everything they could be."""
+"""Categorical and Bernoulli against enumeration of their support."""
 
 from __future__ import annotations
 

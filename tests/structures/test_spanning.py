@@ -1,4 +1,4 @@
-"""SpanningTree against every assignment of heads that leads all words to the root symbol."""
+"""SpanningTree against every assignment of heads in which all words reach the root symbol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LABELLED = torch.randn(2, N, N, 2, dtype=torch.float64, generator=seeded(1))
 LENGTHS = torch.tensor([3, 2, 1, 0])
 NO_ARC = torch.zeros(4, N + 1, N + 1, dtype=torch.bool)
 NO_ARC[0, 1:, 2] = NO_ARC[1, :, 3] = NO_ARC[2, 0, :] = NO_ARC[3, 0, 2:] = True
-# 2 must be a root; 3 has no head; nothing hangs from the root symbol; 1 must be the root
+# 2 must be a root; 3 has no head; the root symbol has no child; 1 must be the root
 
 
 def leads_to_root(heads: tuple[int, ...]) -> bool:
@@ -41,8 +41,8 @@ def several_roots(arcs: torch.Tensor, **options: object) -> SpanningTree:
     return SpanningTree(arcs, single_root=False, **options)
 
 
-# Cayley: (n+1)^(n−1) trees with any roots, n^(n−1) with one. Word 2 the only root: 3 trees over three words rooted
-# at 2.
+# Cayley: (n+1)^(n−1) trees with any number of roots, n^(n−1) with one. Word 2 the only root: 3 trees over
+# three words rooted at 2.
 class TestSpanningTree(StructureSuite):
     cases: ClassVar = {
         "single root": Case(
@@ -78,7 +78,7 @@ def brute_force(arcs: torch.Tensor, single_root: bool) -> tuple[float, np.ndarra
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, -15.0), (1.0, 800.0), (50.0, 0.0), (300.0, -1e4)])
 def test_wide_scores_and_shifts(single_root: bool, scale: float, shift: float) -> None:
-    """A shift loses no digit, nor do best heads that form cycles, where the determinant cancels."""
+    """Precision survives a shift, and best heads that form cycles, where the determinant cancels."""
     arcs = scale * torch.randn(6, 5, 5, dtype=torch.float64, generator=seeded(3)) + shift
     structure = SpanningTree(arcs, single_root)
     for b in range(len(arcs)):
@@ -89,9 +89,7 @@ def test_wide_scores_and_shifts(single_root: bool, scale: float, shift: float) -
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_cycles_of_best_heads(single_root: bool) -> None:
-    """Three words that would rather hang from each other than from the root by 60 nats: no digit survives
-    subtraction.
-    """
+    """Three words prefer each other to the root by 60 nats, so a subtraction loses all digits."""
     arcs = torch.randn(4, 4, dtype=torch.float64, generator=seeded(4))
     arcs[0] -= 60.0
     leaf = arcs.clone().requires_grad_()
@@ -141,9 +139,9 @@ def test_large_counts_are_exact() -> None:
 
 
 def test_best_tree_of_many_words_is_the_best_of_its_neighbours() -> None:
-    """Edmonds against local search: no tree with one other head is better; a second root never slips in."""
+    """Edmonds against local search: no tree that differs in one head is better; there is one root."""
     arcs = torch.randn(12, 13, 13, dtype=torch.float64, generator=seeded(8))
-    arcs[:, 0] += 2.0  # the unconstrained best has several roots
+    arcs[:, 0] += 2.0  # without the constraint, the best has several roots
     structure = SpanningTree(arcs)
     heads = structure.heads(structure.mode)
     assert ((heads == 0).sum(-1) == 1).all()
@@ -162,7 +160,7 @@ def test_best_tree_of_many_words_is_the_best_of_its_neighbours() -> None:
 
 
 def test_two_instances_side_by_side() -> None:
-    """The option belongs to the instance: making one with several roots leaves the other alone."""
+    """The option belongs to the instance: an instance with several roots does not affect the other."""
     arcs = torch.zeros(4, 4)
     single, several = SpanningTree(arcs), SpanningTree(arcs, single_root=False)
     close(single.log_partition.exp(), 9, 1e-5)

@@ -1,4 +1,4 @@
-"""What a structure must answer, from a list of everything it could be: no code under test is used here."""
+"""The true answers of a structure by enumeration of its support, without code under test."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from regard.structures.base import Structure
 
 Support = list[
     tuple[np.ndarray, np.ndarray]
-]  # of each structure: its value, and the parts of its first potential
+]  # for each structure: its value, and the parts of its first potential
 
 
 @dataclass(frozen=True)
 class Case:
-    """An instance in a batch of B, and how to list its support.
+    """An instance in a batch of B, and the enumeration of its support.
 
     build        makes the structure from potentials and lengths=, mask=, backend=
     potentials   finite tensors (B, ...), float64
-    support      (b) -> all structures of batch entry b, whatever their potentials
+    support      (b) -> all structures of batch entry b, regardless of their potentials
     score        (b, its potentials, value, parts) -> score of one structure of batch entry b
-    counts       how many structures of non-zero weight each entry has, from a formula
-    excluded     for each potential, None or where it becomes −inf
+    counts       number of structures of non-zero weight of each entry, from a formula
+    excluded     for each potential, None or a mask of the entries that become −inf
     """
 
     build: Callable[..., Structure]
@@ -79,12 +79,12 @@ class Case:
 
 
 def total(scores: np.ndarray, parts: np.ndarray) -> float:
-    """The sum of scores where parts is 1; unlike a dot product, −inf elsewhere does not matter."""
+    """The sum of scores where parts is 1; unlike in a dot product, −inf elsewhere has no effect."""
     return float(scores[parts.astype(bool)].sum())
 
 
 def one_hot(index: Sequence[int], size: int, longest: int | None = None) -> np.ndarray:
-    """(len(index), size) with a 1 in each row, or zero rows up to `longest`."""
+    """(len(index), size) with a 1 in each row; zero rows up to `longest`."""
     result = np.zeros((longest or len(index), size))
     result[np.arange(len(index)), list(index)] = 1
     return result
@@ -92,7 +92,7 @@ def one_hot(index: Sequence[int], size: int, longest: int | None = None) -> np.n
 
 @dataclass(frozen=True)
 class Truth:
-    """One batch entry's structures (M, ...) with their scores (M,), and the sums that define every query."""
+    """The structures (M, ...) of one batch entry, their scores (M,), and sums that define each query."""
 
     values: np.ndarray
     parts: np.ndarray

@@ -1,4 +1,4 @@
-"""Runs that are compared bit by bit must add up in the same order, in this process and in those it starts."""
+"""Runs that are compared bit by bit must sum in the same order, in this process and in its children."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.kernels.onednn import ARM
 
 @pytest.fixture(autouse=True, scope="module")
 def numbers_of_a_fresh_process() -> Iterator[None]:
-    """One thread, and the matrix library on but for ARM: torch switches that off for good when it fails once, as with
+    """Use one thread, and oneDNN except on ARM. torch disables oneDNN for good after one failure, as with
     bf16 on an older CPU."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

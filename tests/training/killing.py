@@ -1,9 +1,10 @@
-"""A program that trains the tiny task in child processes and kills them at random moments until one comes through.
+"""A program that trains the tiny task in child processes and kills them at random moments until one finishes.
 
     python killing.py RUN KILLS SEED OPTIONS
 
-prints the steps of the checkpoints the killed ones left, as JSON. The children are forks, so that a life costs
-milliseconds; nothing is computed before the fork, as the threads of a computation do not survive it.
+prints as JSON the steps of the checkpoints that killed children left. The children are forks, so that each
+costs only milliseconds. Nothing is computed before the fork, because the threads of a computation do not
+survive it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 
 import torch
-import torch._dynamo  # what every optimiser imports first, done once for all children
+import torch._dynamo  # every optimizer imports it; done once for all children
 
 from regard.training import checkpoint
 from tests.training.tiny import train
@@ -48,7 +49,7 @@ def main() -> None:
         child = live(run, options)
         time.sleep(
             moments.uniform(0.05, 0.5) * (1 + len(steps) / 4)
-        )  # longer lives later, for machines that are busy
+        )  # later children live longer, for busy machines
         if os.waitpid(child, os.WNOHANG) != (0, 0):
             break
         os.kill(child, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What is written comes back, and what is half written does not."""
+"""Checkpoints round-trip, and partially written ones are refused."""
 
 from __future__ import annotations
 

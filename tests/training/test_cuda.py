@@ -1,4 +1,4 @@
-"""What only a GPU can show: half precision with its scaler, and generators of the device."""
+"""Training on a GPU: half precision with its scaler, and the generators of the device."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_stopped_run_goes_on_with_the_same_dropout(tmp_path: Path, precision: 
 
 
 def test_training_goes_on_after_a_measurement(tmp_path: Path) -> None:
-    """What a measurement leaves on the device, in inference mode, must not be in the way of the next update."""
+    """Tensors that an evaluation leaves on the device, in inference mode, must not break the next update."""
     sizes = [
         f"data.world.{split}={count}"
         for split, count in (("train", 200), ("dev", 20), ("test", 20), ("long", 20))
@@ -69,7 +69,7 @@ def test_training_goes_on_after_a_measurement(tmp_path: Path) -> None:
 
 
 def test_batches_are_sent_ahead_and_whole() -> None:
-    """Each has its own numbers when it is read, though the device is slower than what sends them."""
+    """Each batch has its own values when it is read, although the device is slower than the sender."""
     made = [Batch({"x": torch.full((1 << 16,), number)}, rows=(number,), cost=1) for number in range(40)]
     slow = torch.randn(2000, 2000, device="cuda")
     found = []

@@ -1,4 +1,4 @@
-"""Curricula: which levels each epoch is drawn from, the same after an interruption."""
+"""Curricula: the levels from which each epoch is drawn, also after an interruption."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def level(row: Mapping[str, str]) -> tuple[int, int]:
 
 
 def drawn(curriculum: Any) -> list[Counter[tuple[int, int]]]:
-    """The levels of the rows of each epoch, as the batches hold them."""
+    """The levels of the rows in the batches of each epoch."""
     spec = Spec.parse(document(curriculum))
     rows = spec.data.provider.splits()["train"]
     columns = make_columns(spec)
@@ -155,7 +155,7 @@ def test_rows_without_levels_are_refused(second: str, words: str) -> None:
 
 
 class Leaving:
-    """Leaves a training at its third evaluation."""
+    """Stops a training at its third evaluation."""
 
     def __init__(self) -> None:
         self.left = 3

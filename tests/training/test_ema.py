@@ -1,4 +1,4 @@
-"""The moving average of weights, and of what a normalisation remembers."""
+"""The moving average of weights and of normalization statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run does on the way: evaluation, patience, averages, failures, log and progress."""
+"""The training loop: evaluation, patience, averages, failures, log and progress."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_metric_nobody_measures_is_named(tmp_path: Path) -> None:
 
 
 class Poisoned(TinyNetwork):
-    """Its loss is not a number whenever a given row is in the batch."""
+    """Its loss is NaN whenever a given row is in the batch."""
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         losses = super().forward(batch)
@@ -168,7 +168,7 @@ def test_a_loss_that_is_no_number_names_the_batch_and_spares_the_checkpoint(tmp_
 
 
 class Exploding(Line):
-    """A finite loss whose gradient is infinite: the square root at zero."""
+    """A finite loss with an infinite gradient: the square root at zero."""
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         return {"line": Loss(self.weight.sqrt(), torch.tensor(1))}
@@ -228,7 +228,7 @@ def test_the_log_has_rate_loss_and_gradient_norm(tmp_path: Path) -> None:
     assert [row["epoch"] for row in table] == ["1", "1", "2", "2"]
     assert [float(row["rate"]) for row in table] == pytest.approx([0.5, 0.6, 1.0, 1.0])
     assert [float(row["gradient_norm"]) for row in table] == [1.0] * 4
-    # before step t the weight is −(0 + 1 + … + (t − 1))/20, and a row is the mean over its steps
+    # Before step t the weight is −(0 + 1 + … + (t − 1))/20; a log row is the mean over its steps.
     expected = [-sum(sum(range(1, t)) / 20 for t in steps) / len(steps) for steps in (range(1, 11), (11, 12))]
     assert [float(row["loss"]) for row in table[:2]] == pytest.approx(expected, abs=1e-6)
 
@@ -239,7 +239,7 @@ def test_clipping_limits_the_step(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_written_late_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on an accelerator, where nobody waits for the figures of every tenth update."""
+    """As on an accelerator, where training does not wait for the figures of every tenth update."""
     train(tmp_path / "at once", epochs=6, evaluate_every=25)
     begin = Report.__init__
 
@@ -278,12 +278,12 @@ def test_progress_shows_loss_speed_and_metric(tmp_path: Path, kind: str) -> None
     assert re.search(r"step \d+/24 · epoch \d · loss ", shown)
     assert (
         kind == "lines" or shown.rstrip().endswith("\x1b[?25h") or "\x1b[2K" in shown
-    )  # the bar is gone at the end
+    )  # the bar is erased at the end
     assert "step 12  dev loss " in shown and "(best so far)" in shown
 
 
 def test_the_time_left_does_not_count_what_happens_once() -> None:
-    """Kernels are compiled in the first updates: a minute of that must not be counted for all the others."""
+    """Kernels are compiled in the first updates; their time must not be extrapolated to the others."""
     estimate = Estimate()
     estimate.start(0, 300)
     estimate.update(1, 60.0)  # the first update took a minute, all others a tenth of a second
@@ -291,11 +291,11 @@ def test_the_time_left_does_not_count_what_happens_once() -> None:
     for step in range(2, 21):
         estimate.update(step, 60.0 + 0.1 * (step - 1))
     assert estimate.left(61.9) == pytest.approx(28.0)
-    assert estimate.left(63.9) == pytest.approx(26.0)  # it goes on between two reports
+    assert estimate.left(63.9) == pytest.approx(26.0)  # the estimate counts down between two reports
     late = Estimate()
     late.start(0, 1148)
     now = 0.0
-    for step in range(1, 401):  # new shapes are compiled in the first updates, five seconds each
+    for step in range(1, 401):  # in the first updates, new shapes are compiled in five seconds each
         now += 5.0 if step <= 12 else 0.1
         late.update(step, now)
     assert late.left(now) == pytest.approx(74.8)

@@ -1,4 +1,4 @@
-"""Steps of the optimizers on CUDA: clipping, Adam and the average in one kernel go where torch goes."""
+"""Optimizer steps on CUDA: clipping, Adam and the average in one kernel give torch's results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def teach(network: Three, step: int) -> None:
 @pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
 @pytest.mark.parametrize("clip", [1.0, float("inf")])
 def test_quick_steps_go_where_torch_goes(kind: type[torch.optim.Adam], clip: float) -> None:
-    """With gradients longer than the clip and shorter ones, and over a state that was loaded."""
+    """With gradients longer and shorter than the clip, and from a loaded state."""
     networks = [Three().cuda(), Three().cuda()]
     averages = [MovingAverage(network, 0.9) for network in networks]
     optimizers = [kind(network.parameters(), lr=0.1, weight_decay=0.1, fused=True) for network in networks]

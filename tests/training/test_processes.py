@@ -1,4 +1,4 @@
-"""However a global batch is cut, over processes or over pieces, the same model comes out."""
+"""However a global batch is divided, over processes or pieces, training gives the same model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tiny import TinyBatches, TinyNetwork, train
 PROGRAM = Path(__file__).with_name("tiny.py")
 ROOT = PROGRAM.parents[2]
 PENALTY = 0.05
-ROWS = 89  # the last batch has one row: the second process idles
+ROWS = 89  # the last batch has one row: the second process is idle
 OPTIONS = {"epochs": 3, "optimizer": "sgd", "lr": 0.3, "momentum": 0.9}
 
 
@@ -49,7 +49,7 @@ def assert_close_runs(one: Path, two: Path) -> None:
 
 
 def launch(run: Path, options: dict[str, object]) -> list[tuple[int, str]]:
-    """Two processes, told by their environment as `torchrun` tells them; how each ended, and what it complained of."""
+    """Start two processes with `torchrun`'s environment; return exit code and standard error of each."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -82,13 +82,13 @@ def test_two_processes_train_the_model_one_trains(tmp_path: Path) -> None:
     assert len(logged(tmp_path / "two", "loss")) == 6
     assert_close_runs(tmp_path / "one", tmp_path / "two")
     whole_run(tmp_path / "one", resume=True, epochs=4)
-    whole_run(tmp_path / "two", resume=True, epochs=4)  # one process takes up what two began
+    whole_run(tmp_path / "two", resume=True, epochs=4)  # one process continues the run of two
     assert len(logged(tmp_path / "two", "loss")) == 8
     assert_close_runs(tmp_path / "one", tmp_path / "two")
 
 
 class NetworkThatCounts(TinyNetwork):
-    """Knows its counts without computing a loss; a forward more than an update needs would be noticed."""
+    """Knows its counts without computing a loss; counts forward passes, to reveal unnecessary ones."""
 
     forwards = 0
 
@@ -101,7 +101,7 @@ class NetworkThatCounts(TinyNetwork):
 
 
 def test_accumulated_pieces_make_the_update_of_the_whole_batch(tmp_path: Path) -> None:
-    # 8 rows in pieces of 4: the pieces of 2·4 rows in the same order are the batches of 8
+    # 8 rows in pieces of 4: two pieces in the same order are a batch of 8.
     whole_run(tmp_path / "whole")
     whole_run(tmp_path / "pieces", size=4, accumulate=2)
     torch.manual_seed(1)
@@ -142,7 +142,7 @@ def test_a_penalty_counts_once_for_each_update_and_is_logged(tmp_path: Path) -> 
     free = TinyNetwork(dropout=0.0)
     options = {"optimizer": "sgd", "lr": 1.0, "momentum": 0.0, "steps": 1}
     train(tmp_path / "free", network=free, batches=TinyBatches(rows=8), evaluate=None, **options)
-    # one step of rate 1 differs by the gradient of the penalty, 2 · decay · w
+    # One step of rate 1 differs by the gradient of the penalty, 2 · decay · w.
     torch.testing.assert_close(
         free.label.weight - network.label.weight, 2 * PENALTY * weight, atol=1e-6, rtol=1e-4
     )

@@ -1,4 +1,4 @@
-"""The same promises kept with a real model: encoder, attention, decoder, dropout, batches by cost, the command line."""
+"""The same guarantees with a real model: attention, dropout, batches by cost, the command line."""
 
 from __future__ import annotations
 

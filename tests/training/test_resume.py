@@ -1,4 +1,4 @@
-"""A run that is killed, stopped or left goes on as if nothing had happened."""
+"""A run that is killed, stopped or left resumes with identical results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates by hand, and by torch's own schedulers where it has the same one."""
+"""Schedules, computed by hand and by torch's schedulers where it has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tiny translation-like task of whole numbers, quick enough to train in a test; also a program of its own."""
+"""A tiny sequence task over integers, fast enough to train in a test; also a program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VOCABULARY = 11
 
 
 class TinyNetwork(nn.Module):
-    """Tags each token with its double modulo the vocabulary, and counts the row's parity: two outputs, dropout."""
+    """Tags each token with its double modulo the vocabulary, and predicts the row's parity."""
 
     def __init__(self, dropout: float = 0.1, penalty: float = 0.0) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class TinyNetwork(nn.Module):
 class TinyBatches:
     """Rows of 1 to 7 tokens; `world_size` processes share each global batch.
 
-    at_batch   something to do when batch number 1, 2, … of the run is made
+    at_batch   called when batch number 1, 2, … of the run is made
     """
 
     def __init__(
@@ -116,13 +116,13 @@ def train(
     locate: Callable[[int], str] | None = None,
     **options: Any,
 ) -> Result:
-    """A whole run of four quick epochs, unless the options say otherwise."""
+    """A complete run of four short epochs, unless the options say otherwise."""
     settings = TrainingSpec(**{"epochs": 4, "lr": 0.02, **options})
     seed_everything(settings.seed)
     trained = network or TinyNetwork()
 
     def development() -> dict[str, float]:
-        torch.rand(3)  # looking must not change the training
+        torch.rand(3)  # drawing random numbers in an evaluation must not change the training
         return {"loss": float(development_loss(trained))}
 
     return fit(

@@ -1,8 +1,8 @@
-"""The six programs of a lecture on recurrent networks (CSC413, lecture 7; after Zaremba and Sutskever 2014), with what
-Python prints.
+"""The six programs of a lecture on recurrent networks (CSC413, lecture 7; after Zaremba and Sutskever 2014),
+with Python's output.
 
-The lecture gives 25011 for the first, which as indented prints eight lines, and 1218 for the
-second, which prints 12184.
+The lecture gives 25011 for the first program, which as indented prints eight lines, and 1218 for the second,
+which prints 12184.
 """
 
 from __future__ import annotations

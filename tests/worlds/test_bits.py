@@ -1,4 +1,4 @@
-"""Bits to be stored: every answer found again by reading the row; questions have one answer."""
+"""The bits world: every answer is recovered from the row, and every question has one answer."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_world_is_its_seed_and_refuses_what_means_nothing() -> None:
 
 
 def asked_and_items(source: str, width: int) -> tuple[list[str], list[list[str]]]:
-    """Of a recall: the item between the two marks, and the items before it."""
+    """For a recall: the item between the two marks, and the items before it."""
     asked: list[str] = []
     items: list[list[str]] = []
     asking = False

@@ -1,4 +1,4 @@
-"""The entities world: its answers and places found by reading the documents alone."""
+"""The entities world: answers and positions, recovered by reading the documents alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GAP = "@placeholder"
 
 
 def told(line: list[str]) -> tuple[str, str, str]:
-    """(who, did what, to whom), from the words of a line."""
+    """(agent, action, patient), from the words of a line."""
     if line[1] == "was":
         assert line[3] == "by"
         return line[4], line[2], line[0]

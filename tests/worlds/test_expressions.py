@@ -17,7 +17,7 @@ def splits() -> dict:
 
 
 def evaluated(text: str) -> int:
-    """The innermost lists first, until a digit is left."""
+    """Evaluate the innermost lists first, until a digit is left."""
     functions = {
         "MIN": min,
         "MAX": max,
@@ -38,7 +38,7 @@ def test_values_and_trees(splits: dict) -> None:
         for row in rows:
             assert evaluated(row["expression"]) == int(row["value"])
             tree, values = read_brackets(row["tree"], labels=False), read_brackets(row["values"])
-            assert " ".join(tree.leaves) == row["expression"]  # a chain reads everything that the tree does
+            assert " ".join(tree.leaves) == row["expression"]  # the tree has no other words
             assert tree.children == values.children and values.labels[-1] == row["value"]
             for place, (first, end) in enumerate(tree.spans):
                 if tree.words[place] is None:

@@ -1,4 +1,4 @@
-"""Film talk: what is told, and that the last utterance does not tell it."""
+"""Film talk: the answers, and that the last utterance alone does not reveal them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_answer_follows_from_the_turn_that_is_named_and_from_no_utterance(
         assert facts[title] & set(row["response"].split())
         assert not any(film.title in row["utterance"].split() for film in FILMS)
         answers[row["utterance"]].add(row["response"])
-    assert min(map(len, answers.values())) > 6  # of some thirty rows each: chance is about one in twenty
+    assert min(map(len, answers.values())) > 6  # of some thirty rows each; chance is about 1 in 20
 
 
 def test_no_two_films_agree_in_anything() -> None:

@@ -1,4 +1,4 @@
-"""The films world: what its captions tell is what its pixels show, checked on the pixels alone."""
+"""The films world: captions agree with the pixels, which are checked alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def splits():
 
 
 def spans(places: str, length: int) -> dict[int, tuple[int, int]]:
-    """token → its first frame and the one after its last."""
+    """{token: (first frame, frame after the last)}"""
     found = {}
     for place in places.split():
         token, _, span = place.partition(":")
@@ -32,7 +32,7 @@ def spans(places: str, length: int) -> dict[int, tuple[int, int]]:
 
 
 def clauses(caption: str) -> list[tuple[str, str, str, int]]:
-    """(color, shape, action, place of its first word) of each event, from the words."""
+    """(color, shape, action, position of its first word) of each event, from the words."""
     found, token = [], 0
     for clause in caption.split(" then "):
         words = clause.split()
@@ -42,12 +42,12 @@ def clauses(caption: str) -> list[tuple[str, str, str, int]]:
 
 
 def covered(frames: np.ndarray, color: str) -> np.ndarray:
-    """(T, H, W) where the pixels have just this color."""
+    """(T, H, W) pixels that have exactly this color."""
     return (np.abs(frames.astype(int) - np.array(COLORS[color])) <= 1).all(-1)
 
 
 def centres(shown: np.ndarray) -> np.ndarray:
-    """(T, 2) mean row and column of what is covered."""
+    """(T, 2) mean row and column of the covered pixels."""
     rows, columns = np.mgrid[: shown.shape[1], : shown.shape[2]]
     total = np.maximum(shown.sum((1, 2)), 1)
     return np.stack([(shown * rows).sum((1, 2)) / total, (shown * columns).sum((1, 2)) / total], -1)

@@ -1,4 +1,4 @@
-"""The formulas world: the LaTeX is canonical and mathtext can read it, and each token stands where it is said to."""
+"""The formulas world: canonical LaTeX that mathtext can read, with each token at its stated region."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_formula_is_latex_that_mathtext_reads(splits: dict[str, list[Row]]
         parsed = parser.parse("$" + re.sub(r" ?([_^{}]) ?", r"\1", formula) + "$")
         drawn = [token for token in formula.split() if token not in UNSEEN]
         bars = sum(token in (r"\frac", r"\sqrt") for token in drawn)
-        signs = len(drawn) - drawn.count(r"\frac")  # a fraction is a bar alone, a root a sign and a bar
+        signs = len(drawn) - drawn.count(r"\frac")  # a fraction is only a bar, a root a sign and a bar
         assert (len(parsed.glyphs), len(parsed.rects)) == (signs, bars), formula
 
 
@@ -112,7 +112,7 @@ def test_a_fraction_has_its_parts_over_and_under_the_bar() -> None:
 def test_a_minus_stands_above_the_line() -> None:
     typeface = Typeface()
     minus, digit = typeface.glyph("-", 12), typeface.glyph("1", 12)
-    assert 0 < minus.above < digit.above and minus.below < 0  # between the line and the height of a digit
+    assert 0 < minus.above < digit.above and minus.below < 0  # between the baseline and the height of a digit
 
 
 @pytest.mark.parametrize(("option", "value"), [("height", 20), ("width", 8), ("most", 2)])

@@ -94,7 +94,7 @@ def test_centre_embedding_two_deep() -> None:
     for _ in range(3000):
         sentence = grammar.sentence()
         relatives = [i for i, name in enumerate(sentence.relations) if name == "acl:relcl"]
-        # a clause inside the subject of a clause inside a noun phrase
+        # a clause within the subject of a clause within a noun phrase
         deep += any(
             sentence.heads[inner] - 1 in [i for i, head in enumerate(sentence.heads) if head - 1 == outer]
             for outer in relatives

@@ -1,4 +1,4 @@
-"""The inference world's labels, against situations listed one by one: nothing of its own logic is used here."""
+"""The labels of the inference world, against enumeration of situations, without the world's own logic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Happening:
-    """What a clause says of an event; "" is left open in what is said, and nothing at all in what happened."""
+    """An event. In a statement, "" leaves a field open; in a situation, it means that there is none."""
 
     verb: str
     agent: str = ""
@@ -43,7 +43,7 @@ class Said:
 
 
 def read(text: str, tree: str, premise: str = "") -> Said:
-    """What a sentence says, from its words and its tree alone; the word for a kind means the premise's one of it."""
+    """The content of a sentence, from words and tree; a word for a kind means the premise's member."""
     words = ["", *text.split()]
     arcs = [arc.split(":", 1) for arc in tree.split()]
     children: dict[int, list[tuple[int, str]]] = {}
@@ -89,7 +89,7 @@ def is_so(said: Happening, happened: Happening) -> bool:
 
 
 def in_full(said: Happening, names: set[str]) -> Iterator[Happening]:
-    """Every event that is as is said: what is left open is anyone, in any way, anywhere, or not at all."""
+    """Every event that agrees with the statement: open fields are anyone, any manner, any place, or none."""
     transitive = said.verb not in ("slept", "worked", "walked", "waited")
     someone = sorted(names | {OTHER})
     for agent, patient, manner, place in product(
@@ -102,7 +102,7 @@ def in_full(said: Happening, names: set[str]) -> Iterator[Happening]:
 
 
 def possible(events: tuple[Happening, ...], never: tuple[Happening, ...]) -> bool:
-    """No one does two opposite things, to no one are two done, and what never happened did not."""
+    """No agent does, and no patient undergoes, two opposite actions; no denied event happened."""
     for one, other in product(events, events):
         opposite = {one.verb, other.verb} in OPPOSITES
         if opposite and (one.agent == other.agent or (one.patient and one.patient == other.patient)):
@@ -111,7 +111,7 @@ def possible(events: tuple[Happening, ...], never: tuple[Happening, ...]) -> boo
 
 
 def by_models(premise: Said, hypothesis: Said) -> str:
-    """From situations with a witness for each thing said to have happened, and one event more: none needs more."""
+    """From situations with a witness for each stated event and at most one more: these suffice."""
     said = (*premise.happened, *hypothesis.happened, *premise.never, *hypothesis.never)
     names = {name for one in said for name in (one.agent, one.patient) if name}
     both = product(*(in_full(one, names) for one in (*premise.happened, *hypothesis.happened)))
@@ -155,7 +155,7 @@ def test_trees_are_projective_with_one_root(rows) -> None:
 
 
 def test_words_alone_do_not_tell(rows) -> None:
-    """Most neutral hypotheses have no word that the premise lacks, and each label is about a third."""
+    """Most neutral hypotheses have no word that the premise lacks; each label is about a third."""
     counts = Counter(row["relation"] for row in rows)
     assert all(0.2 < counts[label] / len(rows) < 0.47 for label in ("entailment", "contradiction", "neutral"))
     small = {"by", "was", "the", *KINDS, "quickly", "often", "again"}
@@ -180,7 +180,7 @@ def test_options_are_checked() -> None:
 
 
 def test_what_is_written_is_read_back_and_proved(rows) -> None:
-    """By the words alone, without the meanings the sentences were made from: the same relation for every pair."""
+    """From the words alone, without the meanings that generated them: the same relation for every pair."""
     for row in rows:
         assert follows(row["hypothesis"], row["premise"]) == (row["relation"] == "entailment")
 
@@ -193,7 +193,7 @@ def test_what_is_written_is_read_back_and_proved(rows) -> None:
         ("the cat was chased", True),
         ("the old dog chased my cat and the farmer slept", True),
         ("the person slept", True),
-        ("the animal chased the cat", False),  # which animal?
+        ("the animal chased the cat", False),  # ambiguous: which animal?
         ("my dog chased the cat", False),
         ("the dog hugged the cat", False),
         ("the dog never chased the cat", False),

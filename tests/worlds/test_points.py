@@ -1,4 +1,4 @@
-"""The points world against scipy and against trying everything."""
+"""The points world against scipy and against brute force."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ spatial = pytest.importorskip("scipy.spatial")
 
 
 def rows(**options: object) -> list[tuple[np.ndarray, list[int]]]:
-    """Points (n, 2) and positions from 0."""
+    """Points (n, 2), and positions from 0."""
     made = world("points", **{"train": 60, "dev": 1, "test": 1, **options}).splits()["train"]
     return [
         (

@@ -1,4 +1,4 @@
-"""Programs and additions: what they print is what Python prints."""
+"""Programs and additions: their targets are what Python prints."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_kind_of_operation_occurs_and_nesting_counts_them() -> None:
         variables = len(lines) - 1 - 2 * loops
         assert (
             program.count("(") - loops - 1 + loops + variables == 3
-        )  # each other operation has its parentheses
+        )  # every other operation has parentheses
 
 
 def test_additions() -> None:
@@ -79,8 +79,8 @@ def test_splits_are_apart_and_of_their_levels(name: str, options: dict[str, int]
 
 def test_scrambled_programs_are_the_same_under_one_permutation() -> None:
     plain, scrambled = (made("programs", scramble=scramble, train=0)["test"] for scramble in (False, True))
-    # the rows differ, since it is the content that decides on which side a row is: undo the permutation by frequency of
-    # what every program begins its last line with
+    # The rows differ, because the content of a row decides its split. Derive the permutation from "print(",
+    # which begins the last line of every program.
     first = {row["program"].split("\n")[-1][:6] for row in scrambled}
     assert {row["program"].split("\n")[-1][:6] for row in plain} == {"print("} and len(first) == 1
     code = dict(zip("print(", first.pop(), strict=True))

@@ -1,4 +1,4 @@
-"""The reports world: headlines follow from the one sentence that is news, and names of the test are new."""
+"""The reports world: headlines follow from the one sentence with news, and test names are new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reviews world: the class and the words that decide it, checked by reading the text alone."""
+"""The reviews world: the class and the words that decide it, recovered from the text alone."""
 
 from __future__ import annotations
 

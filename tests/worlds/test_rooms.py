@@ -1,4 +1,4 @@
-"""The rooms world: its answers and facts follow from the lines, checked by reading the text alone."""
+"""The rooms world: answers and facts follow from the lines, recovered from the text alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TAKES = ("took", "picked", "got")
 
 
 def lived(story: str) -> list[tuple[str, str, str]]:
-    """(who, deed, room or object) of each line, from its words."""
+    """(person, action, room or object) of each line, from its words."""
     events = []
     for line in story.rstrip(".").split(". "):
         words = line.split()
@@ -22,7 +22,7 @@ def lived(story: str) -> list[tuple[str, str, str]]:
 
 
 def places(events: list[tuple[str, str, str]], of: str) -> list[str]:
-    """The rooms a person or an object was in, one after the other, by playing the story."""
+    """The successive rooms of a person or an object, by simulating the story."""
     at: dict[str, str] = {}
     holder: dict[str, str] = {}
     seen: list[str] = []

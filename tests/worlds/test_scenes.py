@@ -1,4 +1,4 @@
-"""The scenes world: what is drawn, said and asked is true, and splits share no scene."""
+"""The scenes world: images, captions and answers agree, and splits share no scene."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ def test_crowded_scenes_hold_four_or_five_things(captions):
     assert {len(places(row)) for row in captions["test"]} == {1, 2, 3, 4, 5}
     assert all(row["things"] == str(len(places(row))) for rows in captions.values() for row in rows)
     assert "crowded" not in world("scenes", **{**SMALL, "crowded": 0}, most=3).splits()
-    assert "crowded" not in world("scenes", **{**SMALL, "crowded": 0}).splits()  # nothing to measure on
+    assert "crowded" not in world("scenes", **{**SMALL, "crowded": 0}).splits()  # no such split
 
 
 def test_questions_are_answered_from_the_picture_alone():
     rows = world("scenes", **SMALL, task="question").splits()["train"]
-    captions = world("scenes", **SMALL).splits()["train"]  # the same scenes, told
+    captions = world("scenes", **SMALL).splits()["train"]  # the same scenes, with captions
     kinds = Counter()
     for row, told in zip(rows, captions, strict=True):
         assert row["image"] == told["image"]
@@ -143,7 +143,7 @@ def test_questions_are_answered_from_the_picture_alone():
 
 
 def _check_answer(row, told) -> str:
-    """Answer the question by hand, from the caption's words and places."""
+    """Answer the question by hand, from the words and regions of the caption."""
     words = told["caption"].split()
     things = [(*words[step - 2 : step + 1], box) for step, box in places(told)]
 

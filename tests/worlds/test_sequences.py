@@ -1,4 +1,4 @@
-"""Parity, sum and compare: what is asked of a whole sequence."""
+"""Parity, sum and compare: answers about a whole sequence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tones world: what is said is what sounds, where the places say."""
+"""The tones world: the audio agrees with the text at the stated regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions in two notations, against a calculator that reads each of them."""
+"""Expressions in two notations, against a calculator for each."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def say(subject: Subject, verb: Verb | Adjective, tense: str = "present", **more
 ME, SHE, THEY, YOU = P["I"], P["she"], P["they"], P["you"]
 HOUSE = Place("in", np("the", "house", "old"))
 
-# Written by hand from the rules of the language, not by the program.
+# Written by hand from the rules of the language, not generated.
 SENTENCES: list[tuple[Sentence, str, str, str]] = [
     (say(ME, V["go"], "progressive", adverb="home"), "I am going home", "main ghar ja raha hoon",
      "0-0 1-3 1-4 2-2 3-1"),
@@ -140,7 +140,7 @@ def test_every_target_word_has_one_source_word_and_content_words_are_aligned(spl
 
 
 def test_the_translation_is_a_function_of_the_source() -> None:
-    """Two generators that know nothing of each other agree wherever they meet."""
+    """Worlds with different seeds translate the same source alike."""
     found: dict[str, str] = {}
     met = 0
     for seed in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""The results book: every system of the zoo has a figure there, with command, seed, time and machine."""
+"""The results page has a figure for every zoo system, with command, seed, time and machine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from regard.lectures.overview import BEGIN, END, renewed
 
 BOOK = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
 WITHOUT_FIGURE: set[str] = set()
-"""Systems of which the book has no figure yet. It can only shrink: whoever adds one takes the name out."""
+"""Systems without a figure on the page; the set may only shrink."""
 WITHOUT_TIME: set[str] = set()
-"""Systems of which the book has a figure and no time; it can only shrink."""
+"""Systems with a figure but without a time; the set may only shrink."""
 
 
 def sections() -> dict[str, str]:
-    """{heading: text}, without the overview, which repeats what the book says elsewhere."""
+    """{heading: text}, without the overview, which repeats figures of other sections."""
     before, _, rest = BOOK.partition(BEGIN)
     told = before + rest.partition(END)[2]
     parts = re.split(r"(?m)^(?=##)", told)[1:]
@@ -31,7 +31,7 @@ def is_command(line: str) -> bool:
 
 
 def tells_of(name: str, text: str, title: str = "") -> bool:
-    """Whether a section is of a system, trains it by its name, or has a number beside its name."""
+    """Whether a section is about a system: by title, training command, or a number next to its name."""
     if title.partition(" (")[0] == name:
         return True
     alone = rf"(?<![\w/.-]){re.escape(name)}(?![\w-])"
@@ -97,7 +97,7 @@ def test_the_overview_is_up_to_date() -> None:
 
 
 def test_a_section_without_a_number_does_not_count() -> None:
-    """The rules themselves, on sections that are not there."""
+    """The rules themselves, on made-up sections."""
     trained = "\n    regard train brown-fox      # 20 s\n\n"
     assert tells_of("brown-fox", trained) and has_command(trained) and has_time(trained)
     assert not has_figure(trained) and has_figure(trained + "Exact: **97 %**.\n")

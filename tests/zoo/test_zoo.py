@@ -1,4 +1,4 @@
-"""Every system of the zoo trains for a few steps on its own data, and shows where it looked."""
+"""Every zoo system trains for a few steps on its own data and shows its attention."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
     source = f"{provider.kind} {provider.type}"
     sizes = dict(DATA[source])
     if getattr(provider, "most", 5) < 4:
-        sizes.pop("crowded", None)  # crowded scenes hold four things or more
+        sizes.pop("crowded", None)  # crowded scenes hold four objects or more
     overrides = [f"data.{provider.kind}.{key}={value}" for key, value in sizes.items()]
     overrides += ["training.steps=3", "training.batch_rows=16"]
     if spec.inputs:
         overrides.append("training.batch_tokens=null")
-    if source != "world points":  # a tour cannot be cut short
+    if source != "world points":  # a tour cannot be truncated
         overrides.append("search.max_length=8")
     overrides += TEXT_SIZES if name.startswith("entailment") else SIZES.get(source, TEXT_SIZES)
     experiment = Experiment.start(name, run=tmp_path / "run", overrides=overrides, device="cpu", quiet=True)
@@ -131,7 +131,7 @@ def test_a_folder_of_the_same_name_does_not_hide_a_system(
 
 
 def named_overrides() -> list[tuple[str, list[str]]]:
-    """What the headers of the zoo say can be set, all that stands side by side at once."""
+    """The overrides that the headers of the zoo suggest; adjacent ones are applied together."""
     found = []
     for name in zoo.names():
         lines = [line for line in zoo.text(name).splitlines() if line.startswith("#")]

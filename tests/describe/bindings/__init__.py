@@ -1,7 +1,7 @@
-"""Bindings: which symbol of a board is which tensor of a network, part by part.
+"""Bindings: the tensor of the network for each symbol of a board, part by part.
 
-Every function gives {symbol: tensor} for a module, with the symbols as the part writes them alone, without primes.
-Units of vocabularies, classes and relations are counted from 1, as entries are.
+Every function returns {symbol: tensor} for a module. The symbols are those of the part by itself, without
+primes. Ids of vocabularies, classes and relations are counted from 1, as entries are.
 """
 
 from tests.describe.bindings.decoders import of_decoder

@@ -20,7 +20,7 @@ LETTERS = {"W": "weight_ih", "U": "weight_hh", "b": "bias_ih", "c": "bias_hh"}
 
 
 def of_cell(cell: Cell, mark: str) -> Binding:
-    """mark: what stands below the cell, between commas: `→`, `1,→`, `y`."""
+    """mark: the cell's subscript, joined by commas: `→`, `1,→`, `y`."""
     several = {GRUCell: "rzn", LSTMCell: "ifgo", MultiplicativeCell: "mh"}
     gates, found = several.get(type(cell), "h"), {}
     for letter, name in LETTERS.items():
@@ -48,9 +48,9 @@ def of_layer(
     mark: str = "",
     places: tuple[str, str] = ("0", "S+1"),
 ) -> Binding:
-    """at, mark: what stands below the states and the cell before position and direction, each with a comma behind it.
+    """at, mark: subscripts of the states and the cell, before position and direction, with a final comma.
 
-    A layer of one direction has no arrows, and its cell the mark x where it has none.
+    A layer of one direction has no arrows; with an empty `mark` its cell has the subscript x.
     """
     found, both = {}, len(layer.cells) == 2
     places = places[::-1] if layer.backward else places

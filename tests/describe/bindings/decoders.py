@@ -1,4 +1,4 @@
-"""Decoders, and the true outputs and looks that their losses are about."""
+"""Decoders, and the true outputs and true attention that their losses compare with."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def of_decoder(
     target: Any,
     truth: Mapping[str, Any],
 ) -> Binding:
-    """given, symbols: the memories it reads and how they are written; truth: the true looks by memory, (1, T, S)."""
+    """given, symbols: the memories and their symbols; truth: true attention by memory, (1, T, S)."""
     if isinstance(decoder, LanguageDecoder | WindowDecoder):
         return of_stream(decoder, options, target)
     j = next(iter(symbols.values())).index
@@ -108,7 +108,7 @@ def of_decoder(
 
 
 def of_words(m: RecurrentDecoder | TransformerDecoder, options: Any, target: Any) -> Binding:
-    """What is written, by what vectors it is read and by what weights it is chosen."""
+    """The target, its embeddings and the weights of the output layer."""
     ids = torch.tensor([BEGIN, *target.ids[0].tolist(), END]) + 1
     found: Binding = {"T": len(ids) - 1, "y": Family(ids, (0,)), "b_y": m.output.bias}
     if options.tie != "all":
@@ -119,7 +119,7 @@ def of_words(m: RecurrentDecoder | TransformerDecoder, options: Any, target: Any
 
 
 def of_stream(m: LanguageDecoder | WindowDecoder, options: Any, target: Any) -> Binding:
-    """A text from its beginning, before which BEGIN stands as often as it is read."""
+    """A text from its beginning, preceded by as many BEGIN as the decoder reads."""
     order = getattr(options, "order", 1)
     ids = torch.tensor([BEGIN] * order + target.ids[0].tolist()) + 1
     found: Binding = {
@@ -210,7 +210,7 @@ def of_feed_forward(
 def of_copying(
     m: RecurrentDecoder, given: Mapping[str, Memory], symbols: Mapping[str, MemorySymbols]
 ) -> Binding:
-    """The gate, and the word at each position as a vector with a single one."""
+    """The gate, and the word at each position as a one-hot vector."""
     if m.copying is None:
         return {}
     source = m.copying.source
@@ -341,7 +341,7 @@ def of_machine(m: MachineDecoder, given: Mapping[str, Memory], target: Any) -> B
 
 
 def of_store(store: Any) -> Binding:
-    """The pieces of the interface: those that end with r belong to heads, and so do all of an ntm's."""
+    """The pieces of the interface. Pieces that end with r are per head; so are all pieces of an NTM."""
     found: Binding = {"K": store.heads, "r_0k": store.first_read}
     found |= {"W": store.width, "N": store.slots} if hasattr(store, "slots") else {}
     if isinstance(store, LieStore):

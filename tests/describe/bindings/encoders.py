@@ -34,7 +34,7 @@ from tests.describe.notation import Family
 
 
 def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
-    """given: the input as its column collates it; tree: that of its words, where it comes with the data."""
+    """given: the collated input; tree: the tree of its words, if the data have one."""
     if isinstance(encoder, ParentedEncoder):
         inner = of_encoder(encoder.encoder, options, given, None)
         return inner | of_parents(encoder.parents, tree)
@@ -132,7 +132,7 @@ def of_candidates(encoder: CandidatesEncoder, given: Any) -> Binding:
 
 
 def of_sentences(given: Any) -> Binding:
-    """The words of a story or document that is one bucket."""
+    """The words of a story or document that fits one bucket."""
     (tokens,) = given.buckets
     return {"S": len(tokens.ids), "N_j": tokens.lengths, "w_jm": tokens.ids + 1}
 
@@ -186,7 +186,7 @@ def of_video(encoder: VideoEncoder, given: Any) -> Binding:
 
 
 def of_tree(encoder: TreeEncoder, options: Any, given: Any) -> Binding:
-    """Children are found from the parents of the memory; a composer's gates lie one below the other in its weights."""
+    """Children are derived from parents; the gates of a composer are stacked in its weights."""
     above = encoder(given).above[0].tolist()  # type: ignore[index]
     children = [
         [child + 1 for child, parent in enumerate(above) if parent == place] for place in range(len(above))

@@ -1,4 +1,4 @@
-"""Networks that see images."""
+"""Image networks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.describe.bindings.cells import Binding, of_layer
 
 
 def by_place(weight: Tensor, features: int) -> Tensor:
-    """Columns ordered by feature and place → by place and feature."""
+    """Reorder columns from (feature, position) to (position, feature)."""
     return weight.unflatten(1, (features, -1)).transpose(1, 2).flatten(1)
 
 

@@ -15,7 +15,7 @@ PLACES = 64
 
 
 def of_start(module: Any, mark: str) -> Binding:
-    """Positions, and what widens the vectors of units."""
+    """Positional encodings, and the projection of embeddings to the model's width."""
     table = module.positions.learned if module.positions.kind == "learned" else None
     found = {f"P_{mark}": module.positions(torch.arange(PLACES)) if table is None else table}
     if module.widen is not None:
@@ -28,7 +28,7 @@ def of_layer_norm(norm: nn.LayerNorm, below: str) -> Binding:
 
 
 def of_heads(heads: MultiHead, mark: str, number: int) -> Binding:
-    """mark: what stands below the weights before layer and head."""
+    """mark: subscript of the weights before layer and head."""
     below = f"{mark},{number}".lstrip(",")
     found: Binding = {f"O_{{{below}}}": heads.output.weight, f"b_{{O,{below}}}": heads.output.bias}
     for letter, layer in (("Q", heads.query), ("K", heads.key), ("V", heads.value)):
