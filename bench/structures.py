@@ -9,10 +9,10 @@ Install the peers with `pip install --no-deps --target local/peers torch-struct 
 
 "forward" computes the marginals; "forward+backward" also backpropagates a given random gradient through them.
 The two sides alternate in one process. Times are wall times between synchronizations, the minimum over all
-tries, since other load on a machine only adds to them. Both sides have equally many tries, except where one
-of them takes longer than 50 ms: there the peer has one try to five of ours, as long calls vary little. The
-JSON also has the medians, which vary by half from run to run on a shared machine. The ratio of CPU times is
-printed for information only. Peak memory is the memory of a call beyond its inputs.
+tries, since other load on a machine only adds to them. Both sides have equally many tries, fewer if one of
+them takes longer than 50 ms. The JSON also has the medians, which vary by half from run to run on a shared
+machine. The ratio of CPU times is printed for information only. Peak memory is the memory of a call beyond
+its inputs.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
         gc.disable()  # as timeit does: neither side pays for the other's garbage
         for _ in range(3 if slow else repeats):
             for name, call in calls.items():
-                tries = 1 if slow and name == "theirs" else 5
-                samples[name] += [timed(call, device) for _ in range(tries)]
+                samples[name] += [timed(call, device) for _ in range(1 if slow else 5)]
         gc.enable()
         for name, times in samples.items():
             wall, cpu = ([pair[i] for pair in times] for i in (0, 1))

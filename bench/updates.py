@@ -57,9 +57,17 @@ class Plain(nn.Module):
             nn.Embedding(reads, encoder.embedding),
             nn.Embedding(writes, decoder.embedding),
         )
-        layers = {"num_layers": encoder.layers, "dropout": encoder.dropout, "batch_first": True}
-        self.encoder = nn.LSTM(encoder.embedding, encoder.size, bidirectional=True, **layers)
-        self.decoder = nn.LSTM(decoder.embedding, size, **layers)
+        self.encoder, self.decoder = (
+            nn.LSTM(
+                part.embedding,
+                part.size,
+                num_layers=part.layers,
+                dropout=part.dropout,
+                bidirectional=part is encoder,
+                batch_first=True,
+            )
+            for part in (encoder, decoder)
+        )
         self.bridge = nn.Linear(2 * encoder.size, 2 * decoder.layers * size)
         self.query, self.key = (
             nn.Linear(size, size, bias=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -130,12 +131,16 @@ def test_spans_by_the_conventions_of_conlleval() -> None:
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])
 def test_what_may_follow_is_what_writing_spans_can_give(scheme: str) -> None:
-    """Of all sequences of four tags, exactly those are allowed that rewriting leaves unchanged."""
+    """Of all sequences of four tags, those of the scheme's grammar are allowed, and rewriting leaves them unchanged."""
     marks = "BI" if scheme == "bio" else "BIES"
+    inner = r"(I-(?P=kind) )*"
+    span = rf"B-(?P<kind>\w) {inner}" if scheme == "bio" else rf"S-\w |B-(?P<kind>\w) {inner}E-(?P=kind) "
+    grammar = re.compile(f"(O |{span})*")
     tags = ["O", *(f"{mark}-{kind}" for mark in marks for kind in "XY")]
     for sequence in product(tags, repeat=4):
         steps = zip([None, *sequence], [*sequence, None], strict=True)
         allowed = all(may_follow(before, after, scheme) for before, after in steps)  # type: ignore[arg-type]
+        assert allowed == (grammar.fullmatch("".join(f"{tag} " for tag in sequence)) is not None), sequence
         assert allowed == (rewrite(sequence, scheme) == list(sequence)), sequence  # type: ignore[arg-type]
         assert allowed == (first_fault(sequence, scheme) is None)  # type: ignore[arg-type]
 

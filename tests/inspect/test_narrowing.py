@@ -16,7 +16,6 @@ def long_trace(count: int) -> Trace:
     weights = np.full((3, count), 0.2 / count)
     places = [count // 3, count - 2]
     for row, place in enumerate(places):
-        weights[row] *= 1
         weights[row, place] += 0.8
     weights[2] += 0.8 / count
     copied = np.zeros((3, count))

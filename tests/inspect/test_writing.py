@@ -1,9 +1,12 @@
 """Labels: invisible characters are shown, unprintable ones replaced, long labels cut between characters."""
 
 import itertools
+import re
 import time
 import unicodedata
+from pathlib import Path
 
+import matplotlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +81,24 @@ def test_wider_text_is_measured_wider():
     assert text_width("私", 10) > text_width("a", 10) > text_width("i", 10)
     assert text_width("e\u0301", 10) == text_width("e", 10)
     assert text_width("👩‍🚀", 10) == pytest.approx(13)
+
+
+def test_no_word_is_wider_than_measured():
+    """The widths of Helvetica, from the metrics that Adobe published."""
+    metrics = Path(matplotlib.get_data_path(), "fonts", "afm", "phvr8a.afm").read_text(encoding="latin-1")
+    widths = {chr(int(code)): int(width) for code, width in re.findall(r"^C (\d+) ; WX (\d+)", metrics, re.M)}
+    words = [
+        "attention",
+        "encoder (gru, 256)",
+        "h_t = tanh(W x + b)",
+        "parameters",
+        "Encoder",
+        "minimum",
+        "1,234,567",
+    ]
+    for word in words:
+        true = sum(widths[letter] for letter in word) / 1000
+        assert true <= text_width(word, 1.0) <= 1.2 * true, word
 
 
 def test_titles_wrap_between_words_and_are_cut_after_the_last_line():

@@ -16,7 +16,6 @@ from regard.lab.clipping import DESCENT, NORM, RATE, clipped, descend, train
 from regard.lab.convolution import convolve, pool
 from regard.lab.ladder import Rungs, sequences
 from regard.lab.surface import surface
-from regard.lab.texts import read_text
 from regard.lab.timing import TimedLayers
 
 
@@ -92,15 +91,35 @@ def test_clipping_shortens_and_keeps_the_direction() -> None:
     assert np.linalg.norm(np.diff(descend(None), axis=0), axis=1).max() > 2 * RATE * NORM
 
 
-def test_training_with_clipping_is_torchs() -> None:
-    """With a tiny clip the weights do not move at any rate; without clipping they do."""
-    text = read_text("")
-    losses, norms = train(text=text, rate=0.5, clip=1e-9, steps=2, size=6, seed=0)
-    assert norms[1] == pytest.approx(norms[1]) and norms.min() > 0.01
-    same, _ = train(text=text, rate=0.0001, clip=1e-9, steps=2, size=6, seed=0)
-    assert losses == pytest.approx(same, abs=1e-5)  # the weights have not moved
-    moved, _ = train(text=text, rate=0.5, clip=None, steps=2, size=6, seed=0)
-    assert moved[1] != pytest.approx(losses[1], abs=1e-3)
+@pytest.mark.parametrize("clip", [None, 0.05])
+def test_training_with_clipping_is_torchs_sgd_on_gradients_scaled_by_hand(clip: float | None) -> None:
+    text, size, rate, steps = "abracadabra, " * 20, 6, 0.5, 4
+    losses, norms = train(text=text, rate=rate, clip=clip, steps=steps, size=size, seed=0)
+
+    letters = sorted(set(text))
+    ids = torch.tensor([letters.index(letter) for letter in text])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network, output = torch.nn.RNN(len(letters), size), torch.nn.Linear(size, len(letters))
+        torch.nn.init.orthogonal_(network.weight_hh_l0)
+    weights = [*network.parameters(), *output.parameters()]
+    optimizer = torch.optim.SGD(weights, lr=rate)
+    generator = torch.Generator().manual_seed(0)
+    for step in range(steps):
+        starts = torch.randint(0, len(ids) - 51, (16,), generator=generator)
+        rows = torch.stack([ids[start : start + 51] for start in starts.tolist()], 1)  # (T + 1, B)
+        states = network(torch.eye(len(letters))[rows[:-1]])[0]
+        loss = -output(states).log_softmax(-1).gather(-1, rows[1:, :, None]).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        norm = float(torch.cat([one.grad.flatten() for one in weights if one.grad is not None]).norm())
+        assert (losses[step], norms[step]) == pytest.approx((loss.item(), norm), rel=1e-4)
+        if clip is not None:
+            assert norm > clip
+            for one in weights:
+                assert one.grad is not None
+                one.grad *= clip / norm
+        optimizer.step()
 
 
 @pytest.mark.parametrize(("stride", "padding"), [(1, 0), (2, 1), (3, 2)])

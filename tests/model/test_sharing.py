@@ -58,7 +58,8 @@ def test_the_hub_is_asked_by_name(monkeypatch: pytest.MonkeyPatch, run: Path, tm
     assert push(run, "me/letters") == "hf:me/letters"
     readme = (hub / "me" / "letters" / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("---\nlibrary_name: regard") and 'regard.load("hf:me/letters")' in readme
-    assert regard.load("hf:me/letters", device="cpu").predict("ab").text is not None
+    pushed, loaded = (regard.load(one, device="cpu").predict("ab") for one in (run, "hf:me/letters"))
+    assert (loaded.text, loaded.score) == (pushed.text, pushed.score)
     assert fetched("hf:me/letters@main") == hub / "me" / "letters"
 
 

@@ -46,7 +46,6 @@ def test_a_headline_is_read_off_the_one_sentence_with_news(splits) -> None:
         assert words[words.index(town) - 1].lower() in ("in", "of")
         for pair in row["evidence"].split():
             sentence, word = map(int, pair.split(":"))
-            assert sentences(row["report"])[sentence] is not None
             assert sentences(row["report"])[sentence][word] in (*row["summary"].split(), verb)
 
 
