@@ -1,4 +1,4 @@
-"""Experiment: a spec and its data → columns fitted, model trained, measured and saved in the folder of a run."""
+"""Experiment: fits the columns to the data of a spec, then trains, evaluates and saves its model in a run folder."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
-from regard.console import safe_console
+from regard.announcing import Announcer
 from regard.data import Batches, Dataset, StreamBatches
 from regard.data_progress import DataProgress
 from regard.distillation import columns_from, load_distillation
@@ -29,7 +27,6 @@ from regard.sources import (
     digests,
     is_stream,
     open_splits,
-    remarks,
     with_absolute_paths,
 )
 from regard.spec import Spec
@@ -43,11 +40,11 @@ from regard.training.seed import Generators, undisturbed
 from regard.zoo import find
 
 SETTINGS = "REGARD_SET"
-"""A variable of the environment: settings for every new run, `training.steps=5 encoder.size=32`."""
+"""An environment variable with settings for every new run, such as `training.steps=5 encoder.size=32`."""
 EXAMPLES = 6
-"""Answers that a card shows."""
+"""Number of example answers on the model card."""
 MONITORED = 32
-"""Stretches of a dev text that are read side by side while a model is trained; in the end it is read as one."""
+"""Number of parallel streams for a dev text during training. The final evaluation reads it as a single stream."""
 
 
 class Experiment:
@@ -70,8 +67,8 @@ class Experiment:
         warnings: Sequence[str] = (),
         splits: Splits | None = None,
     ):
-        """notes, warnings: what was inferred of the data, and what of it may not be expected; printed once.
-        splits: the rows, where they have been opened already, as for several runs on the same data."""
+        """notes, warnings: settings that were inferred from the data, and surprises among them; printed once.
+        splits: the rows, if several runs share them and they are open already."""
         if not isinstance(run, RunFolder):
             run = RunFolder.resume(run) if resumed else RunFolder.start(run)
         spec, changed = (spec, "") if resumed else _as_environment_says(spec)
@@ -81,11 +78,11 @@ class Experiment:
         self.folder, self.run = run, run.path
         self.callbacks: Sequence[Callback] = ()
         self.measured: Sequence[str] | None = None
-        """The splits that are measured when the training has ended; None: all but train."""
+        """The splits to evaluate after training. None: all but train."""
         self.evaluations: dict[str, Evaluation] = {}
-        """What was found on them."""
+        """The final evaluation of each split."""
         silent = quiet or process_rank() > 0
-        self.console = safe_console(quiet=silent)
+        self.announcer = Announcer(spec, run.path, silent=silent)
         self._progress = DataProgress(silent=silent)
         try:
             with undisturbed():
@@ -145,7 +142,7 @@ class Experiment:
         self.folder.close()
 
     def train(self) -> Model:
-        """Train, keep the best weights, measure them on dev and test, save."""
+        """Train, keep the best weights, evaluate them on dev and test, and save the model."""
         try:
             with undisturbed():
                 self._generators.restore()
@@ -160,7 +157,7 @@ class Experiment:
             options = options.model_copy(update={"batch_rows": STREAMS})
         batches = self._batches(train)
         self.model.network.distillation = load_distillation(self.model)
-        self._announce(train, dev)
+        self._announce()
         if process_rank() == 0:
             self._prepare()
             write_columns(self.folder.work / COLUMNS, self.columns)
@@ -215,7 +212,7 @@ class Experiment:
         return make_curriculum(options.curriculum, train, self.spec, options.passes)
 
     def dataset(self, split: str) -> Dataset:
-        """The encoded rows of a split; those to measure on have their references gathered."""
+        """The encoded rows of a split. All splits but train have their references gathered by input."""
         if split not in self.splits:
             raise RegardError(
                 f"the data have no {split!r}.", where="data", fix=f"There are {', '.join(self.splits)}."
@@ -249,14 +246,14 @@ class Experiment:
         self.folder.prepare([*data.train, *data.dev, *data.test])
 
     def _rejected(self, split: str) -> Path | None:
-        """Where the rows that cannot be used are listed, None where none are expected or another process does it."""
+        """The file that lists the bad rows of a split. None: they are errors, or another process writes it."""
         if self.spec.data.bad_rows != "skip" or process_rank() > 0:
             return None
         self._prepare()
-        return self.folder.work / ("rejected.tsv" if split == "train" else f"rejected-{split}.tsv")
+        return self.folder.work / _rejected(split)
 
     def _monitor(self, monitor: Model, dev: Dataset) -> dict[str, float]:
-        """Dev loss and the deciding metric, with greedy search: what is looked at while training goes on."""
+        """Dev loss and the metric that chooses the best weights, with greedy search; computed during training."""
         wanted = ["loss"] if self.spec.training.metric == "loss" else ["loss", self.spec.training.metric]
         scores = evaluate(monitor, dev, wanted, streams=MONITORED).scores
         values = {name: score.value for name, score in scores.items()}
@@ -265,61 +262,28 @@ class Experiment:
         return values
 
     def _remembered(self) -> dict[str, Any]:
-        """A hash of each file, said where it is not what it was when a resumed run began."""
+        """A hash of each data file. Warns if a file has changed since a resumed run began."""
         before = read_metrics(self.run).get("data", {}) if self.resumed else {}
         with self._progress.shown("hashing"):
             changed, now = changes(self.spec, before), before or digests(self.spec)
         for change in changed:
-            self.console.print(f"[yellow]{escape(change)}[/yellow]", highlight=False)
+            self.announcer.warn(change)
         return now
 
-    def _announce(self, train: Dataset, dev: Dataset) -> None:
-        sizes = ", ".join(
-            f"{name} {column.size:,}" for name, column in self.columns.items() if hasattr(column, "size")
-        )
-        self.console.print(
-            f"[bold]{escape(self.spec.name or self.run.name)}[/bold]: {self._counted(train)} to train on, "
-            f"{self._counted(dev)} for dev" + (f"; vocabularies: {escape(sizes)}" if sizes else ""),
-            highlight=False,
-        )
-        self._tell_inferred()
-        for split, dataset in (("train", train), ("dev", dev)):
-            if dataset.rejected:
-                place = "rejected.tsv" if split == "train" else f"rejected-{split}.tsv"
-                self.console.print(
-                    f"[yellow]{dataset.rejected:,} rows of {split} left out[/yellow], "
-                    f"with their reasons in {escape(str(self.run / place))}",
-                    highlight=False,
-                )
-            for remark in dataset.remarks():
-                self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
-
-    def _counted(self, dataset: Dataset) -> str:
-        """How much there is to read: rows, or tokens of a text."""
-        if not is_stream(self.spec):
-            return f"{len(dataset):,} rows"
-        return f"{len(dataset.stream(next(iter(self.spec.outputs)))):,} tokens"
-
-    def _tell_inferred(self) -> None:
-        """What was inferred of the data, how the files are read, and how each of these is changed."""
-        width = max((len(note.decided) for note in self.notes), default=0)
-        for note in self.notes:
-            line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {note.change}"
-            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
-        for remark in dict.fromkeys(remark for rows in self.splits.values() for remark in remarks(rows)):
-            self.console.print(f"  {remark}", highlight=False, markup=False, soft_wrap=True)
-        for warning in self.warnings:
-            self.console.print(f"[yellow]{escape(warning)}[/yellow]", highlight=False, soft_wrap=True)
-        if not self.notes and not self.spec.data.provider and not self.spec.data.dev and self.spec.inputs:
-            share = f"{100 * self.spec.data.hold_out:g} % of the distinct inputs"
-            change = "--set data.dev=FILE, --set data.hold_out=0.1"
-            self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
+    def _announce(self) -> None:
+        say, of_training = self.announcer, {split: self.dataset(split) for split in ("train", "dev")}
+        say.data(self.columns, of_training)
+        say.inferred(self.notes, self.splits, self.warnings)
+        for split, dataset in of_training.items():
+            say.rejected(dataset, split, self.run / _rejected(split))
+            say.remarks(dataset, split)
 
     def _finish(self, result: Result) -> None:
         self.model.eval()
         scores: dict[str, Any] = {}
         examples: list[dict[str, Any]] = []
         others = [name for name in self.splits if name != "train"]
+        stepwise = any(head.stepwise for head in self.model.network.decoders.values())
         for split in sorted(
             others if self.measured is None else self.measured, key=lambda name: name != "dev"
         ):
@@ -327,18 +291,9 @@ class Experiment:
                 evaluation = self.evaluations[split] = self.evaluate(split)
             scores[split] = evaluation.to_dict()
             examples = evaluation.examples(EXAMPLES, list(self.spec.inputs)) or examples
-            figures = "   ".join(
-                f"{name} {score.value:.4g}"
-                + (f" (chance {evaluation.chance[name].value:.4g})" if name in evaluation.chance else "")
-                for name, score in evaluation.scores.items()
-            )
-            self.console.print(
-                f"[bold]{split}[/bold]  {escape(figures)}   ({self._counted(self.dataset(split))}{self._searched()})",
-                highlight=False,
-            )
+            self.announcer.scores(evaluation, self.dataset(split), split, stepwise=stepwise)
             if split != "dev":
-                for remark in self.dataset(split).remarks():
-                    self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
+                self.announcer.remarks(self.dataset(split), split)
         self.model.metrics = {
             "data": self.model.metrics.get("data", {}),
             "scores": scores,
@@ -357,10 +312,7 @@ class Experiment:
         }
         self.model.save(self.run)
         self.model.folder = self.run
-        self.console.print(
-            f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{escape(str(self.run))}[/bold]",
-            highlight=False,
-        )
+        self.announcer.end(result)
 
     def _about(self, split: str) -> dict[str, Any]:
         data = self.spec.data
@@ -372,16 +324,14 @@ class Experiment:
             source = "set aside from train"
         return {"rows": len(self.datasets[split]), "from": source}
 
-    def _searched(self) -> str:
-        """Why the figures of dev may differ from those seen while the model was trained."""
-        search = self.spec.search
-        if search.method != "beam" or not any(head.stepwise for head in self.model.network.decoders.values()):
-            return ""
-        return f"; beam search of {search.beam}, during training: greedy"
+
+def _rejected(split: str) -> str:
+    """The file that lists the bad rows of a split."""
+    return "rejected.tsv" if split == "train" else f"rejected-{split}.tsv"
 
 
 def _as_environment_says(spec: Spec) -> tuple[Spec, str]:
-    """The spec with the settings of REGARD_SET, as with --set, and what to say of them."""
+    """The spec with the settings of REGARD_SET applied as by --set, and a line that says so."""
     settings = os.environ.get(SETTINGS, "")
     try:
         return (spec.changed(*shlex.split(settings)), f"{SETTINGS}: {settings}") if settings else (spec, "")
@@ -390,7 +340,7 @@ def _as_environment_says(spec: Spec) -> tuple[Spec, str]:
 
 
 def name_of_run(what: str, spec: Spec | None = None) -> str:
-    """The name of a run: a file gives its own (my.yaml → my), a system of the zoo its name."""
+    """The default name of a run: the stem of a file (my.yaml → my), or the name of a zoo system."""
     stem = Path(what.split("+")[0]).name.split(".")[0].replace(":", "-")
     if spec is None and not is_data_file(what) and Path(what).suffix not in (".yaml", ".yml"):
         spec = find(what)
@@ -400,7 +350,7 @@ def name_of_run(what: str, spec: Spec | None = None) -> str:
 def inferred(
     what: str, overrides: Sequence[str], *, source: str | None = None, target: str | None = None
 ) -> Inferred:
-    """The spec of a file of pairs, of a spec's file or of a system of the zoo, and what was inferred of the data."""
+    """The spec of a file of pairs, a spec file or a zoo system, with the settings that were inferred from the data."""
     if is_data_file(what):
         return infer(what, overrides, source=source, target=target)
     if source is not None or target is not None:
